@@ -1,0 +1,33 @@
+# `make demo` and `make test` work on a fresh machine: they create .venv and reuse it.
+PYTHON ?= python3
+BIN := .venv/bin
+WORKERS ?= 2
+
+.PHONY: demo test test-all lint bench clean
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: .venv/ready
+	$(BIN)/python examples/waves/run.py
+
+lint: .venv/ready
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pyright
+
+test: .venv/ready lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-all: .venv/ready lint
+	$(BIN)/python -m pytest -n $(WORKERS) -m ''
+
+bench: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv build dist

@@ -1,0 +1,29 @@
+"""What Windlass says to its users: one message type, one renderer, one page per error code.
+
+Takes positions and texts from every other room; gives errors that show the user's own source line.
+Start reading at `message.py`. The pages are in `pages/`, one Markdown file per code.
+"""
+
+from windlass.diagnostics.message import (
+    CompilationError,
+    Diagnostic,
+    EmulationError,
+    LaunchError,
+    ProgramError,
+    RaisingError,
+    WindlassError,
+    WindlassWarning,
+)
+from windlass.diagnostics.position import Position
+
+__all__ = [
+    "CompilationError",
+    "Diagnostic",
+    "EmulationError",
+    "LaunchError",
+    "Position",
+    "ProgramError",
+    "RaisingError",
+    "WindlassError",
+    "WindlassWarning",
+]

@@ -1,0 +1,592 @@
+"""Values, ops, blocks, regions, functions and modules.
+
+As in LLVM, an op with one result *is* that result: `Transpose(Transpose(x, p), q)` needs no unwrapping. An op whose
+`infer` gives a tuple has its results in `op.results`, also when there is just one.
+
+An op is declared by the annotations of its class:
+
+    class Pad(Op):
+        name = "stablehlo.pad"
+        operand: Value                 # an operand
+        padding_value: Value
+        low: tuple[int, ...]           # anything that is not a Value or a Region is an attribute
+        ...
+        def infer(self) -> TensorType: ...
+
+`Value | None` is an optional operand, `tuple[Value, ...]` a variadic one, `Region` and `tuple[Region, ...]` are
+regions. Fields of base classes come first. Attributes are hashable and are not changed after construction.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+
+from windlass.ir.builder import current_builder
+from windlass.ir.types import OpaqueType, TensorType, Type, tensor_type
+
+if TYPE_CHECKING:
+    from windlass.diagnostics import Position
+
+NO_TYPE = OpaqueType.of("()")
+"""The type of ops that are not values themselves: those with no result or with several."""
+
+
+class TypeFault(Exception):
+    """An op was given operands or attributes that it does not accept; the text says which constraint is broken."""
+
+
+class Value:
+    """Something that ops take: another op's result or a block argument. `uses` counts the uses by each op."""
+
+    __slots__ = ("type", "uses")
+    type: Type
+    uses: dict[Op, int]
+
+    @property
+    def tensor(self) -> TensorType:
+        """The type, known to be a tensor's.
+
+        Raises TypeFault where it is not.
+        """
+        if isinstance(self.type, TensorType):
+            return self.type
+        raise TypeFault(f"expected a tensor, got {self.type}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tensor.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype
+
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Make every user of this value use `other` (of the same type)."""
+        if other is self:
+            return
+        for user in tuple(self.uses):
+            user.replace_operand(self, other)
+
+
+class Argument(Value):
+    """A parameter of a block (of a function, loop body or reducer)."""
+
+    __slots__ = ("block", "index", "name")
+
+    def __init__(self, type: Type, block: Block | None = None, index: int = 0, name: str | None = None) -> None:
+        self.type = type
+        self.uses = {}
+        self.block = block
+        self.index = index
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name or f"%arg{self.index}"
+
+
+def tensor(dtype: str, *shape: int, name: str = "x") -> Argument:
+    """A free tensor variable, for examples and tests.
+
+    >>> tensor("f32", 2, 3).type
+    tensor<2x3xf32>
+    """
+    return Argument(tensor_type(shape, dtype), name=name)
+
+
+class Result(Value):
+    """One of several results of an op."""
+
+    __slots__ = ("index", "owner")
+
+    def __init__(self, type: Type, owner: Op, index: int) -> None:
+        self.type = type
+        self.uses = {}
+        self.owner = owner
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"{self.owner!r}#{self.index}"
+
+
+class _Field:
+    """One declared field of an op class."""
+
+    __slots__ = ("default", "kind", "name")
+    KINDS: ClassVar[dict[str, str]] = {
+        "Value": "operand",
+        "Value | None": "optional",
+        "tuple[Value, ...]": "variadic",
+        "Region": "region",
+        "tuple[Region, ...]": "regions",
+    }
+
+    def __init__(self, name: str, annotation: str, default: object) -> None:
+        self.name = name
+        self.kind = _Field.KINDS.get(annotation, "attribute")
+        self.default = default
+
+
+_REQUIRED = object()
+
+
+@dataclass_transform(eq_default=False)
+class Op(Value):
+    """Subclass once per op. See the module's docstring for how fields are declared."""
+
+    __slots__ = (
+        "__dict__",
+        "_operands",
+        "_results",
+        "_segments",
+        "block",
+        "extra",
+        "made_by",
+        "next",
+        "previous",
+        "queued",
+        "source",
+    )
+    if not TYPE_CHECKING:
+        __hash__ = object.__hash__
+
+    name: ClassVar[str] = ""
+    """The MLIR name, `dialect.mnemonic`; empty for abstract bases."""
+    is_pure: ClassVar[bool] = True
+    """No effect but its results: may be removed, moved and shared."""
+    is_commutative: ClassVar[bool] = False
+
+    fields: ClassVar[tuple[_Field, ...]] = ()
+    attribute_names: ClassVar[tuple[str, ...]] = ()
+    region_names: ClassVar[tuple[str, ...]] = ()
+    by_name: ClassVar[dict[str, type[Op]]] = {}
+    """Every op class by its MLIR name."""
+
+    if TYPE_CHECKING:
+        _operands: list[Value]
+        _results: tuple[Result, ...] | None
+        _segments: tuple[int, ...] | None
+        block: Block | None
+        previous: Op | None
+        next: Op | None
+        source: Position | None
+        made_by: tuple[str, ...]
+        extra: dict[str, str] | None
+        queued: bool
+
+    def __init_subclass__(cls) -> None:
+        own = inspect.get_annotations(cls)
+        declared = {field.name: field for field in cls.fields}
+        for name, annotation in own.items():
+            text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+            if not text.startswith("ClassVar"):
+                declared[name] = _Field(name, text, cls.__dict__.get(name, _REQUIRED))
+        cls.fields = tuple(declared.values())
+        cls.attribute_names = tuple(field.name for field in cls.fields if field.kind == "attribute")
+        cls.region_names = tuple(field.name for field in cls.fields if field.kind in ("region", "regions"))
+        _define_constructor(cls)
+        _define_operand_properties(cls)
+        if cls.__dict__.get("name"):
+            Op.by_name[cls.name] = cls
+
+    # -- what a subclass says of itself ---------------------------------------------------------------------------
+
+    def infer(self) -> Type | tuple[Type, ...]:
+        """The result type, or a tuple of them.
+
+        Raises TypeFault where a constraint is broken.
+        """
+        raise NotImplementedError(f"{type(self).__name__} declares no infer")
+
+    # -- construction ---------------------------------------------------------------------------------------------
+
+    def _finish(self, operands: list[Value], segments: tuple[int, ...] | None) -> None:
+        self._operands = operands
+        self._segments = segments
+        self.uses = {}
+        self.block = self.previous = self.next = None
+        self.source = None
+        self.made_by = ()
+        self.extra = None
+        self.queued = False
+        inferred = self.infer()
+        if isinstance(inferred, tuple):
+            self.type = NO_TYPE
+            self._results = tuple(Result(type_, self, index) for index, type_ in enumerate(inferred))
+        else:
+            self.type = inferred
+            self._results = None
+        for operand in operands:
+            operand.uses[self] = operand.uses.get(self, 0) + 1
+        for region in self.regions:
+            region.parent = self
+        builder = current_builder()
+        if builder is not None:
+            builder.place(self)
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Construct from a mapping of field names, as `fields_of` gives."""
+        return cls(**fields)
+
+    def field_values(self) -> dict[str, Any]:
+        """Every field by name: what the constructor would take to make this op again."""
+        return {field.name: getattr(self, field.name) for field in self.fields}
+
+    # -- structure ------------------------------------------------------------------------------------------------
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return tuple(self._operands)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self,) if self._results is None else self._results
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        regions: list[Region] = []
+        for name in self.region_names:
+            value = getattr(self, name)
+            if isinstance(value, Region):
+                regions.append(value)
+            else:
+                regions.extend(value)
+        return tuple(regions)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.attribute_names}
+
+    @property
+    def is_unused(self) -> bool:
+        return not any(result.uses for result in self.results)
+
+    @property
+    def parent_op(self) -> Op | None:
+        """The op whose region holds this one."""
+        if self.block is None or self.block.parent is None:
+            return None
+        return self.block.parent.parent
+
+    def structural_key(self) -> tuple[Any, ...]:
+        """Equal for ops without regions that compute the same value from the same operands."""
+        types = tuple(result.type for result in self.results)
+        attributes = tuple(getattr(self, name) for name in self.attribute_names)
+        operands = [id(operand) for operand in self._operands]
+        if self.is_commutative:
+            operands.sort()
+        return (type(self), types, attributes, tuple(operands), self._segments)
+
+    # -- change ---------------------------------------------------------------------------------------------------
+
+    def replace_operand(self, old: Value, new: Value) -> None:
+        """Use `new` wherever this op uses `old`."""
+        count = old.uses.pop(self, 0)
+        if count:
+            self._operands = [new if operand is old else operand for operand in self._operands]
+            new.uses[self] = new.uses.get(self, 0) + count
+
+    def drop_operands(self) -> None:
+        """Forget all operands, so that they no longer count this op as a user."""
+        for operand in self._operands:
+            operand.uses.pop(self, None)
+        self._operands = []
+
+    def erase(self) -> None:
+        """Remove the op (whose results are unused) from its block, with all that its regions hold."""
+        for region in self.regions:
+            for inner in tuple(region.walk()):
+                inner.drop_operands()
+        self.drop_operands()
+        if self.block is not None:
+            self.block.unlink(self)
+
+    def clone(self, mapping: dict[Value, Value]) -> Self:
+        """A copy whose operands are looked up in `mapping` (those not found stay); the copy's results enter it."""
+        values: dict[str, Any] = {}
+        for field in self.fields:
+            value = getattr(self, field.name)
+            match field.kind:
+                case "operand":
+                    value = mapping.get(value, value)
+                case "optional":
+                    value = None if value is None else mapping.get(value, value)
+                case "variadic":
+                    value = tuple(mapping.get(operand, operand) for operand in value)
+                case "region":
+                    value = value.clone(mapping)
+                case "regions":
+                    value = tuple(region.clone(mapping) for region in value)
+                case _:
+                    pass
+            values[field.name] = value
+        copy = type(self)(**values)
+        if copy.source is None:
+            copy.source = self.source
+        copy.made_by = copy.made_by or self.made_by
+        copy.extra = None if self.extra is None else dict(self.extra)
+        for old, new in zip(self.results, copy.results, strict=True):
+            mapping[old] = new
+        return copy
+
+    def __repr__(self) -> str:
+        shown: list[str] = []
+        for field in self.fields:
+            value = getattr(self, field.name)
+            if field.kind in ("operand", "variadic"):
+                shown.append(repr(value))
+            elif field.kind == "optional":
+                if value is not None:
+                    shown.append(f"{field.name}={value!r}")
+            elif field.kind == "attribute":
+                if field.default is _REQUIRED or value != field.default:
+                    shown.append(f"{field.name}={value!r}")
+            else:
+                shown.append(f"{field.name}=...")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _define_constructor(cls: type[Op]) -> None:
+    """Write `__init__` out as plain statements: constructing ops is the inner loop of everything."""
+    if "__init__" in cls.__dict__:
+        return
+    parameters: list[str] = []
+    body: list[str] = []
+    pieces: list[str] = []
+    sizes: list[str] = []
+    scope: dict[str, Any] = {}
+    optional_seen = False
+    for field in cls.fields:
+        if field.default is not _REQUIRED:
+            scope[f"default_{field.name}"] = field.default
+            parameters.append(f"{field.name}=default_{field.name}")
+            optional_seen = True
+        elif optional_seen:
+            raise TypeError(f"{cls.__name__}.{field.name}: a field without a default follows one that has one")
+        else:
+            parameters.append(field.name)
+        match field.kind:
+            case "operand":
+                pieces.append(field.name)
+                sizes.append("1")
+            case "optional":
+                pieces.append(f"*(() if {field.name} is None else ({field.name},))")
+                sizes.append(f"0 if {field.name} is None else 1")
+            case "variadic":
+                pieces.append(f"*{field.name}")
+                sizes.append(f"len({field.name})")
+            case _:
+                body.append(f"    self.__dict__['{field.name}'] = {field.name}")
+    segmented = any(field.kind in ("optional", "variadic") for field in cls.fields)
+    segments = f"({', '.join(sizes)},)" if segmented else "None"
+    body.append(f"    self._finish([{', '.join(pieces)}], {segments})")
+    text = f"def __init__(self{''.join(', ' + parameter for parameter in parameters)}):\n" + "\n".join(body)
+    exec(text, scope)
+    constructor: Callable[..., None] = scope["__init__"]
+    constructor.__qualname__ = f"{cls.__qualname__}.__init__"
+    setattr(cls, "__init__", constructor)  # noqa: B010
+
+
+def _define_operand_properties(cls: type[Op]) -> None:
+    operand_fields = [field for field in cls.fields if field.kind in ("operand", "optional", "variadic")]
+    segmented = any(field.kind != "operand" for field in operand_fields)
+    for position, field in enumerate(operand_fields):
+        if segmented:
+            getter = _segment_getter(position, field.kind)
+        else:
+            getter = _operand_getter(position)
+        setattr(cls, field.name, property(getter, doc=f"operand {position}"))
+    for field in cls.fields:
+        if field.kind not in ("operand", "optional", "variadic") and field.name in cls.__dict__:
+            # A class-level default would be shadowed by the instance's own value; leave one place to look.
+            delattr(cls, field.name)
+
+
+def _operand_getter(position: int) -> Callable[[Op], Value]:
+    def get(self: Op) -> Value:
+        return self._operands[position]  # pyright: ignore[reportPrivateUsage]
+
+    return get
+
+
+def _segment_getter(position: int, kind: str) -> Callable[[Op], Any]:
+    def get(self: Op) -> Any:
+        segments = self._segments  # pyright: ignore[reportPrivateUsage]
+        assert segments is not None
+        start = sum(segments[:position])
+        values = self._operands[start : start + segments[position]]  # pyright: ignore[reportPrivateUsage]
+        if kind == "variadic":
+            return tuple(values)
+        return values[0] if values else None
+
+    return get
+
+
+class Terminator(Op):
+    """Ends a block: yields, returns, conditions. It has no results."""
+
+    is_pure: ClassVar[bool] = False
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+
+class Block:
+    """A list of ops with parameters. Ops are linked, so that inserting and removing are cheap."""
+
+    __slots__ = ("arguments", "first", "last", "parent")
+
+    def __init__(self, types: Iterable[Type] = (), names: Iterable[str | None] = ()) -> None:
+        self.arguments = [Argument(type_, self, index) for index, type_ in enumerate(types)]
+        for argument, name in zip(self.arguments, names, strict=False):
+            argument.name = name
+        self.first: Op | None = None
+        self.last: Op | None = None
+        self.parent: Region | None = None
+
+    def add_argument(self, type: Type, name: str | None = None) -> Argument:
+        argument = Argument(type, self, len(self.arguments), name)
+        self.arguments.append(argument)
+        return argument
+
+    def append(self, op: Op) -> None:
+        op.block, op.previous, op.next = self, self.last, None
+        if self.last is None:
+            self.first = op
+        else:
+            self.last.next = op
+        self.last = op
+
+    def insert_before(self, op: Op, before: Op) -> None:
+        op.block, op.previous, op.next = self, before.previous, before
+        if before.previous is None:
+            self.first = op
+        else:
+            before.previous.next = op
+        before.previous = op
+
+    def unlink(self, op: Op) -> None:
+        if op.previous is None:
+            self.first = op.next
+        else:
+            op.previous.next = op.next
+        if op.next is None:
+            self.last = op.previous
+        else:
+            op.next.previous = op.previous
+        op.block = op.previous = op.next = None
+
+    @property
+    def terminator(self) -> Op:
+        """The last op.
+
+        Raises TypeFault on an empty block.
+        """
+        if self.last is None:
+            raise TypeFault("the block is empty")
+        return self.last
+
+    def __iter__(self) -> Iterator[Op]:
+        op = self.first
+        while op is not None:
+            following = op.next
+            yield op
+            op = following
+
+    def walk(self) -> Iterator[Op]:
+        """Every op, those within regions after the op that holds them."""
+        for op in self:
+            yield op
+            for region in op.regions:
+                yield from region.walk()
+
+    def clone(self, mapping: dict[Value, Value]) -> Block:
+        from windlass.ir.builder import Builder
+
+        copy = Block([argument.type for argument in self.arguments], [argument.name for argument in self.arguments])
+        mapping.update(zip(self.arguments, copy.arguments, strict=True))
+        with Builder(copy):
+            for op in self:
+                op.clone(mapping)
+        return copy
+
+
+class Region:
+    """What an op encloses: one block, or several where control flow is not structured."""
+
+    __slots__ = ("blocks", "parent")
+
+    def __init__(self, *blocks: Block) -> None:
+        self.blocks = list(blocks)
+        self.parent: Op | None = None
+        for block in blocks:
+            block.parent = self
+
+    @property
+    def block(self) -> Block:
+        """The only block."""
+        (block,) = self.blocks
+        return block
+
+    def walk(self) -> Iterator[Op]:
+        for block in self.blocks:
+            yield from block.walk()
+
+    def clone(self, mapping: dict[Value, Value]) -> Region:
+        return Region(*(block.clone(mapping) for block in self.blocks))
+
+
+class Function:
+    """A named block of ops that ends in a return. `attributes` and those of arguments and results are MLIR text."""
+
+    __slots__ = ("argument_attributes", "attributes", "body", "name", "result_attributes", "source", "visibility")
+
+    def __init__(self, name: str, body: Block, visibility: str = "public") -> None:
+        self.name = name
+        self.body = body
+        self.visibility = visibility
+        self.attributes: dict[str, str] = {}
+        self.argument_attributes: list[dict[str, str]] = [{} for _ in body.arguments]
+        self.result_attributes: list[dict[str, str]] = []
+        self.source: Position | None = None
+
+    @property
+    def arguments(self) -> list[Argument]:
+        return self.body.arguments
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        """What the function returns: its terminator's operands."""
+        return self.body.terminator.operands
+
+    def walk(self) -> Iterator[Op]:
+        return self.body.walk()
+
+    def clone(self) -> Function:
+        copy = Function(self.name, self.body.clone({}), self.visibility)
+        copy.attributes = dict(self.attributes)
+        copy.argument_attributes = [dict(each) for each in self.argument_attributes]
+        copy.result_attributes = [dict(each) for each in self.result_attributes]
+        copy.source = self.source
+        return copy
+
+
+class Module:
+    """Functions by name, and what else stands at the top level (`globals`: MLIR text, such as sdy meshes)."""
+
+    __slots__ = ("attributes", "functions", "globals", "name")
+
+    def __init__(self, functions: Iterable[Function] = (), name: str | None = None) -> None:
+        self.functions = {function.name: function for function in functions}
+        self.name = name
+        self.attributes: dict[str, str] = {}
+        self.globals: list[str] = []
+
+    @property
+    def main(self) -> Function:
+        """The entry point: `main`, or the first public function."""
+        if "main" in self.functions:
+            return self.functions["main"]
+        return next(each for each in self.functions.values() if each.visibility == "public")
