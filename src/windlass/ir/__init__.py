@@ -6,7 +6,7 @@ Holds afterwards: every value's use counts are right; an op's result types are t
 """
 
 from windlass.ir.builder import Builder, current_builder
-from windlass.ir.core import Argument, Block, Function, Module, Op, Region, Result, Terminator, TypeFault, Value
+from windlass.ir.core import Argument, Block, Function, Hole, Module, Op, Region, Result, Terminator, TypeFault, Value
 from windlass.ir.types import BufferType, OpaqueType, TensorType, Type, tensor_type
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "BufferType",
     "Builder",
     "Function",
+    "Hole",
     "Module",
     "Op",
     "OpaqueType",

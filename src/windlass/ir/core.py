@@ -95,6 +95,20 @@ def tensor(dtype: str, *shape: int, name: str = "x") -> Argument:
     return Argument(tensor_type(shape, dtype), name=name)
 
 
+class Hole(Value):
+    """Stands for any value or attribute in the left side of a rule; the same hole twice stands for equal things."""
+
+    __slots__ = ("accepts", "name")
+
+    def __init__(self, name: str, accepts: Callable[[Any], bool] | None = None) -> None:
+        self.name = name
+        self.uses = {}
+        self.accepts = accepts
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 class Result(Value):
     """One of several results of an op."""
 
@@ -113,7 +127,7 @@ class Result(Value):
 class _Field:
     """One declared field of an op class."""
 
-    __slots__ = ("default", "kind", "name")
+    __slots__ = ("annotation", "default", "kind", "name")
     KINDS: ClassVar[dict[str, str]] = {
         "Value": "operand",
         "Value | None": "optional",
@@ -124,6 +138,7 @@ class _Field:
 
     def __init__(self, name: str, annotation: str, default: object) -> None:
         self.name = name
+        self.annotation = annotation
         self.kind = _Field.KINDS.get(annotation, "attribute")
         self.default = default
 
@@ -156,6 +171,8 @@ class Op(Value):
     is_pure: ClassVar[bool] = True
     """No effect but its results: may be removed, moved and shared."""
     is_commutative: ClassVar[bool] = False
+    is_elementwise: ClassVar[bool] = False
+    """Each element of the result depends on the elements at the same place in the operands only."""
 
     fields: ClassVar[tuple[_Field, ...]] = ()
     attribute_names: ClassVar[tuple[str, ...]] = ()
@@ -199,6 +216,24 @@ class Op(Value):
         """
         raise NotImplementedError(f"{type(self).__name__} declares no infer")
 
+    def evaluate(self, *arrays: Any, **_: Any) -> Any:
+        """The meaning, on one NumPy array per operand: an array, or a tuple of them where `infer` gives a tuple.
+
+        Raises NotImplementedError for ops that have no meaning on arrays alone (memory, communication, custom calls).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no meaning on arrays alone")
+
+    def flops(self) -> int:
+        """Floating-point (or integer) operations that one execution does; 0 where it only moves data."""
+        if not self.is_elementwise:
+            return 0
+        return sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
+
+    def bytes_moved(self) -> int:
+        """Bytes read and written if nothing is fused: all operands and all results."""
+        types = [value.type for value in (*self._operands, *self.results)]
+        return sum(type_.bytes for type_ in types if isinstance(type_, TensorType))
+
     # -- construction ---------------------------------------------------------------------------------------------
 
     def _finish(self, operands: list[Value], segments: tuple[int, ...] | None) -> None:
@@ -210,7 +245,12 @@ class Op(Value):
         self.made_by = ()
         self.extra = None
         self.queued = False
-        inferred = self.infer()
+        try:
+            inferred = self.infer()
+        except Exception:
+            if not self._become_pattern():
+                raise
+            return
         if isinstance(inferred, tuple):
             self.type = NO_TYPE
             self._results = tuple(Result(type_, self, index) for index, type_ in enumerate(inferred))
@@ -224,6 +264,16 @@ class Op(Value):
         builder = current_builder()
         if builder is not None:
             builder.place(self)
+
+    def _become_pattern(self) -> bool:
+        """An op with a hole among its fields is no op but the left side of a rule: it has no type and no uses."""
+        pieces = [getattr(self, name) for name in self.attribute_names] + self._operands
+        flat = [inner for piece in pieces for inner in (piece if isinstance(piece, tuple) else (piece,))]
+        if not any(isinstance(piece, Hole) or getattr(piece, "is_pattern", False) for piece in flat):
+            return False
+        self.__dict__["is_pattern"] = True
+        self.type, self._results = NO_TYPE, None
+        return True
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
@@ -399,9 +449,21 @@ def _define_operand_properties(cls: type[Op]) -> None:
             getter = _operand_getter(position)
         setattr(cls, field.name, property(getter, doc=f"operand {position}"))
     for field in cls.fields:
-        if field.kind not in ("operand", "optional", "variadic") and field.name in cls.__dict__:
+        if field.kind in ("operand", "optional", "variadic"):
+            continue
+        if field.name in cls.__dict__:
             # A class-level default would be shadowed by the instance's own value; leave one place to look.
             delattr(cls, field.name)
+        if isinstance(getattr(cls, field.name, None), property):
+            # `shape` and `dtype` are properties of every value: `infer` has to see the field before there is a type.
+            setattr(cls, field.name, property(_attribute_getter(field.name), doc="an attribute"))
+
+
+def _attribute_getter(name: str) -> Callable[[Op], Any]:
+    def get(self: Op) -> Any:
+        return self.__dict__[name]
+
+    return get
 
 
 def _operand_getter(position: int) -> Callable[[Op], Value]:

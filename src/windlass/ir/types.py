@@ -62,6 +62,11 @@ class TensorType(Type):
         return math.prod(self.shape)
 
     @property
+    def bytes(self) -> int:
+        """Size in memory, as NumPy would store it."""
+        return self.size * self.numpy_dtype.itemsize
+
+    @property
     def numpy_dtype(self) -> np.dtype:
         return NUMPY_DTYPES[self.dtype]
 

@@ -1,0 +1,155 @@
+"""Patterns are ops with holes in them; here they become plain Python tests.
+
+`Transpose(Transpose(x, p), q)` with holes x, p, q compiles to
+
+    def match(op):
+        v0 = op._operands[0]
+        if v0.__class__ is not Transpose: return None
+        return {"x": v0._operands[0], "p": v0.permutation, "q": op.permutation}
+
+An abstract op class in a pattern (`Elementwise`, `Op`) stands for all its subclasses. A commutative op matches with
+its operands in either order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+from windlass.ir import Hole, Op
+
+Matcher = Callable[[Op], "dict[str, Any] | None"]
+
+
+def hole(name: str, accepts: Callable[[Any], bool] | None = None) -> Any:
+    """A hole for a pattern; with `accepts` it stands only for what that function says yes to."""
+    return Hole(name, accepts)
+
+
+def is_concrete(op_class: type[Op]) -> bool:
+    return bool(op_class.__dict__.get("name"))
+
+
+def list_concrete_classes(op_class: type[Op]) -> Iterator[type[Op]]:
+    """The op classes that a pattern's class stands for."""
+    if is_concrete(op_class):
+        yield op_class
+        return
+    for subclass in op_class.__subclasses__():
+        yield from list_concrete_classes(subclass)
+
+
+def list_holes(pattern: Any) -> list[str]:
+    """Names of the holes, in order of first appearance."""
+    if isinstance(pattern, Hole):
+        return [pattern.name]
+    found: list[str] = []
+    if isinstance(pattern, Op):
+        for value in pattern.field_values().values():
+            found += [name for name in list_holes(value) if name not in found]
+    elif isinstance(pattern, tuple):
+        for value in pattern:
+            found += [name for name in list_holes(value) if name not in found]
+    return found
+
+
+def list_inner_ops(pattern: Op) -> list[Op]:
+    """The ops of a pattern below its root, outer first."""
+    inner: list[Op] = []
+    for value in pattern.field_values().values():
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Op):
+                inner += [each, *list_inner_ops(each)]
+    return inner
+
+
+def compile_pattern(pattern: Op, single_use: bool = False) -> tuple[Matcher, ...]:
+    """Functions that give the holes' contents if an op is like `pattern`, else None: one for each operand order.
+
+    With `single_use`, the ops below the root must have no other use, so that replacing the root frees them.
+    """
+    swappable = [op for op in (pattern, *list_inner_ops(pattern)) if type(op).is_commutative and _is_asymmetric(op)]
+    return tuple(
+        _compile_order(pattern, {id(op) for op, swap in zip(swappable, swaps, strict=True) if swap}, single_use)
+        for swaps in product((False, True), repeat=len(swappable))
+    )
+
+
+def _is_asymmetric(op: Op) -> bool:
+    """Swapping the operands gives another pattern: they are not both plain holes used nowhere else."""
+    return any(isinstance(operand, Op) or (isinstance(operand, Hole) and operand.accepts) for operand in op.operands)
+
+
+class _Writer:
+    """Writes the statements of one matcher."""
+
+    def __init__(self, swapped: set[int], single_use: bool) -> None:
+        self.swapped = swapped
+        self.single_use = single_use
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {}
+        self.bound: dict[str, str] = {}
+        self.count = 0
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"v{self.count}"
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def require(self, condition: str) -> None:
+        self.lines.append(f"    if not ({condition}): return None")
+
+    def test(self, pattern: Any, expression: str, by_identity: bool) -> None:
+        """Write the tests that the thing called `expression` is like `pattern`."""
+        if isinstance(pattern, Hole):
+            if pattern.accepts is not None:
+                self.require(f"{self.constant(pattern.accepts)}({expression})")
+            known = self.bound.setdefault(pattern.name, expression)
+            if known != expression:
+                self.require(f"{known} is {expression}" if by_identity else f"{known} == {expression}")
+        elif isinstance(pattern, Op):
+            name = self.fresh()
+            self.lines.append(f"    {name} = {expression}")
+            op_class = self.constant(type(pattern))
+            exact = is_concrete(type(pattern))
+            self.require(f"{name}.__class__ is {op_class}" if exact else f"isinstance({name}, {op_class})")
+            if self.single_use:
+                self.require(f"len({name}.uses) == 1")
+            self.test_fields(pattern, name)
+        else:
+            self.require(f"{expression} == {self.constant(pattern)}")
+
+    def test_fields(self, pattern: Op, name: str) -> None:
+        operands = [field for field in pattern.fields if field.kind in ("operand", "optional", "variadic")]
+        plain = all(field.kind == "operand" for field in operands)
+        order = list(range(len(operands)))
+        if id(pattern) in self.swapped:
+            order.reverse()
+        for field, position in zip(operands, order, strict=True):
+            access = f"{name}._operands[{position}]" if plain else f"{name}.{field.name}"
+            wanted = getattr(pattern, field.name)
+            if field.kind == "variadic" and not (len(wanted) == 1 and isinstance(wanted[0], Hole)):
+                self.require(f"len({access}) == {len(wanted)}")
+                for index, each in enumerate(wanted):
+                    self.test(each, f"{access}[{index}]", by_identity=True)
+            elif field.kind == "variadic":
+                self.test(wanted[0], access, by_identity=False)
+            else:
+                self.test(wanted, access, by_identity=True)
+        for field in pattern.fields:
+            if field.kind == "attribute":
+                self.test(getattr(pattern, field.name), f"{name}.{field.name}", by_identity=False)
+
+
+def _compile_order(pattern: Op, swapped: set[int], single_use: bool) -> Matcher:
+    writer = _Writer(swapped, single_use)
+    writer.test_fields(pattern, "op")
+    binding = ", ".join(f"{name!r}: {expression}" for name, expression in writer.bound.items())
+    text = "\n".join(["def match(op):", *writer.lines, f"    return {{{binding}}}"])
+    exec(text, writer.scope)
+    return writer.scope["match"]
