@@ -1,8 +1,8 @@
 """The worklist driver: applies rules until none applies, or a budget is spent.
 
-It ends by construction: each rule lowers its declared measure (the laws check this), and should two rules undo each
-other all the same, the budget stops them, the program is kept as it is (valid at each step), and the ledger names the
-rules that went round.
+It ends by construction: each rule lowers the measure of measure.py (the laws check this), and should two rules undo
+each other all the same, the budget stops them, the program is kept as it is (valid at each step), and the ledger names
+the rules that went round.
 """
 
 from __future__ import annotations

@@ -27,15 +27,26 @@ def hole(name: str, accepts: Callable[[Any], bool] | None = None) -> Any:
     return Hole(name, accepts)
 
 
+def any_op(op_class: type[Op]) -> Any:
+    """A pattern for every op of a class, whatever its fields: `any_op(Elementwise)`."""
+    pattern = object.__new__(op_class)
+    pattern.__dict__["is_pattern"] = True
+    pattern.__dict__["is_any"] = True
+    return pattern
+
+
 def is_concrete(op_class: type[Op]) -> bool:
     return bool(op_class.__dict__.get("name"))
 
 
+def is_any(pattern: Op) -> bool:
+    return "is_any" in pattern.__dict__
+
+
 def list_concrete_classes(op_class: type[Op]) -> Iterator[type[Op]]:
-    """The op classes that a pattern's class stands for."""
+    """The op classes that a pattern's class stands for: itself if it is one, else all below it."""
     if is_concrete(op_class):
         yield op_class
-        return
     for subclass in op_class.__subclasses__():
         yield from list_concrete_classes(subclass)
 
@@ -46,6 +57,8 @@ def list_holes(pattern: Any) -> list[str]:
         return [pattern.name]
     found: list[str] = []
     if isinstance(pattern, Op):
+        if is_any(pattern):
+            return found
         for value in pattern.field_values().values():
             found += [name for name in list_holes(value) if name not in found]
     elif isinstance(pattern, tuple):
@@ -57,6 +70,8 @@ def list_holes(pattern: Any) -> list[str]:
 def list_inner_ops(pattern: Op) -> list[Op]:
     """The ops of a pattern below its root, outer first."""
     inner: list[Op] = []
+    if is_any(pattern):
+        return inner
     for value in pattern.field_values().values():
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, Op):
@@ -69,7 +84,8 @@ def compile_pattern(pattern: Op, single_use: bool = False) -> tuple[Matcher, ...
 
     With `single_use`, the ops below the root must have no other use, so that replacing the root frees them.
     """
-    swappable = [op for op in (pattern, *list_inner_ops(pattern)) if type(op).is_commutative and _is_asymmetric(op)]
+    ops = (pattern, *list_inner_ops(pattern))
+    swappable = [op for op in ops if type(op).is_commutative and not is_any(op) and _is_asymmetric(op)]
     return tuple(
         _compile_order(pattern, {id(op) for op, swap in zip(swappable, swaps, strict=True) if swap}, single_use)
         for swaps in product((False, True), repeat=len(swappable))
@@ -116,7 +132,7 @@ class _Writer:
             name = self.fresh()
             self.lines.append(f"    {name} = {expression}")
             op_class = self.constant(type(pattern))
-            exact = is_concrete(type(pattern))
+            exact = is_concrete(type(pattern)) and not is_any(pattern)
             self.require(f"{name}.__class__ is {op_class}" if exact else f"isinstance({name}, {op_class})")
             if self.single_use:
                 self.require(f"len({name}.uses) == 1")
@@ -125,6 +141,8 @@ class _Writer:
             self.require(f"{expression} == {self.constant(pattern)}")
 
     def test_fields(self, pattern: Op, name: str) -> None:
+        if is_any(pattern):
+            return
         operands = [field for field in pattern.fields if field.kind in ("operand", "optional", "variadic")]
         plain = all(field.kind == "operand" for field in operands)
         order = list(range(len(operands)))

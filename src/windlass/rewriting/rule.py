@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 from windlass.ir import Op, Value
 from windlass.rewriting.pattern import compile_pattern, list_concrete_classes, list_holes
 
 Body = Callable[..., "Value | tuple[Value, ...] | None"]
-Measure = Literal["work", "ops", "order"]
 
 
 class Rule:
     """Call it on an op: the replacement (a value, or a tuple for an op of several results), or None.
 
-    `lowers` names the part of the measure (see measure.py) that each application makes smaller. `assumes` names what
-    the rule takes for granted of its floats ("no NaN", "no -0.0", "finite"); without it the rule keeps every bit but
-    NaN payloads.
+    Each application lowers the measure of the program (see measure.py), which is why rewriting ends. `assumes` names
+    what the rule takes for granted of its floats ("no NaN", "no -0.0", "finite"); without it the rule keeps every bit
+    but NaN payloads.
     """
 
     def __init__(
         self,
         body: Body,
         pattern: Op,
-        lowers: Measure,
         single_use: bool,
         assumes: tuple[str, ...],
         sample: Callable[[Callable[..., Any]], Op] | None,
@@ -33,7 +31,6 @@ class Rule:
         self.body = body
         self.name = body.__name__
         self.pattern = pattern
-        self.lowers: Measure = lowers
         self.assumes = assumes
         self.single_use = single_use
         self.sample = sample
@@ -103,7 +100,6 @@ catalogue = RuleSet()
 def rewrite(
     pattern: Op,
     *,
-    lowers: Measure = "ops",
     single_use: bool = False,
     assumes: tuple[str, ...] | str = (),
     sample: Callable[[Callable[..., Any]], Op] | None = None,
@@ -117,7 +113,7 @@ def rewrite(
 
     def declare(body: Body) -> Rule:
         taken = (assumes,) if isinstance(assumes, str) else assumes
-        rule = Rule(body, pattern, lowers, single_use, taken, sample)
+        rule = Rule(body, pattern, single_use, taken, sample)
         if register:
             catalogue.add(rule)
         return rule

@@ -1,0 +1,38 @@
+"""The catalogue of tensor rewrites, one file per op family.
+
+Each rule is one function: its equation is its docstring's first line, its example runs as a test, and the laws in
+tests/laws are derived from its declaration: it keeps meaning, special values included; it keeps types; it fires; and it
+lowers the measure. Importing this package fills `windlass.rewriting.rule.catalogue`.
+
+Start reading at `slices.py`.
+"""
+
+from windlass.rewriting.rule import catalogue
+from windlass.rules import (
+    arithmetic,
+    broadcasts,
+    concatenates,
+    constants,
+    conversions,
+    dynamic_slices,
+    pads,
+    reshapes,
+    selects,
+    slices,
+    transposes,
+)
+
+__all__ = [
+    "arithmetic",
+    "broadcasts",
+    "catalogue",
+    "concatenates",
+    "constants",
+    "conversions",
+    "dynamic_slices",
+    "pads",
+    "reshapes",
+    "selects",
+    "slices",
+    "transposes",
+]

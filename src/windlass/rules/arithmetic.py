@@ -1,0 +1,213 @@
+"""Arithmetic with neutral elements. Floats keep every value, NaN and the sign of zero included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from windlass.ir import Value
+from windlass.ir.core import tensor
+from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Or, Subtract
+from windlass.rewriting.pattern import hole
+from windlass.rewriting.rule import rewrite
+
+__all__ = ["tensor"]
+
+x, y = hole("x"), hole("y")
+
+
+def splat_hole(name: str, number: Any) -> Any:
+    """A hole for a constant that is `number` everywhere, the sign of zero included."""
+
+    def accepts(value: object) -> bool:
+        if not (isinstance(value, Constant) and value.is_splat):
+            return False
+        found = value.number
+        return bool(found == number) and (number != 0 or bool(np.signbit(np.real(found)) == np.signbit(number)))
+
+    return hole(name, accepts)
+
+
+zero, minus_zero, one = splat_hole("zero", 0), splat_hole("minus_zero", -0.0), splat_hole("one", 1)
+
+
+def _is_real_integer(value: Value) -> bool:
+    return value.tensor.is_integer
+
+
+@rewrite(Add(x, zero))
+def add_zero(x: Value) -> Value | None:
+    """x + 0 = x for integers and booleans (for floats -0.0 + 0.0 is 0.0)
+
+    >>> add_zero(Add(tensor("i32"), Constant.of(0, "i32")))
+    x
+    """
+    return x if x.tensor.is_integer or x.tensor.is_boolean else None
+
+
+@rewrite(Add(x, minus_zero))
+def add_minus_zero(x: Value) -> Value | None:
+    """x + -0.0 = x for floats
+
+    >>> add_minus_zero(Add(tensor("f32"), Constant.of(-0.0, "f32")))
+    x
+    """
+    return x if x.tensor.is_float else None
+
+
+@rewrite(Subtract(x, zero))
+def subtract_zero(x: Value) -> Value | None:
+    """x - 0 = x for integers and floats
+
+    >>> subtract_zero(Subtract(tensor("f32"), Constant.of(0, "f32")))
+    x
+    """
+    return None if x.tensor.is_complex else x
+
+
+@rewrite(Multiply(x, one))
+def multiply_by_one(x: Value) -> Value | None:
+    """x · 1 = x, but for complex numbers
+
+    >>> multiply_by_one(Multiply(tensor("f32"), Constant.of(1, "f32")))
+    x
+    """
+    return None if x.tensor.is_complex else x
+
+
+@rewrite(Divide(x, one))
+def divide_by_one(x: Value) -> Value | None:
+    """x / 1 = x, but for complex numbers
+
+    >>> divide_by_one(Divide(tensor("f32"), Constant.of(1, "f32")))
+    x
+    """
+    return None if x.tensor.is_complex else x
+
+
+@rewrite(Multiply(x, zero))
+def multiply_by_zero(x: Value, zero: Constant) -> Value | None:
+    """x · 0 = 0 for integers
+
+    >>> multiply_by_zero(Multiply(tensor("i32"), Constant.of(0, "i32")))
+    Constant(0)
+    """
+    return zero if _is_real_integer(x) else None
+
+
+@rewrite(Subtract(x, x))
+def subtract_itself(op: Subtract, x: Value) -> Value | None:
+    """x - x = 0 for integers
+
+    >>> x = tensor("i32")
+    >>> subtract_itself(Subtract(x, x))
+    Constant(0)
+    """
+    return Constant.of(0, op.dtype, op.shape) if _is_real_integer(x) else None
+
+
+@rewrite(Negate(Negate(x)))
+def negate_of_negate(x: Value) -> Value:
+    """-(-x) = x
+
+    >>> negate_of_negate(Negate(Negate(tensor("f32"))))
+    x
+    """
+    return x
+
+
+def _idempotent(x: Value) -> Value | None:
+    return None if x.tensor.is_complex else x
+
+
+@rewrite(Maximum(x, x))
+def maximum_of_same(x: Value) -> Value | None:
+    """max(x, x) = x
+
+    >>> x = tensor("f32")
+    >>> maximum_of_same(Maximum(x, x))
+    x
+    """
+    return _idempotent(x)
+
+
+@rewrite(Minimum(x, x))
+def minimum_of_same(x: Value) -> Value | None:
+    """min(x, x) = x
+
+    >>> x = tensor("f32")
+    >>> minimum_of_same(Minimum(x, x))
+    x
+    """
+    return _idempotent(x)
+
+
+true = hole(
+    "true", lambda value: isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and bool(value.number)
+)
+false = hole(
+    "false", lambda value: isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and not value.number
+)
+
+
+@rewrite(And(x, true))
+def and_true(x: Value) -> Value:
+    """x and true = x
+
+    >>> and_true(And(tensor("i1"), Constant.of(True)))
+    x
+    """
+    return x
+
+
+@rewrite(And(x, false))
+def and_false(false: Constant) -> Value:
+    """x and false = false
+
+    >>> and_false(And(tensor("i1"), Constant.of(False)))
+    Constant(False)
+    """
+    return false
+
+
+@rewrite(Or(x, false))
+def or_false(x: Value) -> Value:
+    """x or false = x
+
+    >>> or_false(Or(tensor("i1"), Constant.of(False)))
+    x
+    """
+    return x
+
+
+@rewrite(Or(x, true))
+def or_true(true: Constant) -> Value:
+    """x or true = true
+
+    >>> or_true(Or(tensor("i1"), Constant.of(True)))
+    Constant(True)
+    """
+    return true
+
+
+@rewrite(And(x, x))
+def and_of_same(x: Value) -> Value:
+    """x and x = x, for booleans and bits
+
+    >>> x = tensor("i32")
+    >>> and_of_same(And(x, x))
+    x
+    """
+    return x
+
+
+@rewrite(Or(x, x))
+def or_of_same(x: Value) -> Value:
+    """x or x = x, for booleans and bits
+
+    >>> x = tensor("i32")
+    >>> or_of_same(Or(x, x))
+    x
+    """
+    return x

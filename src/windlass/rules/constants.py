@@ -1,0 +1,179 @@
+"""What can be computed now is: folding of constants, with one number for all elements kept as one number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windlass.ir import TensorType, Value, tensor_type
+from windlass.ir.core import tensor
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Compare,
+    Concatenate,
+    Constant,
+    Elementwise,
+    Iota,
+    Pad,
+    Reshape,
+    Reverse,
+    Select,
+    Slice,
+    Transpose,
+)
+from windlass.ops.base import TensorOp
+from windlass.ops.sampling import Draw
+from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.rule import rewrite
+
+__all__ = ["tensor"]
+
+LARGEST_FOLDED = 256
+"""Elements: larger results stay computed, so that programs hold no large tables."""
+
+MOVEMENTS = (BroadcastInDim, Reshape, Reverse, Slice, Transpose)
+
+
+def sample_op_on_constants(draw: Draw) -> TensorOp:
+    """An op whose operands are all constants, small tables or one number each."""
+    shape = draw.shape(1, 2, 1)
+    dtype = draw.choose(("f32", "i32", "ui8"))
+    if draw.boolean():
+        shape = (*shape, LARGEST_FOLDED + 1)
+        x, y = (Constant.of(draw.integer(0, 3), dtype, shape) for _ in range(2))
+    else:
+        x, y = (Constant.of(draw.array(tensor_type(shape, dtype))) for _ in range(2))
+    return draw.choose((Add(x, y), Compare(x, y, "LT"), Select(Compare(x, y, "GT"), x, y), Reverse(x, (0,))))
+
+
+@rewrite(any_op(TensorOp), sample=sample_op_on_constants)
+def fold_constants(op: TensorOp) -> Value | None:
+    """f(constants) = constant, if it is small
+
+    >>> fold_constants(Add(Constant.of(np.array([1, 2], np.int32)), Constant.of(np.array([3, 4], np.int32))))
+    Constant([4, 6])
+    """
+    operands = op.operands
+    if not operands or op.region_names or not op.is_pure or not isinstance(op.type, TensorType):
+        return None
+    if not all(isinstance(operand, Constant) for operand in operands):
+        return None
+    constants = [operand for operand in operands if isinstance(operand, Constant)]
+    if op.tensor.size <= LARGEST_FOLDED and all(constant.tensor.size <= 4 * LARGEST_FOLDED for constant in constants):
+        return Constant.of(np.asarray(op.evaluate(*[constant.array for constant in constants])), op.dtype)
+    if isinstance(op, Elementwise) and all(constant.is_splat for constant in constants):
+        scalars = tuple(Constant.of(constant.number, constant.dtype) for constant in constants)
+        number = op.with_operands(scalars).evaluate(*[scalar.array for scalar in scalars])
+        return Constant.of(np.asarray(number)[()], op.dtype, op.shape)
+    return None
+
+
+def sample_movement_of_constant(draw: Draw) -> TensorOp:
+    """A movement of a constant that is one number everywhere."""
+    shape = draw.shape(1, 3, 1)
+    x = Constant.of(draw.integer(-2, 2), "f32", shape)
+    movement = draw.choose(MOVEMENTS)
+    if movement is BroadcastInDim:
+        return BroadcastInDim(x, (2, *shape), tuple(range(1, len(shape) + 1)))
+    return movement(x, **movement.sample(draw, x.tensor))
+
+
+@rewrite(any_op(TensorOp), sample=sample_movement_of_constant)
+def move_constant(op: TensorOp) -> Value | None:
+    """movement(constant c everywhere) = constant c everywhere
+
+    >>> move_constant(Reshape(Constant.of(1.5, "f32", (2, 3)), (6,)))
+    Constant(1.5)
+    """
+    if not isinstance(op, MOVEMENTS):
+        return None
+    operand = op.operand
+    if isinstance(operand, Constant) and operand.is_splat:
+        return Constant.of(operand.number, operand.dtype, op.shape)
+    return None
+
+
+x, fill, low, high, interior = hole("x"), hole("fill"), hole("low"), hole("high"), hole("interior")
+
+
+@rewrite(Pad(x, fill, low, high, interior))
+def pad_of_constant(op: Pad, x: Value, fill: Value) -> Value | None:
+    """pad(constant c, c) = constant c of the larger shape
+
+    >>> pad_of_constant(Pad(Constant.of(0, "f32", (2,)), Constant.of(0, "f32"), (1,), (1,), (0,)))
+    Constant(0.0)
+    """
+    if not (isinstance(x, Constant) and x.is_splat and isinstance(fill, Constant)):
+        return None
+    if x.value.data.tobytes() != fill.value.data.tobytes():
+        return None
+    return Constant.of(fill.number, fill.dtype, op.shape)
+
+
+inputs, dimension = hole("inputs"), hole("dimension")
+
+
+@rewrite(Concatenate(inputs, dimension))
+def concatenate_of_equal_constants(op: Concatenate, inputs: tuple[Value, ...]) -> Value | None:
+    """concatenate(constant c, constant c) = constant c of the larger shape
+
+    >>> concatenate_of_equal_constants(Concatenate((Constant.of(1, "f32", (2,)), Constant.of(1, "f32", (3,))), 0))
+    Constant(1.0)
+    """
+    constants = [part for part in inputs if isinstance(part, Constant) and part.is_splat]
+    if len(constants) < len(inputs) or len({constant.value.data.tobytes() for constant in constants}) != 1:
+        return None
+    return Constant.of(constants[0].number, op.dtype, op.shape)
+
+
+@rewrite(Concatenate(inputs, dimension))
+def concatenate_with_constant(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+    """concatenate(constant c, x) = pad(x, c), and so at the other end
+
+    >>> zeros = Constant.of(0, "f32", (2,))
+    >>> concatenate_with_constant(Concatenate((zeros, tensor("f32", 3)), 0)).edge_padding_low
+    (2,)
+    """
+    if len(inputs) != 2:
+        return None
+    for end, rest in (inputs, inputs[::-1]):
+        if isinstance(end, Constant) and end.is_splat:
+            nothing = (0,) * len(end.shape)
+            edge = tuple(size if axis == dimension else 0 for axis, size in enumerate(end.shape))
+            edges = (edge, nothing) if end is inputs[0] else (nothing, edge)
+            return Pad(rest, Constant.of(end.number, end.dtype), *edges, nothing)
+    return None
+
+
+direction = hole("direction")
+iota_shape, iota_dtype, iota_dimension = hole("iota_shape"), hole("iota_dtype"), hole("iota_dimension")
+bound = hole("bound", lambda value: isinstance(value, Constant) and value.is_splat)
+
+
+@rewrite(Compare(Iota(iota_shape, iota_dtype, iota_dimension), bound, direction))
+def compare_of_iota(
+    op: Compare, iota_shape: tuple[int, ...], iota_dimension: int, bound: Constant, direction: str
+) -> Value | None:
+    """compare(iota, c) = true or false, where all of 0 … n-1 lie on one side of c
+
+    >>> compare_of_iota(Compare(Iota((8,), "i32", 0), Constant.of(8, "i32", (8,)), "LT"))
+    Constant(True)
+    """
+    size = iota_shape[iota_dimension]
+    if bound.tensor.is_float or bound.tensor.is_complex or size == 0:
+        return None
+    limit = int(bound.number)
+    if size - 1 > np.iinfo(bound.tensor.numpy_dtype).max:
+        return None
+    below, above = size - 1 < limit, limit < 0
+    at_most, at_least = size - 1 <= limit, limit <= 0
+    outcomes: dict[str, tuple[bool, bool]] = {
+        "LT": (below, at_least),
+        "LE": (at_most, above),
+        "GT": (above, at_most),
+        "GE": (at_least, below),
+        "EQ": (False, below or above),
+        "NE": (below or above, False),
+    }
+    always, never = outcomes[direction]
+    return Constant.of(always, "i1", op.shape) if always or never else None

@@ -1,0 +1,137 @@
+"""Reshapes: merged, dropped, and taken over by what makes their operand."""
+
+from __future__ import annotations
+
+from windlass.ir import Value
+from windlass.ir.core import tensor
+from windlass.ops import BroadcastInDim, Iota, Reshape, Reverse, Transpose
+from windlass.rewriting.pattern import hole
+from windlass.rewriting.rule import rewrite
+
+__all__ = ["tensor"]
+
+Sizes = tuple[int, ...]
+
+x, shape, inner_shape = hole("x"), hole("shape"), hole("inner_shape")
+permutation, dimensions = hole("permutation"), hole("dimensions")
+
+
+@rewrite(Reshape(x, shape))
+def reshape_to_same_shape(x: Value, shape: Sizes) -> Value | None:
+    """reshape(x, shape(x)) = x
+
+    >>> reshape_to_same_shape(Reshape(tensor("f32", 2, 3), (2, 3)))
+    x
+    """
+    return x if x.shape == shape else None
+
+
+@rewrite(Reshape(Reshape(x, inner_shape), shape))
+def reshape_of_reshape(x: Value, shape: Sizes) -> Value:
+    """reshape(reshape(x, s), t) = reshape(x, t)
+
+    >>> reshape_of_reshape(Reshape(Reshape(tensor("f32", 2, 3), (6,)), (3, 2)))
+    Reshape(x, shape=(3, 2))
+    """
+    return Reshape(x, shape)
+
+
+@rewrite(Reshape(BroadcastInDim(x, inner_shape, dimensions), shape))
+def reshape_of_scalar_broadcast(x: Value, shape: Sizes) -> Value | None:
+    """reshape(broadcast(c, s), t) = broadcast(c, t), if c is a scalar
+
+    >>> reshape_of_scalar_broadcast(Reshape(BroadcastInDim(tensor("f32", name="c"), (6,), ()), (2, 3)))
+    BroadcastInDim(c, shape=(2, 3), broadcast_dimensions=())
+    """
+    return BroadcastInDim(x, shape, ()) if not x.shape else None
+
+
+@rewrite(Reshape(BroadcastInDim(x, inner_shape, dimensions), shape))
+def reshape_of_broadcast_by_unit_axes(x: Value, inner_shape: Sizes, dimensions: Sizes, shape: Sizes) -> Value | None:
+    """reshape(broadcast(x)) = broadcast(x), where the reshape only adds or drops axes of size 1 that x lacks
+
+    >>> reshape_of_broadcast_by_unit_axes(Reshape(BroadcastInDim(tensor("f32", 3), (4, 3), (1,)), (4, 1, 3)))
+    BroadcastInDim(x, shape=(4, 1, 3), broadcast_dimensions=(2,))
+    """
+    if any(inner_shape[axis] == 1 for axis in dimensions):
+        return None
+    old = [axis for axis, size in enumerate(inner_shape) if size != 1]
+    new = [axis for axis, size in enumerate(shape) if size != 1]
+    if [inner_shape[axis] for axis in old] != [shape[axis] for axis in new]:
+        return None
+    place = dict(zip(old, new, strict=True))
+    return BroadcastInDim(x, shape, tuple(place[axis] for axis in dimensions))
+
+
+@rewrite(Transpose(x, permutation))
+def transpose_that_moves_unit_axes(x: Value, permutation: Sizes) -> Value | None:
+    """transpose(x, p) = reshape(x), if p keeps the order of the axes longer than 1
+
+    >>> transpose_that_moves_unit_axes(Transpose(tensor("f32", 1, 3), (1, 0)))
+    Reshape(x, shape=(3, 1))
+    """
+    long = [axis for axis in permutation if x.shape[axis] != 1]
+    if long != sorted(long) or permutation == tuple(range(len(permutation))):
+        return None
+    return Reshape(x, tuple(x.shape[axis] for axis in permutation))
+
+
+@rewrite(BroadcastInDim(x, shape, dimensions))
+def broadcast_that_adds_unit_axes(x: Value, shape: Sizes, dimensions: Sizes) -> Value | None:
+    """broadcast(x) = reshape(x), if nothing is repeated and the axes keep their order
+
+    >>> broadcast_that_adds_unit_axes(BroadcastInDim(tensor("f32", 3), (1, 3), (1,)))
+    Reshape(x, shape=(1, 3))
+    """
+    if x.shape == shape and dimensions == tuple(range(len(shape))):
+        return None
+    others = (size for axis, size in enumerate(shape) if axis not in dimensions)
+    repeats = any(shape[axis] != size for axis, size in zip(dimensions, x.shape, strict=True))
+    if repeats or any(size != 1 for size in others):
+        return None
+    long = [axis for axis, size in zip(dimensions, x.shape, strict=True) if size != 1]
+    return Reshape(x, shape) if long == sorted(long) else None
+
+
+@rewrite(Reverse(x, dimensions))
+def reverse_of_unit_axes(x: Value, dimensions: Sizes) -> Value | None:
+    """reverse(x, d) = reverse(x, d without the axes of size 1 or 0)
+
+    >>> reverse_of_unit_axes(Reverse(tensor("f32", 1), (0,)))
+    x
+    """
+    long = tuple(axis for axis in dimensions if x.shape[axis] > 1)
+    if not long:
+        return x
+    return Reverse(x, long) if len(long) < len(dimensions) else None
+
+
+inner_dimensions = hole("inner_dimensions")
+
+
+@rewrite(Reverse(Reverse(x, inner_dimensions), dimensions))
+def reverse_of_reverse(x: Value, inner_dimensions: Sizes, dimensions: Sizes) -> Value:
+    """reverse(reverse(x, d), e) = reverse(x, the axes in just one of d and e)
+
+    >>> reverse_of_reverse(Reverse(Reverse(tensor("f32", 2, 3), (0, 1)), (1,)))
+    Reverse(x, dimensions=(0,))
+    """
+    once = tuple(sorted(set(inner_dimensions) ^ set(dimensions)))
+    return Reverse(x, once) if once else x
+
+
+dtype, dimension = hole("dtype"), hole("dimension")
+
+
+@rewrite(Reshape(Iota(inner_shape, dtype, dimension), shape))
+def reshape_of_iota(inner_shape: Sizes, dtype: str, dimension: int, shape: Sizes) -> Value | None:
+    """reshape(iota) = iota, where the reshape only adds or drops axes of size 1
+
+    >>> reshape_of_iota(Reshape(Iota((4,), "i32", 0), (1, 4)))
+    Iota(shape=(1, 4), dtype='i32', iota_dimension=1)
+    """
+    old = [axis for axis, size in enumerate(inner_shape) if size != 1]
+    new = [axis for axis, size in enumerate(shape) if size != 1]
+    if dimension not in old or [inner_shape[axis] for axis in old] != [shape[axis] for axis in new]:
+        return None
+    return Iota(shape, dtype, new[old.index(dimension)])

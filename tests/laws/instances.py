@@ -1,0 +1,144 @@
+"""Random ops that a rule's pattern matches, made from the pattern and from what the op classes say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from windlass.ir import Hole, Op, TensorType, TypeFault, Value, tensor_type
+from windlass.ir.core import Argument
+from windlass.ops import Constant
+from windlass.ops.base import TensorOp
+from windlass.ops.sampling import Draw, Unsuitable
+from windlass.rewriting import Rule
+from windlass.rewriting.pattern import is_any, list_concrete_classes
+
+
+class Mismatch(Exception):
+    """The random choices do not fit together: choose again."""
+
+
+def make_instance(rule: Rule, draw: Draw) -> Op:
+    """A random op that is like the rule's pattern.
+
+    Raises Mismatch where the choices made don't fit.
+    """
+    try:
+        if rule.sample is not None:
+            return rule.sample(draw)
+        made = _build(rule.pattern, {}, draw)
+    except (TypeFault, Unsuitable, NotImplementedError) as fault:
+        raise Mismatch(str(fault)) from fault
+    assert isinstance(made, Op)
+    return made
+
+
+def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
+    if is_any(pattern):
+        concrete = [each for each in list_concrete_classes(type(pattern)) if not each.region_names]
+        return _random_op(draw.choose(concrete), draw)
+    op_class = type(pattern)
+    assert issubclass(op_class, TensorOp)
+    types = op_class.sample_operands(draw)
+    known = [operand for operand in _operand_patterns(pattern) if isinstance(operand, Op)]
+    built = {id(operand): _build(operand, bound, draw) for operand in known}
+    anchor = next(iter(built.values())).type if built else None
+    if isinstance(anchor, TensorType):
+        types = _types_near(anchor, types, draw)
+    fields: dict[str, Any] = {}
+    remaining = iter(types)
+    for field in pattern.fields:
+        wanted = getattr(pattern, field.name)
+        if field.kind == "operand":
+            type_ = next(remaining, types[-1] if types else None)
+            fields[field.name] = built.get(id(wanted)) or _fill(wanted, type_, bound, draw)
+        elif field.kind == "variadic":
+            holes = (Hole(f"{wanted!r}{position}") for position in range(len(types)))
+            fields[field.name] = tuple(_fill(each, type_, bound, draw) for each, type_ in zip(holes, remaining, strict=False))
+    operand_types = [
+        value.tensor for given in fields.values() for value in (given if isinstance(given, tuple) else (given,))
+    ]
+    sampled = op_class.sample(draw, *operand_types)
+    for field in pattern.fields:
+        if field.kind == "attribute":
+            wanted = getattr(pattern, field.name)
+            drawn = sampled.get(field.name, field.default)
+            fields[field.name] = bound.setdefault(wanted.name, drawn) if isinstance(wanted, Hole) else wanted
+    return op_class(**fields)
+
+
+def _operand_patterns(pattern: Op) -> Iterator[Any]:
+    for field in pattern.fields:
+        if field.kind == "operand":
+            yield getattr(pattern, field.name)
+
+
+def _types_near(anchor: TensorType, types: tuple[TensorType, ...], draw: Draw) -> tuple[TensorType, ...]:
+    """Operand types as `types`, but with the anchor's element type, and its shape where they had the largest rank."""
+    if len(types) == 1:
+        return (anchor,)
+    dtypes = [anchor.dtype if type_.dtype == types[-1].dtype else type_.dtype for type_ in types]
+    shapes = [anchor.shape if type_.rank == max(t.rank for t in types) else type_.shape for type_ in types]
+    return tuple(tensor_type(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True))
+
+
+def _fill(wanted: Any, type_: TensorType | None, bound: dict[str, Any], draw: Draw) -> Value:
+    assert isinstance(wanted, Hole)
+    if wanted.name in bound:
+        return bound[wanted.name]
+    assert type_ is not None
+    if wanted.accepts is None:
+        value: Value = Argument(type_, name=wanted.name)
+    else:
+        numbers = (0, -0.0, 1, True, False, draw.integer(-4, 9))
+        held = [number for number in numbers if number >= 0 or not type_.is_unsigned]
+        made = [Constant.of(number, type_.dtype, type_.shape) for number in held]
+        fitting = [constant for constant in made if wanted.accepts(constant)]
+        if not fitting:
+            raise Mismatch(f"no constant of {type_} suits {wanted}")
+        value = draw.choose(fitting)
+    bound[wanted.name] = value
+    return value
+
+
+def _random_op(op_class: type[Op], draw: Draw) -> Value:
+    assert issubclass(op_class, TensorOp)
+    types = op_class.sample_operands(draw)
+    operands = [Argument(type_, name=f"x{index}") for index, type_ in enumerate(types)]
+    fields: dict[str, Any] = {}
+    remaining = iter(operands)
+    for field in op_class.fields:
+        if field.kind == "operand":
+            fields[field.name] = next(remaining)
+        elif field.kind == "variadic":
+            fields[field.name] = tuple(remaining)
+    return op_class(**fields, **op_class.sample(draw, *types))
+
+
+def list_arguments(value: Value) -> list[Argument]:
+    """The free variables of a term, in order of first appearance."""
+    found: dict[Argument, None] = {}
+    seen: set[int] = set()
+
+    def visit(each: Value) -> None:
+        if id(each) in seen:
+            return
+        seen.add(id(each))
+        if isinstance(each, Argument):
+            found[each] = None
+        elif isinstance(each, Op):
+            for operand in each.operands:
+                visit(operand)
+
+    visit(value)
+    return list(found)
+
+
+def evaluate_term(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """The value of a term, whose free variables have the values in `known`."""
+    if value not in known:
+        assert isinstance(value, Op)
+        known[value] = np.asarray(value.evaluate(*[evaluate_term(operand, known) for operand in value.operands]))
+    return known[value]

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from windlass.ir import Block, Builder, Function, TypeFault, Value, tensor_type
+from windlass.ops import Add, Constant, Exponential, Multiply, Negate, Return, Slice, Subtract
+from windlass.ops.evaluation import evaluate_function
+from windlass.rewriting import Budget, RuleSet, rewrite, rewrite_function
+from windlass.rewriting.pattern import hole
+
+x, y, z = hole("x"), hole("y"), hole("z")
+
+
+@rewrite(Add(x, y), register=False)
+def swap_addition(op: Add, x: Value, y: Value) -> Value:
+    """x + y = y + x: never settles"""
+    return Add(y, x)
+
+
+@rewrite(Negate(Negate(x)), register=False)
+def cancel_negations(x: Value) -> Value:
+    """-(-x) = x"""
+    return x
+
+
+@rewrite(Multiply(Exponential(x), y), register=False)
+def match_product_in_either_order(x: Value, y: Value) -> Value:
+    """exp(x) · y = y - x: wrong on purpose, to see it happen"""
+    return Subtract(y, x)
+
+
+@rewrite(Slice(x, hole("start"), hole("limit"), hole("strides")), register=False)
+def decline_after_building(x: Value) -> None:
+    """builds an op, then declines"""
+    Negate(x)
+
+
+@rewrite(Negate(x), register=False)
+def change_the_type(x: Value) -> Value:
+    """a defect: the replacement has another type"""
+    return Constant.of(0, "i32")
+
+
+@rewrite(Negate(Exponential(x)), register=False, single_use=True)
+def need_single_use(x: Value) -> Value:
+    """-exp(x) = x: wrong on purpose"""
+    return x
+
+
+def function_of(build: object, *shapes: tuple[int, ...]) -> Function:
+    block = Block([tensor_type(shape, "f32") for shape in shapes])
+    with Builder(block):
+        assert callable(build)
+        results = build(*block.arguments)
+        Return(results if isinstance(results, tuple) else (results,))
+    return Function("main", block)
+
+
+def names_of(function: Function) -> list[str]:
+    return [type(op).__name__ for op in function.walk()]
+
+
+def test_budget_stops_rules_that_go_round_and_names_them() -> None:
+    function = function_of(Add, (2,), (2,))
+    ledger = rewrite_function(function, RuleSet([swap_addition]), Budget(steps=50))
+    assert ledger.exhausted == "steps"
+    assert len(ledger.entries) == 50
+    assert "swap_addition" in (ledger.describe_cycle() or "")
+    assert names_of(function) == ["Add", "Return"]
+    np.testing.assert_array_equal(evaluate_function(function, np.ones(2, "f4"), np.ones(2, "f4"))[0], [2, 2])
+
+
+def test_each_rewrite_is_recorded_and_replayed_up_to_any_step() -> None:
+    def build(a: Value) -> Value:
+        return Negate(Negate(Negate(Negate(a))))
+
+    ledger = rewrite_function(function_of(build, (2,)), RuleSet([cancel_negations]))
+    assert [entry.rule for entry in ledger.entries] == ["cancel_negations"] * 2
+    assert ledger.exhausted is None
+    partly = function_of(build, (2,))
+    rewrite_function(partly, RuleSet([cancel_negations]), Budget(steps=1))
+    assert names_of(partly) == ["Negate", "Negate", "Return"]
+
+
+def test_commutative_pattern_matches_in_either_order() -> None:
+    rules = RuleSet([match_product_in_either_order])
+    for build in (lambda a, b: Multiply(Exponential(a), b), lambda a, b: Multiply(b, Exponential(a))):
+        function = function_of(build, (2,), (2,))
+        rewrite_function(function, rules)
+        assert names_of(function) == ["Subtract", "Return"]
+        assert function.body.first is not None
+        assert function.body.first.operands == (function.arguments[1], function.arguments[0])
+
+
+def test_ops_of_a_rule_that_declines_are_removed() -> None:
+    function = function_of(lambda a: Slice(a, (0,), (1,), (1,)), (2,))
+    assert not rewrite_function(function, RuleSet([decline_after_building])).entries
+    assert names_of(function) == ["Slice", "Return"]
+    assert len(function.arguments[0].uses) == 1
+
+
+def test_rule_that_changes_a_type_is_an_error_that_names_it() -> None:
+    with pytest.raises(TypeFault, match="change_the_type"):
+        rewrite_function(function_of(Negate, (2,)), RuleSet([change_the_type]))
+
+
+def test_single_use_rule_leaves_shared_values_alone() -> None:
+    def build(a: Value) -> tuple[Value, ...]:
+        shared = Exponential(a)
+        return Negate(shared), shared
+
+    function = function_of(build, (2,))
+    assert not rewrite_function(function, RuleSet([need_single_use])).entries
+    alone = function_of(lambda a: Negate(Exponential(a)), (2,))
+    assert len(rewrite_function(alone, RuleSet([need_single_use])).entries) == 1
+
+
+def test_dead_ops_go_and_equal_ops_are_shared() -> None:
+    def build(a: Value, b: Value) -> Value:
+        Exponential(b)
+        return Subtract(Add(a, b), Add(b, a))
+
+    function = function_of(build, (2,), (2,))
+    rewrite_function(function, RuleSet())
+    assert names_of(function) == ["Add", "Subtract", "Return"]
+
+
+def test_new_ops_carry_the_rule_that_made_them() -> None:
+    function = function_of(lambda a, b: Multiply(Exponential(a), b), (2,), (2,))
+    rewrite_function(function, RuleSet([match_product_in_either_order]))
+    assert function.body.first is not None
+    assert function.body.first.made_by == ("match_product_in_either_order",)
