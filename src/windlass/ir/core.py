@@ -172,6 +172,10 @@ class Op(Value):
     """No effect but its results: may be removed, moved and shared."""
     is_commutative: ClassVar[bool] = False
     is_elementwise: ClassVar[bool] = False
+    is_free: ClassVar[bool] = False
+    """Its result need never be written out by itself: constants, counting, reshapes, broadcasts."""
+    disorder: ClassVar[int] = 0
+    """How much rules want this op near the leaves of a program (1: slices, concatenations), for the measure."""
     """Each element of the result depends on the elements at the same place in the operands only."""
 
     fields: ClassVar[tuple[_Field, ...]] = ()
@@ -283,6 +287,19 @@ class Op(Value):
     def field_values(self) -> dict[str, Any]:
         """Every field by name: what the constructor would take to make this op again."""
         return {field.name: getattr(self, field.name) for field in self.fields}
+
+    def with_operands(self, operands: tuple[Value, ...]) -> Self:
+        """The same op (of no regions) on other operands."""
+        remaining = iter(operands)
+        fields: dict[str, Any] = {}
+        for field in self.fields:
+            value = getattr(self, field.name)
+            if field.kind == "operand" or (field.kind == "optional" and value is not None):
+                value = next(remaining)
+            elif field.kind == "variadic":
+                value = tuple(next(remaining) for _ in value)
+            fields[field.name] = value
+        return type(self)(**fields)
 
     # -- structure ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,211 @@
+"""What every tensor op shares: element type classes, elementwise bases, and how attributes are spelled in MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.ir.core import Op, TypeFault, Value
+from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
+from windlass.ops.spelling import decode, encode
+
+if TYPE_CHECKING:
+    from windlass.ops.sampling import Draw
+
+Array: TypeAlias = NDArray[Any]
+
+BOOLEAN = frozenset({"i1"})
+SIGNED = frozenset({"i4", "i8", "i16", "i32", "i64"})
+UNSIGNED = frozenset({"ui4", "ui8", "ui16", "ui32", "ui64"})
+INTEGER = SIGNED | UNSIGNED
+FLOAT = frozenset(name for name in NUMPY_DTYPES if name.startswith(("f", "bf")))
+COMPLEX = frozenset({"complex<f32>", "complex<f64>"})
+ANY = frozenset(NUMPY_DTYPES)
+
+SMALL_FLOATS = FLOAT - {"f32", "f64"}
+"""Arithmetic on these is done in f32 and rounded once per op, as XLA does."""
+
+PART_OF_COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
+COMPLEX_OF_PART = {part: whole for whole, part in PART_OF_COMPLEX.items()}
+
+TOKEN = OpaqueType.of("!stablehlo.token")
+
+
+class TensorOp(Op):
+    """Base of the ops on tensors.
+
+    `attribute_groups` names MLIR attributes that are structures of several fields: the MLIR name, the structure's own
+    name, and the fields in order.
+    """
+
+    attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {}
+    mlir_names: ClassVar[dict[str, str]] = {}
+    """The MLIR names of those attributes that are called otherwise in MLIR."""
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset()
+    """Attributes that only say what the result type is: MLIR has the type instead."""
+    needs_scope: ClassVar[bool] = False
+    """`evaluate` takes a `scope` (see `windlass.ops.evaluation`): the op has regions or calls functions."""
+
+    def fault(self, constraint: str, message: str) -> NoReturn:
+        """Raise a TypeFault that names the op and the constraint of StableHLO's specification that is broken."""
+        label = f" ({constraint})" if constraint else ""
+        raise TypeFault(f"{self.name or type(self).__name__}{label}: {message}")
+
+    def require(self, condition: bool, constraint: str, message: str) -> None:
+        if not condition:
+            self.fault(constraint, message)
+
+    # -- MLIR spelling --------------------------------------------------------------------------------------------
+
+    def mlir_attributes(self) -> dict[str, str]:
+        """The op's attributes as MLIR text, by MLIR name."""
+        grouped = {field for _, fields in self.attribute_groups.values() for field in fields}
+        texts: dict[str, str] = {}
+        for field in self.fields:
+            if field.kind != "attribute" or field.name in grouped or field.name in self.has_result_attributes:
+                continue
+            text = encode(field.annotation, getattr(self, field.name))
+            if text is not None:
+                texts[self.mlir_names.get(field.name, field.name)] = text
+        for name, (structure, fields) in self.attribute_groups.items():
+            items = [(field, getattr(self, field)) for field in fields]
+            shown = [
+                f"{field} = {value if isinstance(value, int) else list(value)}" for field, value in items if value != ()
+            ]
+            texts[name] = f"{structure}<{', '.join(shown)}>"
+        return texts
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+        """The attribute fields from MLIR text by MLIR name; names that are no field are left out.
+
+        `result_types` are there for the ops whose attributes are told by their type.
+        """
+        fields: dict[str, Any] = {}
+        for field in cls.fields:
+            if field.kind == "attribute":
+                text = texts.get(cls.mlir_names.get(field.name, field.name))
+                if text is not None:
+                    fields[field.name] = decode(field.annotation, text)
+        for name, (_, members) in cls.attribute_groups.items():
+            if name in texts:
+                fields.update(decode_structure(texts[name], members, cls.annotation_of))
+        for name in cls.has_result_attributes:
+            (result,) = result_types
+            assert isinstance(result, TensorType)
+            fields[name] = getattr(result, name)
+        return fields
+
+    @classmethod
+    def annotation_of(cls, name: str) -> str:
+        """The annotation of a declared field."""
+        return next(field.annotation for field in cls.fields if field.name == name)
+
+    @classmethod
+    def mlir_attribute_names(cls) -> frozenset[str]:
+        """The MLIR attributes that become fields; others are kept in `extra`."""
+        own = {cls.mlir_names.get(name, name) for name in cls.attribute_names}
+        return frozenset(own | set(cls.attribute_groups))
+
+    # -- for the laws ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        """Types of operands that the op accepts, in the order of its fields."""
+        raise NotImplementedError(f"{cls.__name__} can't be sampled")
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        """Random valid values of the fields that are not operands, for operands of these types."""
+        return {}
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        """A random value for the operand at `position`; special values included."""
+        type_ = self._operands[position].type
+        assert isinstance(type_, TensorType)
+        return draw.array(type_)
+
+
+def decode_structure(text: str, members: tuple[str, ...], annotation_of: Callable[[str], str]) -> dict[str, Any]:
+    """The members of an MLIR structure attribute, `#stablehlo.gather<offset_dims = [1], ...>`; absent ones are empty."""
+    import re
+
+    fields: dict[str, Any] = {}
+    for member in members:
+        is_list = annotation_of(member).startswith("tuple")
+        found = re.search(rf"\b{member} = (\[[^\]]*\]|-?\d+)", text)
+        if found is None:
+            fields[member] = () if is_list else 0
+        elif is_list:
+            fields[member] = tuple(int(item) for item in re.findall(r"-?\d+", found.group(1)))
+        else:
+            fields[member] = int(found.group(1))
+    return fields
+
+
+# -- elementwise ------------------------------------------------------------------------------------------------------
+
+
+def widened(function: Callable[..., Any], *arrays: Array) -> Array:
+    """`function` of the arrays; small floats are computed in f32 and rounded to their own type."""
+    with np.errstate(all="ignore"):
+        dtype = arrays[0].dtype
+        if dtype.itemsize <= 2 and dtype.kind in "fV":
+            return np.asarray(function(*(array.astype(np.float32) for array in arrays))).astype(dtype)
+        result = np.asarray(function(*arrays))
+        return result if result.dtype == dtype else result.astype(dtype)
+
+
+class Elementwise(TensorOp):
+    """Base of ops that work on each element by itself. `dtypes` are the element types that are accepted."""
+
+    is_elementwise: ClassVar[bool] = True
+    dtypes: ClassVar[frozenset[str]] = ANY
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        type_ = tensor_type(draw.shape(), draw.dtype(cls.dtypes))
+        return (type_,) * sum(field.kind == "operand" for field in cls.fields)
+
+
+class Unary(Elementwise):
+    """One operand; the result has its type."""
+
+    operand: Value
+
+    def infer(self) -> Type:
+        type_ = self._operands[0].type
+        if not isinstance(type_, TensorType) or type_.dtype not in self.dtypes:
+            self.fault("I1", f"does not take {type_}")
+        return type_
+
+
+class Binary(Elementwise):
+    """Two operands of one type, which the result has too."""
+
+    lhs: Value
+    rhs: Value
+
+    def infer(self) -> Type:
+        lhs, rhs = self._operands
+        type_ = lhs.type
+        if rhs.type is not type_:
+            self.fault("C1", f"operand types differ: {type_} and {rhs.type}")
+        if not isinstance(type_, TensorType) or type_.dtype not in self.dtypes:
+            self.fault("I1", f"does not take {type_}")
+        return type_
+
+
+class Predicate(Elementwise):
+    """One operand; the result is a boolean of its shape."""
+
+    operand: Value
+
+    def infer(self) -> Type:
+        type_ = self._operands[0].type
+        if not isinstance(type_, TensorType) or type_.dtype not in self.dtypes:
+            self.fault("I1", f"does not take {type_}")
+        return tensor_type(type_.shape, "i1")

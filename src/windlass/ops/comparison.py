@@ -1,0 +1,72 @@
+"""Comparison of two tensors, element by element."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import Array, Elementwise
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import ComparisonDirection, ComparisonType
+
+COMPARISONS = {
+    "EQ": np.equal,
+    "NE": np.not_equal,
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+}
+
+
+class Compare(Elementwise):
+    """Whether lhs compares to rhs in the direction EQ, NE, LT, LE, GT or GE; comparison with NaN is false save for NE.
+
+    `compare_type` TOTALORDER orders floats as -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
+    """
+
+    name = "stablehlo.compare"
+    lhs: Value
+    rhs: Value
+    direction: ComparisonDirection
+    compare_type: ComparisonType = None
+    mlir_names: ClassVar[dict[str, str]] = {"direction": "comparison_direction"}
+
+    def infer(self) -> Type:
+        lhs, rhs = self._operands
+        type_ = lhs.tensor
+        if rhs.type is not type_:
+            self.fault("C1", f"operand types differ: {type_} and {rhs.type}")
+        if self.direction not in COMPARISONS:
+            self.fault("I3", f"unknown direction {self.direction!r}")
+        if type_.is_complex and self.direction not in ("EQ", "NE"):
+            self.fault("C3", "complex numbers compare with EQ and NE only")
+        return tensor_type(type_.shape, "i1")
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        if self.compare_type == "TOTALORDER" and self.lhs.tensor.is_float:
+            lhs, rhs = total_order_key(lhs), total_order_key(rhs)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(COMPARISONS[self.direction](lhs, rhs))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        (type_, _) = operand_types
+        if type_.is_complex:
+            return {"direction": draw.choose(("EQ", "NE")), "compare_type": None}
+        kind = draw.choose((None, "TOTALORDER")) if type_.is_float else None
+        return {"direction": draw.choose(tuple(COMPARISONS)), "compare_type": kind}
+
+
+def total_order_key(array: Array) -> Array:
+    """Integers that compare as the floats do in the total order of IEEE 754.
+
+    >>> total_order_key(np.array([-0.0, 0.0], np.float32)).tolist()
+    [-1, 0]
+    """
+    signed = np.dtype(f"i{array.dtype.itemsize}")
+    bits = np.ascontiguousarray(array).view(signed).reshape(array.shape)
+    return np.where(bits < 0, bits ^ np.iinfo(signed).max, bits)

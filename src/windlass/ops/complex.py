@@ -1,0 +1,67 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from windlass.ir.types import Type, tensor_type
+from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, FLOAT, PART_OF_COMPLEX, Array, Binary, Elementwise, Unary, Value
+
+
+class Complex(Binary):
+    """lhs + i·rhs."""
+
+    name = "stablehlo.complex"
+    dtypes: ClassVar[frozenset[str]] = frozenset(COMPLEX_OF_PART)
+
+    def infer(self) -> Type:
+        type_ = super().infer()
+        assert type_ is self.lhs.tensor
+        return tensor_type(self.lhs.shape, COMPLEX_OF_PART[self.lhs.dtype])
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        result = np.empty(np.broadcast_shapes(lhs.shape, rhs.shape), self.tensor.numpy_dtype)
+        result.real, result.imag = lhs, rhs
+        return result
+
+
+class Part(Elementwise):
+    """Base of the parts of complex numbers."""
+
+    operand: Value
+    dtypes: ClassVar[frozenset[str]] = COMPLEX | FLOAT
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        self.require(type_.dtype in self.dtypes, "I1", f"does not take {type_}")
+        return tensor_type(type_.shape, PART_OF_COMPLEX.get(type_.dtype, type_.dtype))
+
+
+class Real(Part):
+    """The real part; a real number itself."""
+
+    name = "stablehlo.real"
+
+    def evaluate(self, operand: Array) -> Array:
+        return operand.real if operand.dtype.kind == "c" else operand
+
+
+class Imag(Part):
+    """The imaginary part; zero for a real number."""
+
+    name = "stablehlo.imag"
+
+    def evaluate(self, operand: Array) -> Array:
+        return operand.imag if operand.dtype.kind == "c" else np.zeros_like(operand)
+
+
+class Conj(Unary):
+    """The complex conjugate."""
+
+    name = "chlo.conj"
+    dtypes: ClassVar[frozenset[str]] = COMPLEX
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.asarray(np.conj(operand))

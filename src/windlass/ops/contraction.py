@@ -1,0 +1,173 @@
+"""Sums of products over shared axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Value
+from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
+from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
+from windlass.ops.conversion import convert_array
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import MLIRText, PrecisionConfig
+
+
+class DotGeneral(TensorOp):
+    """Sums of products over the contracting axes, for each index of the batching axes.
+
+    The result's axes are batching, free axes of lhs, free axes of rhs. `dtype` is the result's element type, which may
+    be wider than the operands' (None: that of lhs); products and sums are then made in it.
+    """
+
+    name = "stablehlo.dot_general"
+    lhs: Value
+    rhs: Value
+    lhs_batching_dimensions: tuple[int, ...]
+    rhs_batching_dimensions: tuple[int, ...]
+    lhs_contracting_dimensions: tuple[int, ...]
+    rhs_contracting_dimensions: tuple[int, ...]
+    precision_config: PrecisionConfig = ()
+    algorithm: MLIRText = None
+    dtype: str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
+    attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {
+        "dot_dimension_numbers": (
+            "#stablehlo.dot",
+            (
+                "lhs_batching_dimensions",
+                "rhs_batching_dimensions",
+                "lhs_contracting_dimensions",
+                "rhs_contracting_dimensions",
+            ),
+        )
+    }
+
+    @property
+    def lhs_free_dimensions(self) -> tuple[int, ...]:
+        """Axes of lhs that are neither batching nor contracting, in order."""
+        taken = {*self.lhs_batching_dimensions, *self.lhs_contracting_dimensions}
+        return tuple(axis for axis in range(self.lhs.tensor.rank) if axis not in taken)
+
+    @property
+    def rhs_free_dimensions(self) -> tuple[int, ...]:
+        """Axes of rhs that are neither batching nor contracting, in order."""
+        taken = {*self.rhs_batching_dimensions, *self.rhs_contracting_dimensions}
+        return tuple(axis for axis in range(self.rhs.tensor.rank) if axis not in taken)
+
+    def infer(self) -> Type:
+        lhs, rhs = self.lhs.tensor, self.rhs.tensor
+        lhs_batch, rhs_batch = self.lhs_batching_dimensions, self.rhs_batching_dimensions
+        lhs_contract, rhs_contract = self.lhs_contracting_dimensions, self.rhs_contracting_dimensions
+        self.require(len(lhs_batch) == len(rhs_batch), "C1", "the numbers of batching axes differ")
+        self.require(len(lhs_contract) == len(rhs_contract), "C2", "the numbers of contracting axes differ")
+        for constraint, axes, type_ in (
+            ("C3", (*lhs_batch, *lhs_contract), lhs),
+            ("C4", (*rhs_batch, *rhs_contract), rhs),
+        ):
+            unique = len(set(axes)) == len(axes) and all(0 <= axis < type_.rank for axis in axes)
+            self.require(unique, constraint, f"{axes} are not distinct axes of {type_}")
+        for constraint, pairs in (("C9", zip(lhs_batch, rhs_batch)), ("C10", zip(lhs_contract, rhs_contract))):  # noqa: B905
+            for left, right in pairs:
+                same = lhs.shape[left] == rhs.shape[right]
+                self.require(same, constraint, f"sizes differ: {lhs.shape[left]} and {rhs.shape[right]}")
+        shape = (
+            *(lhs.shape[axis] for axis in lhs_batch),
+            *(lhs.shape[axis] for axis in self.lhs_free_dimensions),
+            *(rhs.shape[axis] for axis in self.rhs_free_dimensions),
+        )
+        dtype = self.__dict__["dtype"]
+        if dtype is None:
+            self.require(lhs.dtype == rhs.dtype, "C13", f"element types differ: {lhs} and {rhs}")
+            self.__dict__["dtype"] = dtype = lhs.dtype
+        return tensor_type(shape, dtype)
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        wide = wide_type(self.tensor.dtype)
+        letters = iter("abcdefghijklmnopqrstuvwxyz")
+        left = [""] * lhs.ndim
+        right = [""] * rhs.ndim
+        pairs = zip(
+            (*self.lhs_batching_dimensions, *self.lhs_contracting_dimensions),
+            (*self.rhs_batching_dimensions, *self.rhs_contracting_dimensions),
+            strict=True,
+        )
+        for left_axis, right_axis in pairs:
+            left[left_axis] = right[right_axis] = next(letters)
+        for axis in self.lhs_free_dimensions:
+            left[axis] = next(letters)
+        for axis in self.rhs_free_dimensions:
+            right[axis] = next(letters)
+        result = [left[axis] for axis in (*self.lhs_batching_dimensions, *self.lhs_free_dimensions)]
+        result += [right[axis] for axis in self.rhs_free_dimensions]
+        with np.errstate(all="ignore"):
+            product = np.einsum(
+                f"{''.join(left)},{''.join(right)}->{''.join(result)}",
+                convert_array(lhs, wide),
+                convert_array(rhs, wide),
+            )
+        return convert_array(np.asarray(product), self.tensor.dtype)
+
+    def flops(self) -> int:
+        """Two per product."""
+        return 2 * self.tensor.size * math.prod(self.lhs.shape[axis] for axis in self.lhs_contracting_dimensions)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        dtype = draw.dtype(ANY - BOOLEAN)
+        shared = draw.shape(most_rank=2)
+        left = (*shared, *draw.shape(most_rank=1))
+        right = (*shared, *draw.shape(most_rank=1))
+        left_order, right_order = draw.permutation(len(left)), draw.permutation(len(right))
+        return (
+            tensor_type(tuple(left[axis] for axis in left_order), dtype),
+            tensor_type(tuple(right[axis] for axis in right_order), dtype),
+        )
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        lhs, rhs = operand_types
+        free = list(range(rhs.rank))
+        kinds: dict[str, list[tuple[int, int]]] = {"batching": [], "contracting": []}
+        for axis in draw.permutation(lhs.rank):
+            fitting = [other for other in free if rhs.shape[other] == lhs.shape[axis]]
+            if fitting and draw.integer(0, 3):
+                other = draw.choose(fitting)
+                free.remove(other)
+                kinds[draw.choose(("batching", "contracting"))].append((axis, other))
+        return {
+            "lhs_batching_dimensions": tuple(left for left, _ in kinds["batching"]),
+            "rhs_batching_dimensions": tuple(right for _, right in kinds["batching"]),
+            "lhs_contracting_dimensions": tuple(left for left, _ in kinds["contracting"]),
+            "rhs_contracting_dimensions": tuple(right for _, right in kinds["contracting"]),
+            "dtype": draw.choose(_wider_types(lhs.dtype)),
+        }
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return draw.tame_array(self._operands[position].tensor)
+
+
+def _wider_types(dtype: str) -> tuple[str, ...]:
+    return {"bf16": ("bf16", "f32"), "f16": ("f16", "f32"), "i8": ("i8", "i32")}.get(dtype, (dtype,))
+
+
+def wide_type(dtype: str) -> str:
+    """The type in which sums for a result of `dtype` are made.
+
+    >>> wide_type("bf16"), wide_type("i8"), wide_type("f64")
+    ('f32', 'i8', 'f64')
+    """
+    is_small_float = dtype.startswith(("f", "bf")) and NUMPY_DTYPES[dtype].itemsize < 4
+    return "f32" if is_small_float else {"i4": "i32", "ui4": "ui32"}.get(dtype, dtype)
+
+
+def matmul(lhs: Value, rhs: Value) -> DotGeneral:
+    """The matrix product of two matrices.
+
+    >>> from windlass.ir.core import tensor
+    >>> matmul(tensor("f32", 2, 3), tensor("f32", 3, 5)).type
+    tensor<2x5xf32>
+    """
+    return DotGeneral(lhs, rhs, (), (), (1,), (0,))

@@ -1,0 +1,257 @@
+"""Control flow: branches, loops, calls, and what ends a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Op, Region, Terminator, Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import Array, TensorOp
+from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import Symbol
+
+
+class Return(TensorOp, Terminator):
+    """Ends a function or a region with its results."""
+
+    name = "stablehlo.return"
+    operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    is_pure: ClassVar[bool] = False
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+
+Op.by_name["func.return"] = Return
+
+
+class While(TensorOp):
+    """Runs `body` on the carried values as long as `cond` gives true for them."""
+
+    name = "stablehlo.while"
+    cond: Region
+    body: Region
+    operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    needs_scope: ClassVar[bool] = True
+
+    def infer(self) -> tuple[Type, ...]:
+        types = tuple(value.type for value in self.operands)
+        for region, constraint in ((self.cond, "C1"), (self.body, "C2")):
+            taken = tuple(argument.type for argument in region.block.arguments)
+            self.require(taken == types, constraint, f"a region takes {taken}, the loop carries {types}")
+        tested = tuple(value.type for value in self.cond.block.terminator.operands)
+        self.require(tested == (tensor_type((), "i1"),), "C1", f"the condition gives {tested}, not one boolean")
+        given = tuple(value.type for value in self.body.block.terminator.operands)
+        self.require(given == types, "C2", f"the body gives {given}, the loop carries {types}")
+        return types
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing that it holds has an effect."""
+        return regions_are_pure(self)
+
+    def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        scope = scope or Scope()
+        values = tuple(arrays)
+        while scope.run(self.cond, *values)[0]:
+            values = scope.run(self.body, *values)
+        return values
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type((), "i32"), tensor_type(draw.shape(), draw.dtype(("f32", "i32", "bf16"))))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        from windlass.ops.comparison import Compare
+        from windlass.ops.creation import Constant
+        from windlass.ops.elementwise import Add, Negate
+        from windlass.ops.regions import make_region
+
+        limit = draw.integer(-1, 3)
+
+        def test(*values: Value) -> Value:
+            return Compare(values[0], Constant.of(limit, values[0].dtype), "LT")
+
+        def step(*values: Value) -> tuple[Value, ...]:
+            return (Add(values[0], Constant.of(1, values[0].dtype)), *(Negate(value) for value in values[1:]))
+
+        return {"cond": make_region(operand_types, test), "body": make_region(operand_types, step)}
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return np.array(0, np.int32) if position == 0 else super().sample_array(draw, position)
+
+
+class Branching(TensorOp):
+    """Base of the ops that run one of several regions without parameters."""
+
+    needs_scope: ClassVar[bool] = True
+
+    def infer_branches(self, branches: tuple[Region, ...]) -> tuple[Type, ...]:
+        """What all branches give."""
+        self.require(bool(branches), "C1", "there are no branches")
+        types = [tuple(value.type for value in branch.block.terminator.operands) for branch in branches]
+        self.require(all(not branch.block.arguments for branch in branches), "C2", "a branch takes parameters")
+        self.require(all(each == types[0] for each in types), "C2", f"the branches differ: {types}")
+        return types[0]
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing that it holds has an effect."""
+        return regions_are_pure(self)
+
+
+class Case(Branching):
+    """Runs the branch of that number; the last one where the index is out of range."""
+
+    name = "stablehlo.case"
+    index: Value
+    branches: tuple[Region, ...]
+
+    def infer(self) -> tuple[Type, ...]:
+        self.require(self.index.type is tensor_type((), "i32"), "I1", f"the index is {self.index.type}")
+        return self.infer_branches(self.branches)
+
+    def evaluate(self, index: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        number = int(index)
+        inside = 0 <= number < len(self.branches)
+        return (scope or Scope()).run(self.branches[number if inside else -1])
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type((), "i32"),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        count = draw.integer(1, 3)
+        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32")))
+        return {"branches": tuple(sample_branch(number, type_) for number in range(count))}
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return np.array(draw.integer(-1, len(self.branches)), np.int32)
+
+
+class If(Branching):
+    """Runs true_branch or false_branch."""
+
+    name = "stablehlo.if"
+    pred: Value
+    true_branch: Region
+    false_branch: Region
+
+    def infer(self) -> tuple[Type, ...]:
+        self.require(self.pred.type is tensor_type((), "i1"), "I1", f"the condition is {self.pred.type}")
+        return self.infer_branches((self.true_branch, self.false_branch))
+
+    def evaluate(self, pred: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        return (scope or Scope()).run(self.true_branch if pred else self.false_branch)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type((), "i1"),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32")))
+        return {"true_branch": sample_branch(1, type_), "false_branch": sample_branch(2, type_)}
+
+
+def sample_branch(number: int, type_: TensorType) -> Region:
+    """A branch that gives `number` everywhere."""
+    from windlass.ops.creation import Constant
+    from windlass.ops.regions import make_region
+
+    return make_region((), lambda: Constant.of(number, type_.dtype, type_.shape))
+
+
+def regions_are_pure(op: Op) -> bool:
+    """Whether every op in the regions, save for what ends them, is pure."""
+    return all(inner.is_pure or isinstance(inner, Terminator) for region in op.regions for inner in region.walk())
+
+
+class Map(TensorOp):
+    """`computation` (of scalars) at each place of the inputs."""
+
+    name = "stablehlo.map"
+    inputs: tuple[Value, ...]
+    dimensions: tuple[int, ...]
+    computation: Region
+    needs_scope: ClassVar[bool] = True
+
+    def infer(self) -> Type:
+        types = [value.tensor for value in self.inputs]
+        self.require(bool(types), "I1", "there are no inputs")
+        self.require(all(type_.shape == types[0].shape for type_ in types), "C1", f"the shapes differ: {types}")
+        self.require(self.dimensions == tuple(range(types[0].rank)), "C3", f"dimensions are {self.dimensions}")
+        block = self.computation.block
+        taken = [argument.type for argument in block.arguments]
+        self.require(taken == [tensor_type((), type_.dtype) for type_ in types], "C4", f"the body takes {taken}")
+        (value,) = block.terminator.operands
+        return tensor_type(types[0].shape, value.dtype)
+
+    def evaluate(self, *arrays: Array, scope: Scope | None = None) -> Array:
+        return run_pointwise(self.computation, scope or Scope(), *arrays)[0]
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32")))
+        return (type_, type_)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        from windlass.ops.elementwise import Multiply, Subtract
+        from windlass.ops.regions import make_region
+
+        scalars = [tensor_type((), type_.dtype) for type_ in operand_types]
+        return {
+            "dimensions": tuple(range(operand_types[0].rank)),
+            "computation": make_region(scalars, lambda left, right: Multiply(Subtract(left, right), left)),
+        }
+
+
+class OptimizationBarrier(TensorOp):
+    """Its operands; nothing moves across it."""
+
+    name = "stablehlo.optimization_barrier"
+    operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+
+    def infer(self) -> tuple[Type, ...]:
+        return tuple(value.type for value in self.operands)
+
+    def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
+        return arrays
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return tuple(tensor_type(draw.shape(), draw.dtype(draw.common_dtypes)) for _ in range(draw.integer(1, 3)))
+
+
+class Call(TensorOp):
+    """Calls another function of the module. `result_types` are that function's."""
+
+    name = "func.call"
+    callee: Symbol
+    operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    result_types: tuple[Type, ...]
+    is_pure: ClassVar[bool] = False
+    """What the function does is not known here."""
+    needs_scope: ClassVar[bool] = True
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"result_types"})
+
+    def infer(self) -> tuple[Type, ...]:
+        return self.result_types
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+        from windlass.ops.spelling import decode
+
+        return {"callee": decode("Symbol", texts["callee"]), "result_types": result_types}
+
+    def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        if scope is None or scope.module is None:
+            raise NotImplementedError(f"the module that holds @{self.callee} is not known")
+        return evaluate_block(scope.module.functions[self.callee].body, arrays, {}, scope.module)

@@ -1,0 +1,202 @@
+"""Change of element type, by value or by bits."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Value
+from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
+from windlass.ops.base import ANY, COMPLEX, FLOAT, Array, Elementwise, TensorOp
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import Int32
+
+
+class Convert(Elementwise):
+    """The nearest value of another element type.
+
+    Floats to integers truncate, saturate, and NaN becomes 0; integers to integers wrap around; to boolean: unequal to
+    zero; complex to real drops the imaginary part.
+    """
+
+    name = "stablehlo.convert"
+    operand: Value
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
+
+    def infer(self) -> Type:
+        self.require(self.dtype in NUMPY_DTYPES, "C1", f"unknown element type {self.dtype!r}")
+        return tensor_type(self.operand.shape, self.dtype)
+
+    def evaluate(self, operand: Array) -> Array:
+        return convert_array(operand, self.dtype)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"dtype": draw.dtype(ANY)}
+
+
+def convert_array(array: Array, dtype: str) -> Array:
+    """The array converted as `Convert` does.
+
+    >>> convert_array(np.array([np.nan, 3e9, -1.5], np.float32), "i32").tolist()
+    [0, 2147483647, -1]
+    """
+    target = NUMPY_DTYPES[dtype]
+    if array.dtype == target:
+        return array
+    is_complex_source = array.dtype.kind == "c"
+    with np.errstate(all="ignore"):
+        if dtype == "i1":
+            return np.asarray(array != 0)
+        if is_complex_source and dtype not in COMPLEX:
+            array = np.real(array)
+        is_float_source = array.dtype.kind in "fV" and array.dtype.name not in ("int4", "uint4")
+        if is_float_source and dtype not in FLOAT and dtype not in COMPLEX:
+            return _saturate(array.astype(np.float64), dtype)
+        if array.dtype.kind == "b":
+            return array.astype(np.int8).astype(target)
+        if dtype in ("i4", "ui4") and array.dtype.kind in "iu":
+            return (array.astype(np.int64) & 15).astype(np.uint8).astype(np.int8).astype(target)
+        if array.dtype == np.float64 and target.itemsize == 1:
+            return array.astype(np.float32).astype(target)
+        return array.astype(target)
+
+
+def _saturate(array: Array, dtype: str) -> Array:
+    bits = int("".join(filter(str.isdigit, dtype)))
+    least, most = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    target = NUMPY_DTYPES[dtype]
+    inside = np.where((array > least) & (array < float(most)), array, 0)
+    result = inside.astype(np.int64 if least < 0 else np.uint64).astype(target)
+    result = np.where(array <= least, np.array(least).astype(target), result)
+    return np.where(array >= float(most), np.array(most, np.uint64).astype(target), result).astype(target)
+
+
+class BitcastConvert(TensorOp):
+    """The same bits read as another element type; where the widths differ, the last axis is split or joined."""
+
+    name = "stablehlo.bitcast_convert"
+    operand: Value
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        source, target = bit_width(type_.dtype), bit_width(self.dtype)
+        self.require(("complex" in type_.dtype) == ("complex" in self.dtype), "C2", "complex bits stay complex")
+        self.require((type_.dtype == "i1") == (self.dtype == "i1"), "C1", "booleans have no bits of another type")
+        if source == target:
+            return tensor_type(type_.shape, self.dtype)
+        if source > target:
+            return tensor_type((*type_.shape, source // target), self.dtype)
+        ratio = target // source
+        self.require(type_.rank > 0 and type_.shape[-1] == ratio, "C1", f"the last axis must have {ratio} elements")
+        return tensor_type(type_.shape[:-1], self.dtype)
+
+    def evaluate(self, operand: Array) -> Array:
+        target = NUMPY_DTYPES[self.dtype]
+        if bit_width(self.operand.dtype) < 8 or bit_width(self.dtype) < 8:
+            return self._evaluate_narrow(operand)
+        shape = self.shape
+        return np.frombuffer(np.ascontiguousarray(operand).tobytes(), target).reshape(shape)
+
+    def _evaluate_narrow(self, operand: Array) -> Array:
+        """Elements of four bits are stored in a byte each: pack or unpack them, low bits first."""
+        source, target = bit_width(self.operand.dtype), bit_width(self.dtype)
+        if source == target:
+            if source == 1:
+                return operand
+            return operand.astype(np.int8).astype(np.uint8).astype(NUMPY_DTYPES[self.dtype])
+        if source < target:
+            bits = operand.astype(np.int8).view(np.uint8) & 15
+            paired = bits.reshape(*operand.shape[:-1], target // 8, 2)
+            packed = (paired[..., 0] | (paired[..., 1] << 4)).astype(np.uint8)
+            return np.frombuffer(packed.tobytes(), NUMPY_DTYPES[self.dtype]).reshape(self.shape)
+        packed = np.frombuffer(np.ascontiguousarray(operand).tobytes(), np.uint8)
+        split = np.stack([packed & 15, packed >> 4], -1).reshape(self.shape)
+        if self.dtype == "i4":
+            return ((split.astype(np.int8) ^ 8) - 8).astype(NUMPY_DTYPES["i4"])
+        return split.astype(NUMPY_DTYPES["ui4"])
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        (type_,) = operand_types
+        if type_.dtype == "i1" or type_.is_complex:
+            return {"dtype": type_.dtype}
+        real = [name for name in draw.common_dtypes if name != "i1" and "complex" not in name]
+        width = bit_width(type_.dtype)
+        fitting = [name for name in real if bit_width(name) <= width]
+        if type_.rank:
+            fitting += [name for name in real if bit_width(name) == width * type_.shape[-1]]
+        return {"dtype": draw.choose(fitting)}
+
+
+def bit_width(dtype: str) -> int:
+    """The number of bits of an element.
+
+    >>> bit_width("f8E4M3FN"), bit_width("i4"), bit_width("complex<f32>")
+    (8, 4, 64)
+    """
+    if dtype == "i1":
+        return 1
+    if dtype in ("i4", "ui4"):
+        return 4
+    return NUMPY_DTYPES[dtype].itemsize * 8
+
+
+class ReducePrecision(Elementwise):
+    """The operand rounded to a float with so many bits of exponent and mantissa, kept in its own type."""
+
+    name = "stablehlo.reduce_precision"
+    operand: Value
+    exponent_bits: Int32
+    mantissa_bits: Int32
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        self.require(type_.is_float, "I1", f"does not take {type_}")
+        self.require(self.exponent_bits >= 1, "C2", "at least one bit of exponent is needed")
+        self.require(self.mantissa_bits >= 0, "C3", "the number of bits of the mantissa is negative")
+        return type_
+
+    def evaluate(self, operand: Array) -> Array:
+        with np.errstate(all="ignore"):
+            wide = operand.astype(np.float64)
+            # Subnormal numbers of the narrow type become zero, as in XLA.
+            fraction, exponent = np.frexp(wide)
+            scale = 2.0 ** (self.mantissa_bits + 1)
+            rounded = np.ldexp(np.rint(fraction * scale) / scale, exponent)
+            bias = 2 ** (self.exponent_bits - 1) - 1
+            own_exponents = _exponent_bits_of(self.operand.dtype)
+            if self.mantissa_bits >= _mantissa_bits_of(self.operand.dtype):
+                rounded = wide
+            if self.exponent_bits < own_exponents:
+                largest = np.ldexp(2.0 - 2.0**-self.mantissa_bits, bias)
+                smallest = np.ldexp(1.0, 1 - bias)
+                rounded = np.where(np.abs(rounded) > largest, np.copysign(np.inf, wide), rounded)
+                rounded = np.where(np.abs(rounded) < smallest, np.copysign(0.0, wide), rounded)
+            rounded = np.where(np.isfinite(wide), rounded, wide)
+            return rounded.astype(operand.dtype)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        (type_,) = operand_types
+        return {
+            "exponent_bits": draw.integer(2, _exponent_bits_of(type_.dtype)),
+            "mantissa_bits": draw.integer(1, _mantissa_bits_of(type_.dtype)),
+        }
+
+
+def _exponent_bits_of(dtype: str) -> int:
+    return {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}.get(dtype, int(dtype[3]) if dtype.startswith("f8") else 8)
+
+
+def _mantissa_bits_of(dtype: str) -> int:
+    return {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}.get(dtype, int(dtype[5]) if dtype.startswith("f8") else 23)

@@ -1,0 +1,244 @@
+"""Convolution, with strides, paddings, dilations, groups and any order of axes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import Array, TensorOp
+from windlass.ops.contraction import wide_type
+from windlass.ops.conversion import convert_array
+from windlass.ops.movement import pad_array
+from windlass.ops.reduction import window_shape
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import Matrix, PrecisionConfig
+
+_LIST_DEFAULTS = {"window_strides": 1, "lhs_dilation": 1, "rhs_dilation": 1, "window_reversal": False}
+
+
+class Convolution(TensorOp):
+    """Windows of lhs multiplied with rhs and summed. `dtype` is the result's element type (None: that of lhs)."""
+
+    name = "stablehlo.convolution"
+    lhs: Value
+    rhs: Value
+    window_strides: tuple[int, ...]
+    padding: Matrix
+    lhs_dilation: tuple[int, ...]
+    rhs_dilation: tuple[int, ...]
+    window_reversal: tuple[bool, ...]
+    input_batch_dimension: int
+    input_feature_dimension: int
+    input_spatial_dimensions: tuple[int, ...]
+    kernel_input_feature_dimension: int
+    kernel_output_feature_dimension: int
+    kernel_spatial_dimensions: tuple[int, ...]
+    output_batch_dimension: int
+    output_feature_dimension: int
+    output_spatial_dimensions: tuple[int, ...]
+    feature_group_count: int = 1
+    batch_group_count: int = 1
+    precision_config: PrecisionConfig = ()
+    dtype: str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
+    attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {
+        "dimension_numbers": (
+            "#stablehlo.conv",
+            (
+                "input_batch_dimension",
+                "input_feature_dimension",
+                "input_spatial_dimensions",
+                "kernel_input_feature_dimension",
+                "kernel_output_feature_dimension",
+                "kernel_spatial_dimensions",
+                "output_batch_dimension",
+                "output_feature_dimension",
+                "output_spatial_dimensions",
+            ),
+        )
+    }
+
+    def mlir_attributes(self) -> dict[str, str]:
+        texts = super().mlir_attributes()
+        lists = (
+            {self.input_batch_dimension: "b", self.input_feature_dimension: "f"}
+            | {axis: str(place) for place, axis in enumerate(self.input_spatial_dimensions)},
+            {self.kernel_input_feature_dimension: "i", self.kernel_output_feature_dimension: "o"}
+            | {axis: str(place) for place, axis in enumerate(self.kernel_spatial_dimensions)},
+            {self.output_batch_dimension: "b", self.output_feature_dimension: "f"}
+            | {axis: str(place) for place, axis in enumerate(self.output_spatial_dimensions)},
+        )
+        lhs, rhs, result = (f"[{', '.join(letters[axis] for axis in range(len(letters)))}]" for letters in lists)
+        texts["dimension_numbers"] = f"#stablehlo.conv<{lhs}x{rhs}->{result}>"
+        return texts
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+        numbers = texts["dimension_numbers"]
+        rest = {name: text for name, text in texts.items() if name != "dimension_numbers"}
+        fields = super().fields_from_mlir(rest, result_types)
+        lhs, rhs, result = (
+            [word.strip() for word in group.split(",")] for group in re.findall(r"\[([^\]]*)\]", numbers)
+        )
+        rank = len(lhs) - 2
+        fields |= {
+            "input_batch_dimension": lhs.index("b"),
+            "input_feature_dimension": lhs.index("f"),
+            "input_spatial_dimensions": tuple(lhs.index(str(place)) for place in range(rank)),
+            "kernel_input_feature_dimension": rhs.index("i"),
+            "kernel_output_feature_dimension": rhs.index("o"),
+            "kernel_spatial_dimensions": tuple(rhs.index(str(place)) for place in range(rank)),
+            "output_batch_dimension": result.index("b"),
+            "output_feature_dimension": result.index("f"),
+            "output_spatial_dimensions": tuple(result.index(str(place)) for place in range(rank)),
+        }
+        for name, default in _LIST_DEFAULTS.items():
+            fields.setdefault(name, (default,) * rank)
+        fields.setdefault("padding", ((0, 0),) * rank)
+        return fields
+
+    def infer(self) -> Type:
+        lhs, rhs = self.lhs.tensor, self.rhs.tensor
+        self.require(lhs.rank == rhs.rank and lhs.rank >= 2, "C1", f"ranks differ: {lhs} and {rhs}")
+        rank = lhs.rank - 2
+        lists = (self.window_strides, self.padding, self.lhs_dilation, self.rhs_dilation, self.window_reversal)
+        self.require(all(len(each) == rank for each in lists), "C2", f"a window list does not have {rank} entries")
+        axes = (
+            (self.input_batch_dimension, self.input_feature_dimension, *self.input_spatial_dimensions),
+            (
+                self.kernel_input_feature_dimension,
+                self.kernel_output_feature_dimension,
+                *self.kernel_spatial_dimensions,
+            ),
+            (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions),
+        )
+        for constraint, each in zip(("C13", "C18", "C20"), axes, strict=True):
+            self.require(sorted(each) == list(range(rank + 2)), constraint, f"{each} are not all the axes")
+        features, groups = lhs.shape[self.input_feature_dimension], self.feature_group_count
+        batch, batch_groups = lhs.shape[self.input_batch_dimension], self.batch_group_count
+        outputs = rhs.shape[self.kernel_output_feature_dimension]
+        self.require(groups > 0 and features % groups == 0, "C11", f"{features} features in {groups} groups")
+        self.require(batch_groups > 0 and batch % batch_groups == 0, "C10", f"{batch} samples in {batch_groups} groups")
+        inputs = rhs.shape[self.kernel_input_feature_dimension]
+        self.require(inputs == features // groups, "C14", f"the kernel takes {inputs} features, there are {features}")
+        self.require(outputs % groups == 0, "C16", f"{outputs} outputs in {groups} groups")
+        self.require(outputs % batch_groups == 0, "C15", f"{outputs} outputs in {batch_groups} batch groups")
+        self.require(groups == 1 or batch_groups == 1, "C23", "both groups are in use")
+        spatial = window_shape(
+            self,
+            tuple(lhs.shape[axis] for axis in self.input_spatial_dimensions),
+            tuple(rhs.shape[axis] for axis in self.kernel_spatial_dimensions),
+            self.window_strides,
+            self.lhs_dilation,
+            self.rhs_dilation,
+            tuple((low, high) for low, high in self.padding),
+        )
+        shape = [0] * lhs.rank
+        shape[self.output_batch_dimension] = batch // batch_groups
+        shape[self.output_feature_dimension] = outputs
+        for axis, size in zip(self.output_spatial_dimensions, spatial, strict=True):
+            shape[axis] = size
+        dtype = self.__dict__["dtype"]
+        if dtype is None:
+            self.require(lhs.dtype == rhs.dtype, "C27", f"element types differ: {lhs} and {rhs}")
+            self.__dict__["dtype"] = dtype = lhs.dtype
+        return tensor_type(tuple(shape), dtype)
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        wide = wide_type(self.tensor.dtype)
+        images = convert_array(lhs, wide).transpose(
+            self.input_batch_dimension, self.input_feature_dimension, *self.input_spatial_dimensions
+        )
+        kernel = convert_array(rhs, wide).transpose(
+            self.kernel_output_feature_dimension, self.kernel_input_feature_dimension, *self.kernel_spatial_dimensions
+        )
+        reversed_axes = [axis + 2 for axis, is_reversed in enumerate(self.window_reversal) if is_reversed]
+        kernel = np.flip(kernel, reversed_axes)
+        images = pad_array(
+            images,
+            0,
+            (0, 0, *(low for low, _ in self.padding)),
+            (0, 0, *(high for _, high in self.padding)),
+            (0, 0, *(dilation - 1 for dilation in self.lhs_dilation)),
+        )
+        groups, batch_groups = self.feature_group_count, self.batch_group_count
+        spatial = tuple(self.tensor.shape[axis] for axis in self.output_spatial_dimensions)
+        batch = images.shape[0] // batch_groups
+        outputs = kernel.shape[0]
+        total = np.zeros((batch, outputs, *spatial), images.dtype)
+        if total.size:
+            with np.errstate(all="ignore"):
+                for offset in np.ndindex(*kernel.shape[2:]):
+                    places = tuple(
+                        slice(at * dilation, at * dilation + (size - 1) * stride + 1, stride)
+                        for at, dilation, size, stride in zip(
+                            offset, self.rhs_dilation, spatial, self.window_strides, strict=True
+                        )
+                    )
+                    window = images[(slice(None), slice(None), *places)]
+                    weights = kernel[(slice(None), slice(None), *offset)]
+                    # Axes: group of samples, sample, group of features, feature, place; group of outputs, output, feature.
+                    window = window.reshape(batch_groups, batch, groups, images.shape[1] // groups, -1)
+                    weights = weights.reshape(batch_groups, groups, outputs // groups // batch_groups, -1)
+                    product = np.einsum("Bngfs,Bgof->nBgos", window, weights)
+                    total += product.reshape(batch, outputs, *spatial).astype(total.dtype)
+        order = (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions)
+        return convert_array(total.transpose(np.argsort(order)), self.tensor.dtype)
+
+    def flops(self) -> int:
+        """Two per product; products with padding count too."""
+        kernel = self.rhs.tensor
+        return 2 * self.tensor.size * kernel.size // max(kernel.shape[self.kernel_output_feature_dimension], 1)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        rank, dtype = draw.integer(0, 2), draw.dtype(("f32", "f32", "f64", "bf16"))
+        samples, inputs, outputs = draw.integer(1, 3), draw.integer(1, 4), draw.integer(1, 4)
+        groups = draw.choose([count for count in range(1, inputs + 1) if inputs % count == 0])
+        lhs = (samples, inputs, *(draw.integer(1, 5) for _ in range(rank)))
+        rhs = (outputs * groups, inputs // groups, *(draw.integer(1, 3) for _ in range(rank)))
+        return (tensor_type(lhs, dtype), tensor_type(rhs, dtype))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        lhs, rhs = operand_types
+        rank = lhs.rank - 2
+        output = draw.permutation(lhs.rank)
+        return {
+            "window_strides": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
+            "padding": tuple((draw.integer(-1, 2), draw.integer(0, 2)) for _ in range(rank)),
+            "lhs_dilation": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
+            "rhs_dilation": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
+            "window_reversal": tuple(draw.boolean() for _ in range(rank)),
+            "input_batch_dimension": 0,
+            "input_feature_dimension": 1,
+            "input_spatial_dimensions": tuple(range(2, rank + 2)),
+            "kernel_input_feature_dimension": 1,
+            "kernel_output_feature_dimension": 0,
+            "kernel_spatial_dimensions": tuple(range(2, rank + 2)),
+            "output_batch_dimension": output[0],
+            "output_feature_dimension": output[1],
+            "output_spatial_dimensions": output[2:],
+            "feature_group_count": lhs.shape[1] // rhs.shape[1],
+        }
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return draw.tame_array(self._operands[position].tensor)
+
+
+def kernel_size(op: Convolution) -> int:
+    """How many places of lhs each window covers.
+
+    >>> from windlass.ir.core import tensor
+    >>> x, k = tensor("f32", 1, 1, 8, 8), tensor("f32", 1, 1, 3, 3)
+    >>> ones, axes = (1, 1), (2, 3)
+    >>> kernel_size(Convolution(x, k, ones, ((1, 1), (1, 1)), ones, ones, (False, False), 0, 1, axes, 1, 0, axes, 0, 1, axes))
+    9
+    """
+    return math.prod(op.rhs.shape[axis] for axis in op.kernel_spatial_dimensions)

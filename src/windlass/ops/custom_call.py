@@ -1,0 +1,77 @@
+"""Calls of code that Windlass does not see into, and ops that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from windlass.ir.core import Region, Terminator, Value
+from windlass.ir.types import Type
+from windlass.ops.base import TensorOp
+from windlass.ops.spelling import Int32, MLIRText, QuotedText
+
+
+class CustomCall(TensorOp):
+    """Calls a function that is registered with XLA under `call_target_name`.
+
+    The attributes that are MLIR text are passed on as they are.
+    """
+
+    name = "stablehlo.custom_call"
+    inputs: tuple[Value, ...]
+    call_target_name: QuotedText
+    result_types: tuple[Type, ...]
+    has_side_effect: bool = False
+    backend_config: MLIRText = None
+    api_version: Int32 = 1
+    called_computations: MLIRText = None
+    operand_layouts: MLIRText = None
+    result_layouts: MLIRText = None
+    output_operand_aliases: MLIRText = None
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"result_types"})
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the call has no side effect."""
+        return not self.has_side_effect
+
+    def infer(self) -> tuple[Type, ...]:
+        return self.result_types
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+        from windlass.ops.spelling import decode
+
+        fields: dict[str, Any] = {"result_types": result_types}
+        for field in cls.fields:
+            if field.kind == "attribute" and field.name in texts:
+                fields[field.name] = decode(field.annotation, texts[field.name])
+        return fields
+
+
+class Opaque(TensorOp):
+    """An op that Windlass does not know, kept whole and emitted unchanged.
+
+    `operation` is its MLIR name; `attribute_texts` pairs of name and MLIR text; `bodies` its regions. As nothing is
+    known of its effects, it is never removed, moved or shared.
+    """
+
+    operation: str
+    inputs: tuple[Value, ...]
+    result_types: tuple[Type, ...]
+    attribute_texts: tuple[tuple[str, str], ...] = ()
+    bodies: tuple[Region, ...] = ()
+    is_pure: ClassVar[bool] = False
+
+    def infer(self) -> tuple[Type, ...]:
+        return self.result_types
+
+    def mlir_attributes(self) -> dict[str, str]:
+        return dict(self.attribute_texts)
+
+
+class OpaqueTerminator(Opaque, Terminator):
+    """An unknown op that ends a block, such as `sdy.return`."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()

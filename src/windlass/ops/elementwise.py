@@ -1,0 +1,564 @@
+"""Arithmetic, mathematical functions, logic and bits, each element by itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import (
+    ANY,
+    BOOLEAN,
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    SIGNED,
+    Array,
+    Binary,
+    Elementwise,
+    Predicate,
+    Unary,
+    widened,
+)
+from windlass.ops.sampling import Draw
+
+# -- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+class Add(Binary):
+    """lhs + rhs; integers wrap around; for booleans: or."""
+
+    name = "stablehlo.add"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(np.add, lhs, rhs)
+
+
+class Subtract(Binary):
+    """lhs - rhs; integers wrap around."""
+
+    name = "stablehlo.subtract"
+    dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(np.subtract, lhs, rhs)
+
+
+class Multiply(Binary):
+    """lhs * rhs; integers wrap around; for booleans: and."""
+
+    name = "stablehlo.multiply"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(np.multiply, lhs, rhs)
+
+
+class Divide(Binary):
+    """lhs / rhs; integers truncate toward zero, and dividing by zero gives all bits set."""
+
+    name = "stablehlo.divide"
+    dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        if not is_integer_array(lhs):
+            return widened(np.divide, lhs, rhs)
+        divisor = np.where(rhs == 0, np.ones_like(rhs), rhs)
+        with np.errstate(all="ignore"):
+            quotient = np.floor_divide(lhs, divisor)
+            inexact_negative = (quotient * divisor != lhs) & ((lhs < 0) != (divisor < 0))
+            quotient = quotient + inexact_negative.astype(lhs.dtype)
+            # The quotient of the least integer by -1 wraps around to itself.
+            if lhs.dtype.kind != "u":
+                quotient = np.where(rhs == -1, np.negative(lhs), quotient)
+            all_bits = np.invert(np.zeros_like(lhs))
+        return np.where(rhs == 0, all_bits, quotient).astype(lhs.dtype)
+
+
+class Remainder(Binary):
+    """What lhs leaves when divided by rhs, with the sign of lhs; by zero: lhs for integers, NaN for floats."""
+
+    name = "stablehlo.remainder"
+    dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN - COMPLEX
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        if not is_integer_array(lhs):
+            return widened(np.fmod, lhs, rhs)
+        divisor = np.where(rhs == 0, np.ones_like(rhs), rhs)
+        with np.errstate(all="ignore"):
+            remainder = np.fmod(lhs, divisor)
+            if lhs.dtype.kind != "u":
+                remainder = np.where(rhs == -1, np.zeros_like(lhs), remainder)
+        return np.where(rhs == 0, lhs, remainder).astype(lhs.dtype)
+
+
+class Power(Binary):
+    """lhs to the power of rhs; a negative integer exponent gives 1/lhs**-rhs truncated (0, 1 or -1)."""
+
+    name = "stablehlo.power"
+    dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        if not is_integer_array(lhs):
+            return widened(np.power, lhs, rhs)
+        result, base, exponent = np.ones_like(lhs), lhs.copy(), rhs.copy()
+        if lhs.dtype.kind != "u":
+            exponent = np.where(rhs < 0, 0, rhs).astype(rhs.dtype)
+        with np.errstate(all="ignore"):
+            while (exponent > 0).any():
+                result = np.where(exponent & 1, result * base, result).astype(lhs.dtype)
+                base = (base * base).astype(lhs.dtype)
+                exponent = exponent >> 1
+        if lhs.dtype.kind == "u":
+            return result
+        sign = np.where(rhs & 1, lhs, np.ones_like(lhs))
+        negative = np.where(np.abs(lhs) == 1, sign, np.zeros_like(lhs))
+        return np.where(rhs < 0, negative, result).astype(lhs.dtype)
+
+
+class Maximum(Binary):
+    """The larger of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
+
+    name = "stablehlo.maximum"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(np.maximum, lhs, rhs)
+
+
+class Minimum(Binary):
+    """The smaller of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
+
+    name = "stablehlo.minimum"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(np.minimum, lhs, rhs)
+
+
+class Negate(Unary):
+    """-operand; integers wrap around."""
+
+    name = "stablehlo.negate"
+    dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.negative, operand)
+
+
+class Abs(Elementwise):
+    """The absolute value; the least integer stays itself; a complex number gives its real modulus."""
+
+    name = "stablehlo.abs"
+    operand: Value
+    dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        self.require(type_.dtype in self.dtypes, "I1", f"does not take {type_}")
+        if type_.is_complex:
+            return tensor_type(type_.shape, type_.dtype[8:-1])
+        return type_
+
+    def evaluate(self, operand: Array) -> Array:
+        if operand.dtype.kind == "c":
+            with np.errstate(all="ignore"):
+                return np.asarray(np.abs(operand))
+        return widened(np.abs, operand)
+
+
+class Sign(Unary):
+    """-1, 0 or 1; zeros keep their sign, NaN stays NaN; a complex number is divided by its modulus."""
+
+    name = "stablehlo.sign"
+    dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
+
+    def evaluate(self, operand: Array) -> Array:
+        if operand.dtype.kind == "c":
+            return widened(np.sign, operand)
+        if is_integer_array(operand):
+            return np.sign(operand)
+        return widened(lambda x: np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x)), operand)
+
+
+# -- mathematical functions -------------------------------------------------------------------------------------------
+
+
+class FloatUnary(Unary):
+    """A function of floats and complex numbers."""
+
+    dtypes: ClassVar[frozenset[str]] = FLOAT | COMPLEX
+
+
+class Sqrt(FloatUnary):
+    """The square root; NaN for negative numbers."""
+
+    name = "stablehlo.sqrt"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.sqrt, operand)
+
+
+class Rsqrt(FloatUnary):
+    """1 / sqrt(operand)."""
+
+    name = "stablehlo.rsqrt"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(lambda x: np.ones_like(x) / np.sqrt(x), operand)
+
+
+class Cbrt(FloatUnary):
+    """The real cube root, with the sign of the operand."""
+
+    name = "stablehlo.cbrt"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.cbrt, operand)
+
+
+class Exponential(FloatUnary):
+    """e to the power of the operand."""
+
+    name = "stablehlo.exponential"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.exp, operand)
+
+
+class ExponentialMinusOne(FloatUnary):
+    """exp(operand) - 1, exact near zero."""
+
+    name = "stablehlo.exponential_minus_one"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.expm1, operand)
+
+
+class Log(FloatUnary):
+    """The natural logarithm."""
+
+    name = "stablehlo.log"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.log, operand)
+
+
+class LogPlusOne(FloatUnary):
+    """log(1 + operand), exact near zero."""
+
+    name = "stablehlo.log_plus_one"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.log1p, operand)
+
+
+class Logistic(FloatUnary):
+    """1 / (1 + exp(-operand))."""
+
+    name = "stablehlo.logistic"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(lambda x: np.ones_like(x) / (1 + np.exp(-x)), operand)
+
+
+class Sine(FloatUnary):
+    """The sine, in radians."""
+
+    name = "stablehlo.sine"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.sin, operand)
+
+
+class Cosine(FloatUnary):
+    """The cosine, in radians."""
+
+    name = "stablehlo.cosine"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.cos, operand)
+
+
+class Tan(FloatUnary):
+    """The tangent, in radians."""
+
+    name = "stablehlo.tan"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.tan, operand)
+
+
+class Tanh(FloatUnary):
+    """The hyperbolic tangent."""
+
+    name = "stablehlo.tanh"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.tanh, operand)
+
+
+class Atan2(Binary):
+    """The angle of the point (rhs, lhs), from -π to π."""
+
+    name = "stablehlo.atan2"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(np.arctan2, lhs, rhs)
+
+
+# -- rounding ---------------------------------------------------------------------------------------------------------
+
+
+class Floor(Unary):
+    """The next integer below."""
+
+    name = "stablehlo.floor"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.floor, operand)
+
+
+class Ceil(Unary):
+    """The next integer above."""
+
+    name = "stablehlo.ceil"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.ceil, operand)
+
+
+class RoundNearestEven(Unary):
+    """The nearest integer, halves to the even one."""
+
+    name = "stablehlo.round_nearest_even"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.rint, operand)
+
+
+class RoundNearestAfz(Unary):
+    """The nearest integer, halves away from zero."""
+
+    name = "stablehlo.round_nearest_afz"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        def round_away(x: Array) -> Array:
+            whole = np.trunc(x)
+            rounded = np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones_like(x), x), whole)
+            return np.where(np.isfinite(x), np.copysign(rounded, x), x)
+
+        return widened(round_away, operand)
+
+
+class IsFinite(Predicate):
+    """Neither NaN nor infinite."""
+
+    name = "stablehlo.is_finite"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.asarray(np.isfinite(operand))
+
+
+# -- logic and bits ---------------------------------------------------------------------------------------------------
+
+
+class BitwiseBinary(Binary):
+    """Works on the bits of integers, or on booleans."""
+
+    dtypes: ClassVar[frozenset[str]] = INTEGER | BOOLEAN
+
+
+class And(BitwiseBinary):
+    """Both bits."""
+
+    name = "stablehlo.and"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return np.asarray(np.bitwise_and(lhs, rhs))
+
+
+class Or(BitwiseBinary):
+    """Either bit."""
+
+    name = "stablehlo.or"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return np.asarray(np.bitwise_or(lhs, rhs))
+
+
+class Xor(BitwiseBinary):
+    """One bit but not both."""
+
+    name = "stablehlo.xor"
+    is_commutative: ClassVar[bool] = True
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return np.asarray(np.bitwise_xor(lhs, rhs))
+
+
+class Not(Unary):
+    """Each bit flipped; for booleans: not."""
+
+    name = "stablehlo.not"
+    dtypes: ClassVar[frozenset[str]] = INTEGER | BOOLEAN
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.asarray(np.invert(operand))
+
+
+class Shift(Binary):
+    """Base of the shifts, whose right operand counts as unsigned."""
+
+    dtypes: ClassVar[frozenset[str]] = INTEGER
+
+    def split_amount(self, lhs: Array, rhs: Array) -> tuple[Array, Array, Any]:
+        """The amount where it is less than the width (else 0), whether it is more, and the unsigned type."""
+        unsigned = np.dtype(f"u{lhs.dtype.itemsize}")
+        bits = width_of(self.lhs)
+        excessive = np.asarray(rhs.astype(unsigned) >= bits)
+        return np.where(excessive, 0, rhs.astype(unsigned)).astype(unsigned), excessive, unsigned
+
+
+class ShiftLeft(Shift):
+    """lhs shifted left by rhs bits; 0 where rhs is the width or more."""
+
+    name = "stablehlo.shift_left"
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        amount, excessive, unsigned = self.split_amount(lhs, rhs)
+        return np.where(excessive, 0, np.left_shift(lhs.astype(unsigned), amount)).astype(lhs.dtype)
+
+
+class ShiftRightLogical(Shift):
+    """lhs shifted right by rhs bits, zeros coming in; 0 where rhs is the width or more."""
+
+    name = "stablehlo.shift_right_logical"
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        amount, excessive, unsigned = self.split_amount(lhs, rhs)
+        return np.where(excessive, 0, np.right_shift(lhs.astype(unsigned), amount)).astype(lhs.dtype)
+
+
+class ShiftRightArithmetic(Shift):
+    """lhs shifted right by rhs bits, copies of the top bit coming in, for unsigned types also."""
+
+    name = "stablehlo.shift_right_arithmetic"
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        amount, excessive, _ = self.split_amount(lhs, rhs)
+        signed = lhs.astype(np.dtype(f"i{lhs.dtype.itemsize}"))
+        filled = np.where(signed < 0, -1, 0)
+        return np.where(excessive, filled, np.right_shift(signed, amount.astype(signed.dtype))).astype(lhs.dtype)
+
+
+class CountLeadingZeros(Unary):
+    """The number of zero bits before the first one bit; the width for 0."""
+
+    name = "stablehlo.count_leading_zeros"
+    dtypes: ClassVar[frozenset[str]] = INTEGER
+
+    def evaluate(self, operand: Array) -> Array:
+        bits = operand.astype(np.dtype(f"u{operand.dtype.itemsize}"))
+        result = np.full(operand.shape, width_of(self.operand), np.int64)
+        for _ in range(width_of(self.operand)):
+            result -= bits != 0
+            bits = bits >> np.ones_like(bits)
+        return result.astype(operand.dtype)
+
+
+class Popcnt(Unary):
+    """The number of one bits."""
+
+    name = "stablehlo.popcnt"
+    dtypes: ClassVar[frozenset[str]] = INTEGER
+
+    def evaluate(self, operand: Array) -> Array:
+        bits = operand.astype(np.dtype(f"u{operand.dtype.itemsize}"))
+        if width_of(self.operand) < 8:
+            bits = bits & np.uint8(2 ** width_of(self.operand) - 1)
+        return np.asarray(np.bitwise_count(bits)).astype(operand.dtype)
+
+
+# -- three operands ---------------------------------------------------------------------------------------------------
+
+
+class Select(Elementwise):
+    """on_true where pred holds, on_false elsewhere; pred has their shape or is a single boolean."""
+
+    name = "stablehlo.select"
+    pred: Value
+    on_true: Value
+    on_false: Value
+
+    def infer(self) -> Type:
+        pred, on_true, on_false = self._operands
+        type_ = on_true.type
+        if on_false.type is not type_:
+            self.fault("C2", f"the sides differ in type: {type_} and {on_false.type}")
+        condition = pred.tensor
+        if condition.dtype != "i1" or condition.shape not in ((), on_true.shape):
+            self.fault("C1", f"the condition is {condition}, the sides are {type_}")
+        return type_
+
+    def evaluate(self, pred: Array, on_true: Array, on_false: Array) -> Array:
+        return np.where(pred, on_true, on_false)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        type_ = tensor_type(draw.shape(), draw.dtype(ANY))
+        return (tensor_type(draw.choose(((), type_.shape)), "i1"), type_, type_)
+
+
+class Clamp(Elementwise):
+    """minimum(maximum(operand, min), max); the limits have its shape or are single numbers."""
+
+    name = "stablehlo.clamp"
+    min: Value
+    operand: Value
+    max: Value
+    dtypes: ClassVar[frozenset[str]] = ANY - COMPLEX - BOOLEAN
+
+    def infer(self) -> Type:
+        least, operand, most = (value.tensor for value in self._operands)
+        self.require(least.shape in ((), operand.shape), "C1", f"the lower limit is {least}, the operand {operand}")
+        self.require(most.shape in ((), operand.shape), "C2", f"the upper limit is {most}, the operand {operand}")
+        same = least.dtype == operand.dtype == most.dtype
+        self.require(same, "C3", f"element types differ: {least.dtype}, {operand.dtype}, {most.dtype}")
+        return operand
+
+    def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
+        return widened(lambda low, x, high: np.minimum(np.maximum(x, low), high), min, operand, max)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        type_ = tensor_type(draw.shape(), draw.dtype(cls.dtypes))
+        limits = [tensor_type(draw.choose(((), type_.shape)), type_.dtype) for _ in range(2)]
+        return (limits[0], type_, limits[1])
+
+
+def is_integer_array(array: Array) -> bool:
+    """Whether the elements are integers (the small ones of ml_dtypes among them)."""
+    return array.dtype.kind in "iu" or array.dtype.name in ("int4", "uint4")
+
+
+def width_of(value: Value) -> int:
+    """The number of bits of an integer element.
+
+    >>> from windlass.ir.core import tensor
+    >>> width_of(tensor("ui16"))
+    16
+    """
+    return int("".join(filter(str.isdigit, value.dtype)))

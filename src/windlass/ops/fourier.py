@@ -1,0 +1,77 @@
+"""The discrete Fourier transform."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.fft
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, TensorOp
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import FFTType
+
+
+class Fft(TensorOp):
+    """The transform over the last one to three axes: FFT, IFFT (scaled by 1/n), RFFT (real to half) or IRFFT."""
+
+    name = "stablehlo.fft"
+    operand: Value
+    fft_type: FFTType
+    fft_length: tuple[int, ...]
+
+    def infer(self) -> Type:
+        type_, lengths = self.operand.tensor, self.fft_length
+        self.require(len(lengths) <= type_.rank, "C1", f"{len(lengths)} axes of an operand of rank {type_.rank}")
+        self.require(1 <= len(lengths) <= 3, "C3", f"a transform over {len(lengths)} axes")
+        batch, sizes = type_.shape[: -len(lengths)], type_.shape[-len(lengths) :]
+        half = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
+        if self.fft_type == "RFFT":
+            self.require(type_.dtype in COMPLEX_OF_PART and sizes == lengths, "C4", f"{type_} with {lengths}")
+            return tensor_type((*batch, *half), COMPLEX_OF_PART[type_.dtype])
+        self.require(type_.dtype in COMPLEX, "C2", f"{self.fft_type} does not take {type_}")
+        if self.fft_type == "IRFFT":
+            self.require(sizes == half, "C5", f"{type_} with {lengths}")
+            return tensor_type((*batch, *lengths), PART_OF_COMPLEX[type_.dtype])
+        self.require(sizes == lengths, "C4", f"{type_} with {lengths}")
+        return type_
+
+    def evaluate(self, operand: Array) -> Array:
+        axes = tuple(range(-len(self.fft_length), 0))
+        if self.tensor.size == 0:
+            return np.zeros(self.tensor.shape, self.tensor.numpy_dtype)
+        functions: dict[str, Any] = {
+            "FFT": scipy.fft.fftn,
+            "IFFT": scipy.fft.ifftn,
+            "RFFT": scipy.fft.rfftn,
+            "IRFFT": scipy.fft.irfftn,
+        }
+        return np.asarray(functions[self.fft_type](operand, self.fft_length, axes)).astype(self.tensor.numpy_dtype)
+
+    def flops(self) -> int:
+        """Five times n·log2(n) for each transform."""
+        count = math.prod(self.fft_length)
+        return int(5 * self.operand.tensor.size * max(math.log2(max(count, 1)), 1))
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(1, 3, 1), draw.dtype(("f32", "f64", "complex<f32>", "complex<f64>"))),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        (type_,) = operand_types
+        count = draw.integer(1, type_.rank)
+        sizes = type_.shape[-count:]
+        if not type_.is_complex:
+            return {"fft_type": "RFFT", "fft_length": sizes}
+        kind = draw.choose(("FFT", "IFFT", "IRFFT"))
+        if kind != "IRFFT":
+            return {"fft_type": kind, "fft_length": sizes}
+        last = (sizes[-1] - 1) * 2 + draw.integer(0, 1)
+        return {"fft_type": kind, "fft_length": (*sizes[:-1], max(last, 1))}
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return draw.tame_array(self._operands[position].tensor)

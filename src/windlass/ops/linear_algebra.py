@@ -1,0 +1,136 @@
+"""Factorizations and solvers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import COMPLEX, Array, TensorOp
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import Transposition
+
+MATRIX_DTYPES = frozenset({"f32", "f64"}) | COMPLEX
+
+
+class Cholesky(TensorOp):
+    """The triangular factor of symmetric positive definite matrices: a = l·lᴴ (lower) or uᴴ·u; zeros elsewhere.
+
+    A matrix that is not positive definite gives NaN.
+    """
+
+    name = "stablehlo.cholesky"
+    a: Value
+    lower: bool = False
+
+    def infer(self) -> Type:
+        type_ = self.a.tensor
+        square = type_.rank >= 2 and type_.shape[-1] == type_.shape[-2]
+        self.require(square, "C3", f"{type_} holds no square matrices")
+        return type_
+
+    def evaluate(self, a: Array) -> Array:
+        result = np.empty_like(a)
+        for place in np.ndindex(*a.shape[:-2]):
+            matrix = a[place]
+            # Only the given triangle is read.
+            half = np.tril(matrix, -1) if self.lower else np.triu(matrix, 1).conj().T
+            full = half + half.conj().T + np.diag(np.diag(matrix).real).astype(matrix.dtype)
+            try:
+                factor = np.linalg.cholesky(full) if matrix.size else matrix
+            except np.linalg.LinAlgError:
+                factor = np.tril(np.full_like(matrix, np.nan))
+            result[place] = factor if self.lower else factor.conj().T
+        return result
+
+    def flops(self) -> int:
+        size = self.tensor.shape[-1]
+        return self.tensor.size * size // 3
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        size = draw.integer(1, 4)
+        return (tensor_type((*draw.shape(most_rank=1), size, size), draw.dtype(MATRIX_DTYPES)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"lower": draw.boolean()}
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        factor = draw.tame_array(self.a.tensor)
+        product = factor @ np.swapaxes(factor, -1, -2).conj()
+        return (product + 2 * np.eye(factor.shape[-1])).astype(factor.dtype)
+
+
+class TriangularSolve(TensorOp):
+    """x in op(a)·x = b (left_side) or x·op(a) = b, where a is triangular and op as transpose_a says."""
+
+    name = "stablehlo.triangular_solve"
+    a: Value
+    b: Value
+    left_side: bool
+    lower: bool
+    unit_diagonal: bool
+    transpose_a: Transposition
+
+    def infer(self) -> Type:
+        a, b = self.a.tensor, self.b.tensor
+        self.require(a.dtype == b.dtype, "C1", f"element types differ: {a} and {b}")
+        self.require(a.rank == b.rank and a.rank >= 2, "C2", f"ranks differ: {a} and {b}")
+        side = b.shape[-2] if self.left_side else b.shape[-1]
+        fits = a.shape[:-2] == b.shape[:-2] and a.shape[-1] == a.shape[-2] == side
+        self.require(fits, "C3", f"{a} does not fit {b}")
+        return b
+
+    def evaluate(self, a: Array, b: Array) -> Array:
+        result = np.empty_like(b)
+        code = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}[self.transpose_a]
+        for place in np.ndindex(*b.shape[:-2]):
+            matrix, right = a[place], b[place]
+            if right.size == 0:
+                continue
+            if self.left_side:
+                solution = self._solve(matrix, right, code)
+            else:
+                # x·op(a) = b is op(a)ᵀ·xᵀ = bᵀ; the adjoint's transpose is the conjugate.
+                plain = matrix.conj() if code == 2 else matrix
+                solution = self._solve(plain, right.T, 1 - min(code, 1)).T
+            result[place] = solution
+        return result
+
+    def _solve(self, matrix: Array, right: Array, code: int) -> Array:
+        if not self.unit_diagonal and (np.diag(matrix) == 0).any():
+            matrix = matrix.copy()
+            tiny = np.finfo(matrix.dtype).tiny
+            np.fill_diagonal(matrix, np.where(np.diag(matrix) == 0, tiny, np.diag(matrix)))
+            return np.asarray(scipy.linalg.solve_triangular(matrix, right, code, self.lower)) * np.nan
+        return np.asarray(
+            scipy.linalg.solve_triangular(matrix, right, code, self.lower, self.unit_diagonal, check_finite=False)
+        )
+
+    def flops(self) -> int:
+        return self.b.tensor.size * self.a.shape[-1]
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        size, dtype, batch = draw.integer(1, 4), draw.dtype(MATRIX_DTYPES), draw.shape(most_rank=1)
+        sides = draw.choose(((size, draw.integer(1, 3)), (draw.integer(1, 3), size)))
+        return (tensor_type((*batch, size, size), dtype), tensor_type((*batch, *sides), dtype))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        a, b = operand_types
+        fitting = [side for side, size in ((True, b.shape[-2]), (False, b.shape[-1])) if size == a.shape[-1]]
+        return {
+            "left_side": draw.choose(fitting),
+            "lower": draw.boolean(),
+            "unit_diagonal": draw.boolean(),
+            "transpose_a": draw.choose(("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")),
+        }
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        array = draw.tame_array(self._operands[position].tensor, -1, 1)
+        return (array + 3 * np.eye(array.shape[-1])).astype(array.dtype) if position == 0 else array

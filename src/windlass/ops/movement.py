@@ -1,0 +1,406 @@
+"""Ops that move elements and compute nothing: slices, pads, transposes, reshapes, broadcasts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import ANY, INTEGER, Array, TensorOp
+from windlass.ops.sampling import Draw, Unsuitable
+
+
+class Slice(TensorOp):
+    """Elements start, start + stride, ... below limit along each axis."""
+
+    name = "stablehlo.slice"
+    disorder: ClassVar[int] = 1
+    operand: Value
+    start_indices: tuple[int, ...]
+    limit_indices: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        starts, limits, strides = self.start_indices, self.limit_indices, self.strides
+        same_rank = len(starts) == len(limits) == len(strides) == type_.rank
+        self.require(same_rank, "C2", f"{len(starts)} starts for an operand of rank {type_.rank}")
+        shape: list[int] = []
+        for axis, (start, limit, stride, size) in enumerate(zip(starts, limits, strides, type_.shape, strict=True)):
+            inside = 0 <= start <= limit <= size
+            self.require(inside, "C3", f"axis {axis} of size {size} is sliced from {start} to {limit}")
+            self.require(stride > 0, "C4", f"the stride of axis {axis} is {stride}")
+            shape.append(-(-(limit - start) // stride))
+        return tensor_type(tuple(shape), type_.dtype)
+
+    def evaluate(self, operand: Array) -> Array:
+        bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
+        return operand[tuple(slice(start, limit, stride) for start, limit, stride in bounds)]
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        starts = tuple(draw.integer(0, size) for size in operand_types[0].shape)
+        limits = tuple(draw.integer(start, size) for start, size in zip(starts, operand_types[0].shape, strict=True))
+        return {
+            "start_indices": starts,
+            "limit_indices": limits,
+            "strides": tuple(draw.choose((1, 1, 2, 3)) for _ in starts),
+        }
+
+
+class Pad(TensorOp):
+    """padding_value around the operand and between its elements; negative edge padding removes elements."""
+
+    name = "stablehlo.pad"
+    operand: Value
+    padding_value: Value
+    edge_padding_low: tuple[int, ...]
+    edge_padding_high: tuple[int, ...]
+    interior_padding: tuple[int, ...]
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        padding = self.padding_value.tensor
+        same = padding.shape == () and padding.dtype == type_.dtype
+        self.require(same, "C1", f"the operand is {type_}, the padding value {padding}")
+        lows, highs, interiors = self.edge_padding_low, self.edge_padding_high, self.interior_padding
+        same_rank = len(lows) == len(highs) == len(interiors) == type_.rank
+        self.require(same_rank, "C2", f"{len(lows)} paddings for an operand of rank {type_.rank}")
+        shape: list[int] = []
+        for axis, (size, low, high, interior) in enumerate(zip(type_.shape, lows, highs, interiors, strict=True)):
+            self.require(interior >= 0, "C3", f"the interior padding of axis {axis} is {interior}")
+            padded = low + size + max(size - 1, 0) * interior + high
+            self.require(padded >= 0, "C4", f"axis {axis} gets {padded} elements")
+            shape.append(padded)
+        return tensor_type(tuple(shape), type_.dtype)
+
+    def evaluate(self, operand: Array, padding_value: Array) -> Array:
+        return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        type_ = tensor_type(draw.shape(), draw.dtype(ANY))
+        return (type_, tensor_type((), type_.dtype))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        lows: list[int] = []
+        highs: list[int] = []
+        interiors: list[int] = []
+        for size in operand_types[0].shape:
+            interior = draw.choose((0, 0, 1, 2))
+            dilated = size + max(size - 1, 0) * interior
+            low = draw.integer(-min(dilated, 2), 2)
+            interiors.append(interior)
+            lows.append(low)
+            highs.append(draw.integer(max(-2, -(dilated + low)), 2))
+        return {
+            "edge_padding_low": tuple(lows),
+            "edge_padding_high": tuple(highs),
+            "interior_padding": tuple(interiors),
+        }
+
+
+def pad_array(
+    operand: Array, padding_value: Any, lows: tuple[int, ...], highs: tuple[int, ...], interiors: tuple[int, ...]
+) -> Array:
+    """NumPy's form of `Pad`; the padding value is a scalar or a rank-0 array."""
+    dilated = [size + max(size - 1, 0) * interior for size, interior in zip(operand.shape, interiors, strict=True)]
+    widest = [
+        size + max(low, 0) + max(high, 0) for size, low, high in zip(dilated, lows, highs, strict=True)
+    ]  # pad first, then cut away what negative padding removes
+    result = np.full(widest, padding_value, operand.dtype)
+    inner = zip(lows, dilated, interiors, strict=True)
+    result[tuple(slice(max(low, 0), max(low, 0) + size, step + 1) for low, size, step in inner)] = operand
+    cut = zip(lows, highs, widest, strict=True)
+    return result[tuple(slice(max(-low, 0), size - max(-high, 0)) for low, high, size in cut)]
+
+
+class Concatenate(TensorOp):
+    """The inputs one after another along `dimension`."""
+
+    name = "stablehlo.concatenate"
+    disorder: ClassVar[int] = 1
+    inputs: tuple[Value, ...]
+    dimension: int
+
+    def infer(self) -> Type:
+        types = [value.tensor for value in self._operands]
+        self.require(bool(types), "C3", "there are no inputs")
+        first, dimension = types[0], self.dimension
+        self.require(0 <= dimension < first.rank, "C4", f"dimension {dimension} of an operand of rank {first.rank}")
+        outside = first.shape[:dimension], first.shape[dimension + 1 :]
+        total = 0
+        for type_ in types:
+            self.require(type_.dtype == first.dtype, "C1", f"element types differ: {first} and {type_}")
+            same = type_.rank == first.rank and (type_.shape[:dimension], type_.shape[dimension + 1 :]) == outside
+            self.require(same, "C2", f"shapes differ outside dimension {dimension}: {first} and {type_}")
+            total += type_.shape[dimension]
+        return tensor_type((*outside[0], total, *outside[1]), first.dtype)
+
+    def evaluate(self, *arrays: Array) -> Array:
+        return np.concatenate(arrays, self.dimension)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        shape, dtype = draw.shape(least_rank=1), draw.dtype(ANY)
+        axis = draw.integer(0, len(shape) - 1)
+        sizes = [draw.integer(0, 3) for _ in range(draw.integer(1, 3))]
+        return tuple(tensor_type((*shape[:axis], size, *shape[axis + 1 :]), dtype) for size in sizes)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        first = operand_types[0]
+        fitting = [
+            axis
+            for axis in range(first.rank)
+            if all(
+                type_.shape[:axis] == first.shape[:axis] and type_.shape[axis + 1 :] == first.shape[axis + 1 :]
+                for type_ in operand_types
+            )
+        ]
+        if not fitting:
+            raise Unsuitable
+        return {"dimension": draw.choose(fitting)}
+
+
+class Reshape(TensorOp):
+    """The same elements in row-major order in another shape."""
+
+    name = "stablehlo.reshape"
+    is_free: ClassVar[bool] = True
+    operand: Value
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        self.require(math.prod(self.shape) == type_.size, "C2", f"{type_} does not fit the shape {self.shape}")
+        return tensor_type(self.shape, type_.dtype)
+
+    def evaluate(self, operand: Array) -> Array:
+        return operand.reshape(self.shape)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        remaining = operand_types[0].size
+        if remaining == 0:
+            return {"shape": draw.choose(((0,), (2, 0), (0, 3, 1)))}
+        shape: list[int] = []
+        while remaining > 1:
+            factor = draw.choose([factor for factor in range(2, remaining + 1) if remaining % factor == 0])
+            shape.append(factor)
+            remaining //= factor
+        for _ in range(draw.integer(0, 2)):
+            shape.insert(draw.integer(0, len(shape)), 1)
+        return {"shape": tuple(shape)}
+
+
+class Transpose(TensorOp):
+    """Axis i of the result is axis permutation[i] of the operand."""
+
+    name = "stablehlo.transpose"
+    operand: Value
+    permutation: tuple[int, ...]
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        permutation = self.permutation
+        is_permutation = sorted(permutation) == list(range(type_.rank))
+        self.require(is_permutation, "C2", f"{permutation} does not permute {type_.rank} axes")
+        return tensor_type(tuple([type_.shape[axis] for axis in permutation]), type_.dtype)
+
+    def evaluate(self, operand: Array) -> Array:
+        return operand.transpose(self.permutation)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"permutation": draw.permutation(operand_types[0].rank)}
+
+
+class BroadcastInDim(TensorOp):
+    """Axis i of the operand becomes axis broadcast_dimensions[i] of the result; the rest repeats."""
+
+    name = "stablehlo.broadcast_in_dim"
+    is_free: ClassVar[bool] = True
+    operand: Value
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+    broadcast_dimensions: tuple[int, ...]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        shape, dimensions = self.shape, self.broadcast_dimensions
+        self.require(len(dimensions) == type_.rank, "C2", f"{len(dimensions)} dimensions for rank {type_.rank}")
+        self.require(len(set(dimensions)) == len(dimensions), "C4", f"{dimensions} repeats a dimension")
+        for size, dimension in zip(type_.shape, dimensions, strict=True):
+            self.require(0 <= dimension < len(shape), "C3", f"dimension {dimension} of rank {len(shape)}")
+            fits = size in (1, shape[dimension])
+            self.require(fits, "C5", f"size {size} does not broadcast to {shape[dimension]}")
+        return tensor_type(shape, type_.dtype)
+
+    def evaluate(self, operand: Array) -> Array:
+        order = sorted(range(operand.ndim), key=lambda axis: self.broadcast_dimensions[axis])
+        fitted = [1] * len(self.shape)
+        for axis in order:
+            fitted[self.broadcast_dimensions[axis]] = operand.shape[axis]
+        return np.broadcast_to(operand.transpose(order).reshape(fitted), self.shape)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(most_rank=2), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        (type_,) = operand_types
+        rank = draw.integer(type_.rank, type_.rank + 2)
+        dimensions = draw.permutation(rank)[: type_.rank]
+        shape = [draw.integer(0, 3) for _ in range(rank)]
+        for size, dimension in zip(type_.shape, dimensions, strict=True):
+            if size != 1 or draw.boolean():
+                shape[dimension] = size
+        return {"shape": tuple(shape), "broadcast_dimensions": dimensions}
+
+
+class Reverse(TensorOp):
+    """The elements in opposite order along the given dimensions."""
+
+    name = "stablehlo.reverse"
+    operand: Value
+    dimensions: tuple[int, ...]
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        unique = len(set(self.dimensions)) == len(self.dimensions)
+        self.require(unique, "C2", f"{self.dimensions} repeats a dimension")
+        inside = all(0 <= dimension < type_.rank for dimension in self.dimensions)
+        self.require(inside, "C3", f"{self.dimensions} of an operand of rank {type_.rank}")
+        return type_
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.flip(operand, self.dimensions)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"dimensions": draw.subset(operand_types[0].rank)}
+
+
+class DynamicSlice(TensorOp):
+    """A slice of fixed sizes at computed starts, which are moved so that the slice lies inside the operand."""
+
+    name = "stablehlo.dynamic_slice"
+    operand: Value
+    start_indices: tuple[Value, ...]
+    slice_sizes: tuple[int, ...]
+
+    def infer(self) -> Type:
+        type_ = self.operand.tensor
+        check_starts(self, type_, self.start_indices)
+        self.require(len(self.slice_sizes) == type_.rank, "C2", f"{len(self.slice_sizes)} sizes, rank {type_.rank}")
+        for size, whole in zip(self.slice_sizes, type_.shape, strict=True):
+            self.require(0 <= size <= whole, "C4", f"{size} elements of {whole}")
+        return tensor_type(self.slice_sizes, type_.dtype)
+
+    def evaluate(self, operand: Array, *start_indices: Array) -> Array:
+        starts = clamp_starts(start_indices, operand.shape, self.slice_sizes)
+        return operand[tuple(slice(start, start + size) for start, size in zip(starts, self.slice_sizes, strict=True))]
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        shape = draw.shape()
+        index = tensor_type((), draw.dtype(INTEGER))
+        return (tensor_type(shape, draw.dtype(ANY)), *(index for _ in shape))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"slice_sizes": tuple(draw.integer(0, size) for size in operand_types[0].shape)}
+
+
+class DynamicUpdateSlice(TensorOp):
+    """The operand with `update` written at computed starts, which are moved so that it lies inside."""
+
+    name = "stablehlo.dynamic_update_slice"
+    operand: Value
+    update: Value
+    start_indices: tuple[Value, ...]
+
+    def infer(self) -> Type:
+        type_, update = self.operand.tensor, self.update.tensor
+        self.require(update.dtype == type_.dtype, "C2", f"element types differ: {type_} and {update}")
+        self.require(update.rank == type_.rank, "C3", f"ranks differ: {type_} and {update}")
+        check_starts(self, type_, self.start_indices)
+        fits = all(size <= whole for size, whole in zip(update.shape, type_.shape, strict=True))
+        self.require(fits, "C6", f"the update {update} is larger than {type_}")
+        return type_
+
+    def evaluate(self, operand: Array, update: Array, *start_indices: Array) -> Array:
+        starts = clamp_starts(start_indices, operand.shape, update.shape)
+        result = operand.copy()
+        place = zip(starts, update.shape, strict=True)
+        result[tuple(slice(start, start + size) for start, size in place)] = update
+        return result
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        shape, dtype = draw.shape(), draw.dtype(ANY)
+        index = tensor_type((), draw.dtype(INTEGER))
+        update = tuple(draw.integer(0, size) for size in shape)
+        return (tensor_type(shape, dtype), tensor_type(update, dtype), *(index for _ in shape))
+
+
+def check_starts(op: TensorOp, type_: TensorType, starts: tuple[Value, ...]) -> None:
+    """One integer scalar per axis, all of one type, as the dynamic slices take them."""
+    op.require(len(starts) == type_.rank, "C3", f"{len(starts)} starts for an operand of rank {type_.rank}")
+    for start in starts:
+        index = start.tensor
+        op.require(index.rank == 0 and index.dtype in INTEGER, "I2", f"the start is {index}")
+        op.require(index is starts[0].type, "C5", "the starts differ in type")
+
+
+def clamp_starts(starts: tuple[Array, ...], shape: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
+    """The starts moved so that a block of `sizes` lies inside `shape`."""
+    places = zip(starts, shape, sizes, strict=True)
+    return [min(max(int(start), 0), whole - size) for start, whole, size in places]
+
+
+class GetDimensionSize(TensorOp):
+    """The size of one axis as a 32-bit integer."""
+
+    name = "stablehlo.get_dimension_size"
+    operand: Value
+    dimension: int
+
+    def infer(self) -> Type:
+        rank = self.operand.tensor.rank
+        self.require(0 <= self.dimension < rank, "C1", f"dimension {self.dimension} of an operand of rank {rank}")
+        return tensor_type((), "i32")
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.array(operand.shape[self.dimension], np.int32)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(least_rank=1), draw.dtype(ANY)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"dimension": draw.integer(0, operand_types[0].rank - 1)}

@@ -1,0 +1,379 @@
+"""Reductions: over whole axes, over windows, and of precision in pooling's reverse."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Op, Region, Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import Array, TensorOp
+from windlass.ops.comparison import Compare
+from windlass.ops.control import regions_are_pure
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Or
+from windlass.ops.evaluation import Scope, run_pointwise
+from windlass.ops.movement import pad_array
+from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import Matrix
+
+
+class Reduce(TensorOp):
+    """The inputs folded along `dimensions` by `body`, beginning with init_values; the order is not defined.
+
+    `body` takes one accumulator per input, then one element per input. Gives one result per input (`.results`).
+    """
+
+    name = "stablehlo.reduce"
+    inputs: tuple[Value, ...]
+    init_values: tuple[Value, ...]
+    dimensions: tuple[int, ...]
+    body: Region
+    needs_scope: ClassVar[bool] = True
+
+    def infer(self) -> tuple[Type, ...]:
+        inputs, inits = self.inputs, self.init_values
+        self.require(bool(inputs) and len(inputs) == len(inits), "C3", f"{len(inputs)} inputs, {len(inits)} inits")
+        shape = inputs[0].shape
+        self.require(all(value.shape == shape for value in inputs), "C1", "the inputs differ in shape")
+        for value, init in zip(inputs, inits, strict=True):
+            same = init.type is tensor_type((), value.dtype)
+            self.require(same, "C2", f"the input is {value.type}, its initial value {init.type}")
+        dimensions = self.dimensions
+        inside = all(0 <= axis < len(shape) for axis in dimensions)
+        self.require(inside, "C4", f"dimensions {dimensions} of rank {len(shape)}")
+        self.require(len(set(dimensions)) == len(dimensions), "C5", f"{dimensions} repeats a dimension")
+        dtypes = check_reducer(self, self.body, [value.dtype for value in inputs], "C6")
+        kept = tuple([size for axis, size in enumerate(shape) if axis not in dimensions])
+        return tuple(tensor_type(kept, dtype) for dtype in dtypes)
+
+    @property
+    def combiner(self) -> type[Op] | None:
+        """The class of the binary op that the body applies, if it is one op: Add for a sum."""
+        return combiner_of(self.body)
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing in the body has an effect."""
+        return regions_are_pure(self)
+
+    def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        count = len(arrays) // 2
+        scope = scope or Scope()
+        kept = [axis for axis in range(arrays[0].ndim) if axis not in self.dimensions]
+        lines = [
+            array.transpose(*self.dimensions, *kept).reshape(-1, *(array.shape[axis] for axis in kept))
+            for array in arrays[:count]
+        ]
+        types = [result.tensor for result in self.results]
+        state = tuple(
+            np.broadcast_to(init, type_.shape).astype(type_.numpy_dtype)
+            for init, type_ in zip(arrays[count:], types, strict=True)
+        )
+        return fold(self.body, scope, state, lines)
+
+    def flops(self) -> int:
+        """One body for each element."""
+        ops = sum(1 for _ in self.body.walk()) - 1
+        return ops * self.inputs[0].tensor.size
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        shape, count = draw.shape(), draw.choose((1, 1, 2))
+        dtypes = [draw.dtype(("f32", "i32", "i1", "f64", "ui8", "bf16")) for _ in range(count)]
+        return (*(tensor_type(shape, dtype) for dtype in dtypes), *(tensor_type((), dtype) for dtype in dtypes))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        dtypes = [type_.dtype for type_ in operand_types[: len(operand_types) // 2]]
+        return {"dimensions": draw.subset(operand_types[0].rank), "body": sample_reducer(draw, dtypes)}
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return sample_summand(self, draw, position)
+
+
+def fold(body: Region, scope: Scope, state: tuple[Array, ...], lines: list[Array]) -> tuple[Array, ...]:
+    """The state after `body` has taken in each line, in order: all places of the state at once."""
+    for index in range(lines[0].shape[0]):
+        state = run_pointwise(body, scope, *state, *(line[index] for line in lines))
+    return state
+
+
+def sample_reducer(draw: Draw, dtypes: list[str]) -> Region:
+    """A reducer that is associative and commutative; two inputs get the maximum of the first and the sum of the second,
+    or each its own op."""
+    choices = (Or, And) if set(dtypes) == {"i1"} else (Add, Maximum, Minimum, Multiply)
+    combiners = [draw.choose((Or, And) if dtype == "i1" else choices) for dtype in dtypes]
+    scalars = [tensor_type((), dtype) for dtype in dtypes]
+
+    def body(*values: Value) -> tuple[Value, ...]:
+        count = len(dtypes)
+        pairs = zip(combiners, values[:count], values[count:], strict=True)
+        return tuple(combiner(left, right) for combiner, left, right in pairs)
+
+    return make_region([*scalars, *scalars], body)
+
+
+def sample_summand(op: TensorOp, draw: Draw, position: int) -> Array:
+    """Special values for an order-independent fold, ordinary ones where rounding would depend on the order."""
+    type_ = op.operands[position].tensor
+    return draw.tame_array(type_) if type_.is_float else draw.array(type_)
+
+
+def reduce_with(combiner: type[Any], operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """The operand folded by a binary op that has an identity."""
+    dtype = operand.dtype
+    init = Constant.of(identity_of(combiner, dtype), dtype)
+    return Reduce((operand,), (init,), dimensions, combiner_region(combiner, dtype)).results[0]
+
+
+def reduce_sum(operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """The sum along the dimensions.
+
+    >>> from windlass.ir.core import tensor
+    >>> reduce_sum(tensor("f32", 2, 3), (1,)).type
+    tensor<2xf32>
+    """
+    return reduce_with(Add, operand, dimensions)
+
+
+def reduce_product(operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """The product along the dimensions."""
+    return reduce_with(Multiply, operand, dimensions)
+
+
+def reduce_max(operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """The largest element along the dimensions; NaN if one is NaN."""
+    return reduce_with(Maximum, operand, dimensions)
+
+
+def reduce_min(operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """The smallest element along the dimensions; NaN if one is NaN."""
+    return reduce_with(Minimum, operand, dimensions)
+
+
+def reduce_and(operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """All bits, or whether all elements are true, along the dimensions."""
+    return reduce_with(And, operand, dimensions)
+
+
+def reduce_or(operand: Value, dimensions: tuple[int, ...]) -> Value:
+    """Any bits, or whether any element is true, along the dimensions."""
+    return reduce_with(Or, operand, dimensions)
+
+
+def window_shape(
+    op: TensorOp,
+    shape: tuple[int, ...],
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    base_dilations: tuple[int, ...],
+    window_dilations: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+) -> tuple[int, ...]:
+    """How many windows fit along each axis."""
+    result: list[int] = []
+    for size, extent, stride, base, dilation, (low, high) in zip(
+        shape, window, strides, base_dilations, window_dilations, padding, strict=True
+    ):
+        op.require(extent > 0, "C5", f"a window of {extent} elements")
+        op.require(stride > 0, "C7", f"a window stride of {stride}")
+        op.require(base > 0, "C9", f"a base dilation of {base}")
+        op.require(dilation > 0, "C11", f"a window dilation of {dilation}")
+        dilated = (0 if size == 0 else (size - 1) * base + 1) + low + high
+        reach = (extent - 1) * dilation + 1
+        result.append(0 if dilated == 0 or reach > dilated else (dilated - reach) // stride + 1)
+    return tuple(result)
+
+
+class ReduceWindow(TensorOp):
+    """Each window of the inputs folded by `body`, beginning with init_values, which also stand for the padding."""
+
+    name = "stablehlo.reduce_window"
+    inputs: tuple[Value, ...]
+    init_values: tuple[Value, ...]
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    base_dilations: tuple[int, ...]
+    window_dilations: tuple[int, ...]
+    padding: Matrix
+    body: Region
+    needs_scope: ClassVar[bool] = True
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Any, result_types: tuple[Type, ...]) -> dict[str, Any]:
+        fields = super().fields_from_mlir(texts, result_types)
+        rank = len(fields["window_dimensions"])
+        for name in ("window_strides", "base_dilations", "window_dilations"):
+            fields.setdefault(name, (1,) * rank)
+        fields.setdefault("padding", ((0, 0),) * rank)
+        return fields
+
+    def infer(self) -> tuple[Type, ...]:
+        inputs, inits = self.inputs, self.init_values
+        self.require(bool(inputs) and len(inputs) == len(inits), "C1", f"{len(inputs)} inputs, {len(inits)} inits")
+        shape = inputs[0].shape
+        self.require(all(value.shape == shape for value in inputs), "C2", "the inputs differ in shape")
+        for value, init in zip(inputs, inits, strict=True):
+            same = init.type is tensor_type((), value.dtype)
+            self.require(same, "C3", f"the input is {value.type}, its initial value {init.type}")
+        lists = (self.window_dimensions, self.window_strides, self.base_dilations, self.window_dilations, self.padding)
+        self.require(
+            all(len(each) == len(shape) for each in lists), "C4", f"a window list does not have rank {len(shape)}"
+        )
+        dtypes = check_reducer(self, self.body, [value.dtype for value in inputs], "C13")
+        pairs = tuple((low, high) for low, high in self.padding)
+        result = window_shape(
+            self, shape, self.window_dimensions, self.window_strides, self.base_dilations, self.window_dilations, pairs
+        )
+        return tuple(tensor_type(result, dtype) for dtype in dtypes)
+
+    @property
+    def combiner(self) -> type[Op] | None:
+        """The class of the binary op that the body applies, if it is one op."""
+        return combiner_of(self.body)
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing in the body has an effect."""
+        return regions_are_pure(self)
+
+    def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        count = len(arrays) // 2
+        lows, highs = tuple(low for low, _ in self.padding), tuple(high for _, high in self.padding)
+        interiors = tuple(base - 1 for base in self.base_dilations)
+        padded = [
+            pad_array(array, init, lows, highs, interiors)
+            for array, init in zip(arrays[:count], arrays[count:], strict=True)
+        ]
+        types = [result.tensor for result in self.results]
+        state = tuple(
+            np.broadcast_to(init, type_.shape).astype(type_.numpy_dtype)
+            for init, type_ in zip(arrays[count:], types, strict=True)
+        )
+        if types[0].size == 0:
+            return state
+        for offset in np.ndindex(*self.window_dimensions):
+            places = tuple(
+                slice(at * dilation, at * dilation + (size - 1) * stride + 1, stride)
+                for at, dilation, size, stride in zip(
+                    offset, self.window_dilations, types[0].shape, self.window_strides, strict=True
+                )
+            )
+            state = run_pointwise(self.body, scope or Scope(), *state, *(array[places] for array in padded))
+        return state
+
+    def flops(self) -> int:
+        """One body for each element of each window."""
+        ops = sum(1 for _ in self.body.walk()) - 1
+        return ops * self.results[0].tensor.size * math.prod(self.window_dimensions)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return Reduce.sample_operands(draw)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        count, rank = len(operand_types) // 2, operand_types[0].rank
+        return {
+            "window_dimensions": tuple(draw.integer(1, 3) for _ in range(rank)),
+            "window_strides": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
+            "base_dilations": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
+            "window_dilations": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
+            "padding": tuple((draw.integer(0, 2), draw.integer(0, 2)) for _ in range(rank)),
+            "body": sample_reducer(draw, [type_.dtype for type_ in operand_types[:count]]),
+        }
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        type_ = self._operands[position].tensor
+        if position < len(self.inputs):
+            return sample_summand(self, draw, position)
+        (region,) = self.regions
+        returned = region.block.terminator.operands[position - len(self.inputs)]
+        return np.array(identity_of(type(returned), type_.dtype), type_.numpy_dtype)  # pyright: ignore[reportArgumentType]
+
+
+class SelectAndScatter(TensorOp):
+    """Adds each element of source_operand, by `scatter`, at the place in its window of operand that `select` chooses."""
+
+    name = "stablehlo.select_and_scatter"
+    operand: Value
+    source_operand: Value
+    init_value: Value
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    padding: Matrix
+    select: Region
+    scatter: Region
+    needs_scope: ClassVar[bool] = True
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Any, result_types: tuple[Type, ...]) -> dict[str, Any]:
+        fields = super().fields_from_mlir(texts, result_types)
+        rank = len(result_types[0].shape)  # pyright: ignore[reportAttributeAccessIssue]
+        fields.setdefault("window_dimensions", (1,) * rank)
+        fields.setdefault("window_strides", (1,) * rank)
+        fields.setdefault("padding", ((0, 0),) * rank)
+        return fields
+
+    def infer(self) -> Type:
+        operand, source = self.operand.tensor, self.source_operand.tensor
+        same = self.init_value.type is tensor_type((), operand.dtype) and source.dtype == operand.dtype
+        self.require(same, "C3", f"{operand}, {source} and {self.init_value.type} differ in element type")
+        lists = (self.window_dimensions, self.window_strides, self.padding)
+        self.require(all(len(each) == operand.rank for each in lists), "C4", "a window list has another rank")
+        ones = (1,) * operand.rank
+        pairs = tuple((low, high) for low, high in self.padding)
+        windows = window_shape(self, operand.shape, self.window_dimensions, self.window_strides, ones, ones, pairs)
+        self.require(source.shape == windows, "C1", f"the source is {source}, the windows are {windows}")
+        return operand
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing in the regions has an effect."""
+        return regions_are_pure(self)
+
+    def evaluate(self, operand: Array, source: Array, init_value: Array, scope: Scope | None = None) -> Array:
+        scope = scope or Scope()
+        result = np.full(operand.shape, init_value, operand.dtype)
+        for place in np.ndindex(*source.shape):
+            chosen: tuple[int, ...] | None = None
+            for offset in np.ndindex(*self.window_dimensions):
+                at = tuple(
+                    index * stride + step - low
+                    for index, stride, step, (low, _) in zip(
+                        place, self.window_strides, offset, self.padding, strict=True
+                    )
+                )
+                if not all(0 <= index < size for index, size in zip(at, operand.shape, strict=True)):
+                    continue
+                if chosen is None or not scope.run(self.select, operand[chosen], operand[at])[0]:
+                    chosen = at
+            if chosen is not None:
+                result[chosen] = scope.run(self.scatter, result[chosen], source[place])[0]
+        return result
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        dtype = draw.dtype(("f32", "i32"))
+        shape = draw.shape(least_rank=1, most_rank=2, least_size=2)
+        source = tuple(size - 1 for size in shape)
+        return (tensor_type(shape, dtype), tensor_type(source, dtype), tensor_type((), dtype))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        operand, rank = operand_types[0], operand_types[0].rank
+        scalars = [tensor_type((), operand.dtype)] * 2
+        return {
+            "window_dimensions": (2,) * rank,
+            "window_strides": (1,) * rank,
+            "padding": ((0, 0),) * rank,
+            "select": make_region(scalars, lambda left, right: Compare(left, right, "GE")),
+            "scatter": combiner_region(Add, operand.dtype),
+        }
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return draw.tame_array(self._operands[position].tensor)

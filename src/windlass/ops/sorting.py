@@ -1,0 +1,112 @@
+"""Sorting, and choosing the largest."""
+
+from __future__ import annotations
+
+from functools import cmp_to_key
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir.core import Region, Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp
+from windlass.ops.comparison import Compare, total_order_key
+from windlass.ops.evaluation import Scope
+from windlass.ops.regions import make_region
+from windlass.ops.sampling import Draw
+
+
+class Sort(TensorOp):
+    """The inputs reordered together along `dimension`, so that `comparator` holds between neighbours.
+
+    `comparator` takes the left and right element of each input in turn: left0, right0, left1, right1, ...
+    """
+
+    name = "stablehlo.sort"
+    inputs: tuple[Value, ...]
+    comparator: Region
+    dimension: int = -1
+    is_stable: bool = False
+    needs_scope: ClassVar[bool] = True
+
+    def infer(self) -> tuple[Type, ...]:
+        types = [value.tensor for value in self.inputs]
+        self.require(bool(types), "C1", "there are no inputs")
+        self.require(all(type_.shape == types[0].shape for type_ in types), "C2", f"the shapes differ: {types}")
+        rank = types[0].rank
+        self.require(-rank <= self.dimension < rank, "C4", f"dimension {self.dimension} of rank {rank}")
+        block = self.comparator.block
+        taken = [argument.type for argument in block.arguments]
+        wanted = [tensor_type((), type_.dtype) for type_ in types for _ in range(2)]
+        self.require(taken == wanted, "C5", f"the comparator takes {taken}, not {wanted}")
+        given = [value.type for value in block.terminator.operands]
+        self.require(given == [tensor_type((), "i1")], "C5", f"the comparator gives {given}, not one boolean")
+        return tuple(types)
+
+    def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
+        scope = scope or Scope()
+        results = [array.copy() for array in arrays]
+        moved = [np.moveaxis(array, self.dimension, -1) for array in arrays]
+        targets = [np.moveaxis(result, self.dimension, -1) for result in results]
+
+        for place in np.ndindex(*moved[0].shape[:-1]):
+            lines = [array[place] for array in moved]
+
+            def compare(left: int, right: int, lines: list[Array] = lines) -> int:
+                def precedes(first: int, second: int) -> bool:
+                    pairs = [line[at].reshape(()) for line in lines for at in (first, second)]
+                    return bool(scope.run(self.comparator, *pairs)[0])
+
+                return -1 if precedes(left, right) else int(precedes(right, left))
+
+            order = sorted(range(lines[0].size), key=cmp_to_key(compare))
+            for target, line in zip(targets, lines, strict=True):
+                target[place] = line[order]
+        return tuple(results)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        shape = draw.shape(least_rank=1)
+        return tuple(tensor_type(shape, draw.dtype(ANY - COMPLEX)) for _ in range(draw.choose((1, 2))))
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        kind = "TOTALORDER" if operand_types[0].is_float else None
+        direction = draw.choose(("LT", "GT"))
+        scalars = [tensor_type((), type_.dtype) for type_ in operand_types for _ in range(2)]
+        return {
+            "comparator": make_region(scalars, lambda *values: Compare(values[0], values[1], direction, kind)),
+            "dimension": draw.integer(0, operand_types[0].rank - 1),
+            "is_stable": True,
+        }
+
+
+class TopK(TensorOp):
+    """The k largest elements along the last axis, largest first, and their indices; the lower index of equal ones."""
+
+    name = "chlo.top_k"
+    operand: Value
+    k: int
+
+    def infer(self) -> tuple[Type, ...]:
+        type_ = self.operand.tensor
+        self.require(type_.rank >= 1, "C1", "the operand is a scalar")
+        self.require(0 <= self.k <= type_.shape[-1], "C2", f"{self.k} of {type_.shape[-1]} elements")
+        shape = (*type_.shape[:-1], self.k)
+        return (tensor_type(shape, type_.dtype), tensor_type(shape, "i32"))
+
+    def evaluate(self, operand: Array) -> tuple[Array, Array]:
+        if self.operand.tensor.is_float:
+            key = np.bitwise_not(total_order_key(operand))
+        else:
+            key = np.bitwise_not(operand)
+        order = np.argsort(key, axis=-1, kind="stable")[..., : self.k]
+        return np.take_along_axis(operand, order, -1), order.astype(np.int32)
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        return (tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(ANY - COMPLEX - BOOLEAN)),)
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        return {"k": draw.integer(1, operand_types[0].shape[-1])}

@@ -1,0 +1,349 @@
+"""Functions that StableHLO's client dialect (chlo) names and XLA expands: special, inverse and hyperbolic ones."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.special
+
+from windlass.ir.core import Value
+from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, Binary, Predicate, TensorOp, Unary, widened
+from windlass.ops.contraction import wide_type
+from windlass.ops.conversion import convert_array
+from windlass.ops.sampling import Draw
+from windlass.ops.spelling import PrecisionConfig
+
+
+class RealFunction(Unary):
+    """A function of real floats."""
+
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+
+class ComplexFunction(Unary):
+    """A function of real and complex floats."""
+
+    dtypes: ClassVar[frozenset[str]] = FLOAT | COMPLEX
+
+
+class Acos(ComplexFunction):
+    """The inverse of the cosine."""
+
+    name = "chlo.acos"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.arccos, operand)
+
+
+class Acosh(ComplexFunction):
+    """The inverse of the hyperbolic cosine."""
+
+    name = "chlo.acosh"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.arccosh, operand)
+
+
+class Asin(ComplexFunction):
+    """The inverse of the sine."""
+
+    name = "chlo.asin"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.arcsin, operand)
+
+
+class Asinh(ComplexFunction):
+    """The inverse of the hyperbolic sine."""
+
+    name = "chlo.asinh"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.arcsinh, operand)
+
+
+class Atan(ComplexFunction):
+    """The inverse of the tangent."""
+
+    name = "chlo.atan"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.arctan, operand)
+
+
+class Atanh(ComplexFunction):
+    """The inverse of the hyperbolic tangent."""
+
+    name = "chlo.atanh"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.arctanh, operand)
+
+
+class Cosh(ComplexFunction):
+    """The hyperbolic cosine."""
+
+    name = "chlo.cosh"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.cosh, operand)
+
+
+class Sinh(ComplexFunction):
+    """The hyperbolic sine."""
+
+    name = "chlo.sinh"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.sinh, operand)
+
+
+class Square(ComplexFunction):
+    """The operand times itself."""
+
+    name = "chlo.square"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(np.square, operand)
+
+
+class Erf(RealFunction):
+    """The error function."""
+
+    name = "chlo.erf"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(scipy.special.erf, operand)
+
+
+class Erfc(RealFunction):
+    """1 - erf(operand), exact for large operands."""
+
+    name = "chlo.erfc"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(scipy.special.erfc, operand)
+
+
+class ErfInv(RealFunction):
+    """The inverse of the error function."""
+
+    name = "chlo.erf_inv"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(scipy.special.erfinv, operand)
+
+
+class Lgamma(RealFunction):
+    """The logarithm of the absolute value of the gamma function."""
+
+    name = "chlo.lgamma"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(lambda x: np.where(np.isinf(x), np.inf, scipy.special.gammaln(x)), operand)
+
+
+class Digamma(RealFunction):
+    """The derivative of Lgamma; NaN at zero and the negative integers."""
+
+    name = "chlo.digamma"
+
+    def evaluate(self, operand: Array) -> Array:
+        def function(x: Array) -> Array:
+            pole = (x <= 0) & (x == np.floor(x))
+            return np.where(pole, np.nan, scipy.special.digamma(x))
+
+        return widened(function, operand)
+
+
+class BesselI1e(RealFunction):
+    """The modified Bessel function of order 1, times exp(-|operand|)."""
+
+    name = "chlo.bessel_i1e"
+
+    def evaluate(self, operand: Array) -> Array:
+        return widened(scipy.special.i1e, operand)
+
+
+class Polygamma(Binary):
+    """The derivative of Digamma of order lhs, at rhs; NaN where the order is no whole number or negative."""
+
+    name = "chlo.polygamma"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        def function(order: Array, x: Array) -> Array:
+            whole = (order >= 0) & (order == np.floor(order)) & np.isfinite(order)
+            safe = np.where(whole, order, 0).astype(np.int64)
+            higher = (-1.0) ** (safe + 1) * scipy.special.gamma(safe + 1.0) * scipy.special.zeta(safe + 1.0, x)
+            return np.where(whole, np.where(safe == 0, scipy.special.digamma(x), higher), np.nan)
+
+        return widened(function, lhs, rhs)
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        type_ = self._operands[position].tensor
+        return np.round(draw.tame_array(type_, 0, 4)) if position == 0 else draw.tame_array(type_, 0.5, 5)
+
+
+class Zeta(Binary):
+    """The Hurwitz zeta function: the sum over k ≥ 0 of (k + rhs) to the power of -lhs."""
+
+    name = "chlo.zeta"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return widened(scipy.special.zeta, lhs, rhs)
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        return draw.tame_array(self._operands[position].tensor, 1.25, 6)
+
+
+class NextAfter(Binary):
+    """The next representable number from lhs toward rhs."""
+
+    name = "chlo.next_after"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.nextafter(lhs, rhs)).astype(lhs.dtype)
+
+
+class Mulhi(Binary):
+    """The upper half of the bits of the full product of integers."""
+
+    name = "chlo.mulhi"
+    dtypes: ClassVar[frozenset[str]] = INTEGER
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        bits = lhs.dtype.itemsize * 8
+        product = (lhs.astype(object) * rhs.astype(object)) >> bits
+        return np.asarray(product).astype(lhs.dtype)
+
+
+class IsInf(Predicate):
+    """Whether the operand is infinite."""
+
+    name = "chlo.is_inf"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.asarray(np.isinf(operand))
+
+
+class IsNegInf(Predicate):
+    """Whether the operand is -inf."""
+
+    name = "chlo.is_neg_inf"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.asarray(np.isneginf(operand.astype(np.float64)))
+
+
+class IsPosInf(Predicate):
+    """Whether the operand is +inf."""
+
+    name = "chlo.is_pos_inf"
+    dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def evaluate(self, operand: Array) -> Array:
+        return np.asarray(np.isposinf(operand.astype(np.float64)))
+
+
+class RaggedDot(TensorOp):
+    """A matrix product per group of rows: rows of lhs, in groups of the given sizes, each times its own rhs[group].
+
+    Only the form with one ragged free axis of lhs has a meaning here; rows past the last group give zeros.
+    """
+
+    name = "chlo.ragged_dot"
+    lhs: Value
+    rhs: Value
+    group_sizes: Value
+    lhs_batching_dimensions: tuple[int, ...]
+    rhs_batching_dimensions: tuple[int, ...]
+    lhs_contracting_dimensions: tuple[int, ...]
+    rhs_contracting_dimensions: tuple[int, ...]
+    lhs_ragged_dimensions: tuple[int, ...]
+    rhs_group_dimensions: tuple[int, ...]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    precision_config: PrecisionConfig = ()
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape", "dtype"})
+    attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {
+        "ragged_dot_dimension_numbers": (
+            "#chlo.ragged_dot",
+            (
+                "lhs_batching_dimensions",
+                "rhs_batching_dimensions",
+                "lhs_contracting_dimensions",
+                "rhs_contracting_dimensions",
+                "lhs_ragged_dimensions",
+                "rhs_group_dimensions",
+            ),
+        )
+    }
+
+    def infer(self) -> Type:
+        self.require(len(self.lhs_ragged_dimensions) == 1, "C12", "there must be one ragged dimension")
+        return tensor_type(self.shape, self.dtype)
+
+    def evaluate(self, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
+        plain = (
+            not self.lhs_batching_dimensions
+            and self.lhs_contracting_dimensions == (1,)
+            and self.lhs_ragged_dimensions == (0,)
+            and self.rhs_group_dimensions == (0,)
+            and self.rhs_contracting_dimensions == (1,)
+            and (lhs.ndim, rhs.ndim, group_sizes.ndim) == (2, 3, 1)
+        )
+        if not plain:
+            raise NotImplementedError("this form of ragged_dot has no meaning here")
+        wide = wide_type(self.dtype)
+        left, right = convert_array(lhs, wide), convert_array(rhs, wide)
+        result = np.zeros((lhs.shape[0], rhs.shape[2]), left.dtype)
+        start = 0
+        for group, size in enumerate(group_sizes.tolist()):
+            result[start : start + size] = left[start : start + size] @ right[group]
+            start += size
+        return convert_array(result, self.dtype)
+
+    def flops(self) -> int:
+        """Two per product of the dense form."""
+        return 2 * self.tensor.size * self.lhs.shape[self.lhs_contracting_dimensions[0]]
+
+    @classmethod
+    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
+        rows, inner, columns, groups = (draw.integer(1, 4) for _ in range(4))
+        return (
+            tensor_type((rows, inner), "f32"),
+            tensor_type((groups, inner, columns), "f32"),
+            tensor_type((groups,), "i32"),
+        )
+
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        lhs, rhs, _ = operand_types
+        return {
+            "lhs_batching_dimensions": (),
+            "rhs_batching_dimensions": (),
+            "lhs_contracting_dimensions": (1,),
+            "rhs_contracting_dimensions": (1,),
+            "lhs_ragged_dimensions": (0,),
+            "rhs_group_dimensions": (0,),
+            "shape": (lhs.shape[0], rhs.shape[2]),
+            "dtype": "f32",
+        }
+
+    def sample_array(self, draw: Draw, position: int) -> Array:
+        type_ = self._operands[position].tensor
+        if position < 2:
+            return draw.tame_array(type_)
+        remaining, sizes = self.lhs.shape[0], list[int]()
+        for _ in range(type_.size):
+            sizes.append(draw.integer(0, remaining))
+            remaining -= sizes[-1]
+        return np.array(sizes, np.int32)

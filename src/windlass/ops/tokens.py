@@ -1,0 +1,103 @@
+"""Ops with effects in the world outside, ordered by tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from windlass.ir.core import Value
+from windlass.ir.types import Type
+from windlass.ops.base import TOKEN, TensorOp
+from windlass.ops.spelling import ChannelHandle, Matrix, MLIRText, QuotedText
+
+
+class AfterAll(TensorOp):
+    """A token that comes after all the given ones."""
+
+    name = "stablehlo.after_all"
+    inputs: tuple[Value, ...]
+
+    def infer(self) -> Type:
+        self.require(all(value.type is TOKEN for value in self.inputs), "I1", "an operand is no token")
+        return TOKEN
+
+
+class Effect(TensorOp):
+    """Base of the ops that act on the world outside."""
+
+    is_pure: ClassVar[bool] = False
+
+
+class Infeed(Effect):
+    """Values from the host, and a token."""
+
+    name = "stablehlo.infeed"
+    token: Value
+    result_types: tuple[Type, ...]
+    infeed_config: QuotedText = ""
+    layout: MLIRText = None
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"result_types"})
+
+    def infer(self) -> tuple[Type, ...]:
+        return self.result_types
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+        return typed_fields(cls, texts, result_types)
+
+
+class Outfeed(Effect):
+    """Values to the host."""
+
+    name = "stablehlo.outfeed"
+    inputs: tuple[Value, ...]
+    token: Value
+    outfeed_config: QuotedText = ""
+
+    def infer(self) -> Type:
+        return TOKEN
+
+
+class Send(Effect):
+    """Values into a channel."""
+
+    name = "stablehlo.send"
+    inputs: tuple[Value, ...]
+    token: Value
+    channel_handle: ChannelHandle
+    is_host_transfer: bool = False
+    source_target_pairs: Matrix = ()
+
+    def infer(self) -> Type:
+        return TOKEN
+
+
+class Recv(Effect):
+    """Values out of a channel, and a token."""
+
+    name = "stablehlo.recv"
+    token: Value
+    channel_handle: ChannelHandle
+    result_types: tuple[Type, ...]
+    is_host_transfer: bool = False
+    source_target_pairs: Matrix = ()
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"result_types"})
+
+    def infer(self) -> tuple[Type, ...]:
+        return self.result_types
+
+    @classmethod
+    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+        return typed_fields(cls, texts, result_types)
+
+
+def typed_fields(cls: type[TensorOp], texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
+    """The fields from MLIR, with all result types."""
+    from windlass.ops.spelling import decode
+
+    found = {
+        field.name: decode(field.annotation, texts[field.name])
+        for field in cls.fields
+        if field.kind == "attribute" and field.name in texts
+    }
+    return {**found, "result_types": result_types}
