@@ -1,0 +1,164 @@
+"""Indices and affine comparisons as tensors: iota arithmetic, no tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from windlass.ir import Value
+from windlass.ops.comparison import Compare
+from windlass.ops.conversion import Convert
+from windlass.ops.elementwise import Add, Divide, Maximum, Minimum, Multiply, Remainder, Select, Subtract
+from windlass.raising import emission
+from windlass.raising import index as indices
+from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.index import Atom, Choice, Data, FloorDivide, Index, Modulo, Scalar
+from windlass.raising.lanes import Lanes
+
+WORKING_RANGES: Mapping[str, tuple[int, int]] = {"i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1)}
+
+
+def dtype_for(*ranges: tuple[int, int]) -> str:
+    """The smallest of i32 and i64 that holds all of the ranges."""
+    least, most = WORKING_RANGES["i32"]
+    return "i32" if all(least <= lower and upper <= most for lower, upper in ranges) else "i64"
+
+
+def materialize(index: Index, box: Box, dtype: str) -> Lanes:
+    """The index at the lanes of the box, wrapped around to `dtype` if that is an integer type that can't hold it."""
+    index = index.simplify(box)
+    needed = dtype_for(index.value_range(box))
+    working = dtype if dtype in WORKING_RANGES else needed
+    lanes = _index(index, box, working)
+    if working == dtype:
+        return lanes
+    return Lanes(Convert(lanes.value, dtype), lanes.dims, lanes.lower)
+
+
+def _index(index: Index, box: Box, dtype: str) -> Lanes:
+    """In i32 or i64 arithmetic, which may wrap around so long as it comes back."""
+    total: Lanes | None = None
+    constant = index.constant
+    for atom, factor in index.terms.items():
+        if isinstance(atom, Dimension):
+            constant += factor * box.lower(atom)
+            part = _counter(atom, box, dtype)
+        else:
+            part = _atom(atom, box, dtype)
+        if total is not None and factor == -1:
+            total = Lanes.elementwise(Subtract, total, part, box=box)
+            continue
+        if factor != 1:
+            part = _with_number(Multiply, part, factor, dtype)
+        total = part if total is None else Lanes.elementwise(Add, total, part, box=box)
+    if total is None:
+        return Lanes(emission.constant(_wrap(constant, dtype), dtype))
+    return _with_number(Add, total, constant, dtype) if constant else total
+
+
+def _counter(dimension: Dimension, box: Box, dtype: str) -> Lanes:
+    """0, 1, 2, ... along a dimension of the box."""
+    return Lanes.over(emission.iota((box.extent(dimension),), dtype, 0), (dimension,), box)
+
+
+def _wrap(number: int, dtype: str) -> int:
+    least, most = WORKING_RANGES[dtype]
+    return (number - least) % (most - least + 1) + least
+
+
+def _with_number(op: type[Add | Multiply | Divide | Remainder], lanes: Lanes, number: int, dtype: str) -> Lanes:
+    filled = emission.constant(_wrap(number, dtype), dtype, lanes.value.shape)
+    return Lanes(op(lanes.value, filled), lanes.dims, lanes.lower)
+
+
+def _convert(lanes: Lanes, dtype: str) -> Lanes:
+    return lanes if lanes.dtype == dtype else Lanes(Convert(lanes.value, dtype), lanes.dims, lanes.lower)
+
+
+def _atom(atom: Atom, box: Box, dtype: str) -> Lanes:
+    match atom:
+        case Dimension():
+            lanes = _counter(atom, box, dtype)
+            return _with_number(Add, lanes, box.lower(atom), dtype) if box.lower(atom) else lanes
+        case Scalar():
+            return _convert(Lanes(atom.value), dtype)
+        case Data():
+            return _convert(atom.lanes.at(box), dtype)
+        case FloorDivide() | Modulo():
+            return _division(atom, box, dtype)
+        case indices.Minimum() | indices.Maximum():
+            working = _wider(dtype, atom.left.value_range(box), atom.right.value_range(box))
+            op = Minimum if isinstance(atom, indices.Minimum) else Maximum
+            left, right = _index(atom.left, box, working), _index(atom.right, box, working)
+            return _convert(Lanes.elementwise(op, left, right, box=box), dtype)
+        case Choice():
+            condition = at_least_zero(atom.condition, box)
+            left, right = _index(atom.left, box, dtype), _index(atom.right, box, dtype)
+            return Lanes.elementwise(Select, condition, left, right, box=box)
+
+
+def _wider(dtype: str, *ranges: tuple[int, int]) -> str:
+    return "i64" if dtype == "i64" else dtype_for(*ranges)
+
+
+def _division(atom: FloorDivide | Modulo, box: Box, dtype: str) -> Lanes:
+    """Division that rounds down by one that truncates: the operand is shifted up by a multiple of the divisor."""
+    lower, upper = atom.operand.value_range(box)
+    multiple = max(0, -(lower // atom.divisor))
+    shifted = atom.operand + multiple * atom.divisor
+    working = _wider(dtype, shifted.value_range(box), (atom.divisor, atom.divisor), (lower, upper))
+    operand = _index(shifted, box, working)
+    if isinstance(atom, Modulo):
+        return _convert(_with_number(Remainder, operand, atom.divisor, working), dtype)
+    quotient = _with_number(Divide, operand, atom.divisor, working)
+    return _convert(_with_number(Add, quotient, -multiple, working) if multiple else quotient, dtype)
+
+
+def at_least_zero(index: Index, box: Box) -> Lanes:
+    """Where the index is >= 0, as lanes of i1."""
+    return _compare(index, "GE", box)
+
+
+def equals_zero(index: Index, box: Box) -> Lanes:
+    """Where the index is 0, as lanes of i1."""
+    return _compare(index, "EQ", box)
+
+
+def _compare(index: Index, direction: str, box: Box) -> Lanes:
+    """One side of the comparison takes the terms over one set of dimensions, the other one all the rest."""
+    index = index.simplify(box)
+    if not index.terms:
+        held = index.constant >= 0 if direction == "GE" else index.constant == 0
+        return Lanes(emission.constant(held, "i1"))
+    first = next(iter(index.terms))
+    near = indices.dimensions_of(first)
+    left = Index(0, {each: factor for each, factor in index.terms.items() if indices.dimensions_of(each) == near})
+    right = Index(0, {each: factor for each, factor in index.terms.items() if each not in left.terms})
+    if all(factor < 0 for factor in left.terms.values()):
+        # -left + right + c >= 0 is right + c >= left.
+        flipped = {"GE": "LE", "EQ": "EQ"}[direction]
+        left, right, direction = -left, right + index.constant, flipped
+    else:
+        right = -right - index.constant
+    working = dtype_for(left.value_range(box), right.value_range(box), *_partial_ranges(left, box))
+    left_lanes = _index(left, box, working)
+    if not right.terms:
+        number = emission.constant(right.constant, working, left_lanes.value.shape)
+        return Lanes(Compare(left_lanes.value, number, direction), left_lanes.dims, left_lanes.lower)
+    right_lanes = _index(right, box, working)
+
+    def compare(one: Value, other: Value) -> Value:
+        return Compare(one, other, direction)
+
+    return Lanes.elementwise(compare, left_lanes, right_lanes, box=box)
+
+
+def _partial_ranges(index: Index, box: Box) -> Sequence[tuple[int, int]]:
+    return [indices.range_of(atom, box) for atom in index.terms]
+
+
+def scalar_start(index: Index, box: Box, dtype: str) -> Value:
+    """An index over scalars only, as a rank-0 tensor."""
+    lanes = materialize(index, box, dtype)
+    if lanes.dims:
+        raise ValueError(f"{index} differs between lanes")
+    return lanes.value

@@ -1,0 +1,62 @@
+"""Running what was placed in a block, and going through lanes one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from windlass.ir import Argument, Block, Builder, Value, tensor_type
+from windlass.ops.evaluation import run_op
+from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.lanes import Lanes
+
+
+class Program:
+    """A block under construction, with arguments that have arrays."""
+
+    def __init__(self) -> None:
+        self.block = Block()
+        self.arrays: dict[Value, Any] = {}
+
+    def argument(self, array: Any) -> Argument:
+        from windlass.ir.types import MLIR_DTYPES
+
+        array = np.asarray(array)
+        argument = self.block.add_argument(tensor_type(array.shape, MLIR_DTYPES[array.dtype]))
+        self.arrays[argument] = array
+        return argument
+
+    def building(self) -> Builder:
+        return Builder(self.block)
+
+    def run(self, value: Value) -> Any:
+        values = dict(self.arrays)
+        for op in self.block:
+            run_op(op, values, None)
+        return np.asarray(values[value])
+
+    def op_names(self) -> list[str]:
+        return [type(op).__name__ for op in self.block]
+
+
+def points(dims: Sequence[Dimension], box: Box) -> Iterator[dict[Dimension, int]]:
+    """Every lane of the box."""
+    for place in itertools.product(*(range(*box.bounds(dimension)) for dimension in dims)):
+        yield dict(zip(dims, place, strict=True))
+
+
+def lane_value(lanes: Lanes, array: Any, point: Mapping[Dimension, int]) -> Any:
+    """What the lanes' array holds for one lane."""
+    return array[tuple(point[each] - lower for each, lower in zip(lanes.dims, lanes.lower, strict=True))]
+
+
+def lanes_of(program: Program, dims: Sequence[Dimension], box: Box, function: Callable[..., Any], dtype: str) -> Lanes:
+    """Lanes with the function's value (of the dimensions' values, in order) at each point of the box."""
+    shape = box.shape(dims)
+    array = np.empty(shape, dtype)
+    for place in np.ndindex(*shape):
+        array[place] = function(*(box.lower(each) + offset for each, offset in zip(dims, place, strict=True)))
+    return Lanes.over(program.argument(array), dims, box)
