@@ -65,3 +65,5 @@ class DeviceCode:
     variables: tuple[DeviceVariable, ...] = ()
     source_text: dict[str, str] = field(default_factory=dict[str, str])
     """Text of source files that are not on disk (source given as a string), by the name in debug positions."""
+    templates: tuple[str, ...] = ()
+    """Names of kernel templates without an instance."""

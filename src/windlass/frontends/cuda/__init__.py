@@ -1,0 +1,15 @@
+"""CUDA C++ → LLVM IR, with nothing but what pip installs: clang from the ziglang wheel and our own headers.
+
+Takes a .cu file or source text; gives `DeviceCode` (windlass.ir.signature): LLVM IR text for nvptx64 that llvmlite
+parses, with a source position on every operation, and each kernel's names and parameters.
+Afterwards every CUDA builtin is an LLVM instruction, an LLVM intrinsic, or a call by a name that `include/README.md`
+lists. Errors are `CompilationError` with the user's file, line and column.
+
+Start reading at `compilation.py`; `clang.py` has the flags, `include/windlass_cuda.h` the headers, `signatures.py`
+the way from debug metadata to NumPy dtypes, `lookup.py` how users' names find kernels.
+"""
+
+from windlass.frontends.cuda.compilation import compile_device
+from windlass.frontends.cuda.lookup import find_kernel
+
+__all__ = ["compile_device", "find_kernel"]

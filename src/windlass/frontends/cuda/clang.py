@@ -1,0 +1,123 @@
+"""Running the clang that the ziglang wheel holds: which flags, which headers, which process.
+
+`zig clang -cc1` is clang's inner compiler. It is undocumented, so ziglang is pinned to one version, and everything
+that depends on it is in this file.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import ziglang
+
+ZIG_FOLDER = Path(ziglang.__file__ or "").parent
+INCLUDE_FOLDER = Path(__file__).parent / "include"
+UMBRELLA_HEADER = "windlass_cuda.h"
+TIME_LIMIT_SECONDS = 300.0
+
+# What `zig c++` defines for the libc++ in the wheel.
+_LIBRARY_MACROS = """
+__GLIBC_MINOR__=31 _LIBCPP_ABI_VERSION=1 _LIBCPP_ABI_NAMESPACE=__1 _LIBCPP_HAS_THREADS=1 _LIBCPP_HAS_MONOTONIC_CLOCK
+_LIBCPP_HAS_TERMINAL _LIBCPP_HAS_MUSL_LIBC=0 _LIBCXXABI_DISABLE_VISIBILITY_ANNOTATIONS
+_LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS _LIBCPP_HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0 _LIBCPP_HAS_FILESYSTEM=1
+_LIBCPP_HAS_RANDOM_DEVICE _LIBCPP_HAS_LOCALIZATION _LIBCPP_HAS_UNICODE _LIBCPP_HAS_WIDE_CHARACTERS
+_LIBCPP_HAS_NO_STD_MODULES _LIBCPP_HAS_TIME_ZONE_DATABASE _LIBCPP_PSTL_BACKEND_SERIAL
+_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE
+_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE _GNU_SOURCE
+""".split()
+
+# Device code is compiled for a device with warp reductions and bfloat16, but tells programs that it is of the
+# generation before: then they choose plain code over instructions of newer devices. `define` can override it.
+_DEVICE_FLAGS = """
+-triple nvptx64-nvidia-cuda -aux-triple x86_64-unknown-linux-gnu -fcuda-is-device -target-cpu sm_80
+-target-feature +ptx70 -U __CUDA_ARCH__ -D __CUDA_ARCH__=700 -fcuda-allow-variadic-functions
+""".split()
+
+_LANGUAGE_FLAGS = """
+-x cuda -target-sdk-version=12.6 -fdeprecated-macro -fgnuc-version=4.2.1 -fcxx-exceptions -fexceptions
+""".split()
+
+# -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize. Positions are those
+# of the source for every operation; a compilation folder of "." leaves file names as they were given.
+_CODE_FLAGS = """
+-O1 -mllvm -inline-threshold=100000 -mllvm -disable-loop-idiom-all
+-debug-info-kind=standalone -dwarf-version=4 -debugger-tuning=gdb -fdebug-compilation-dir=.
+""".split()
+
+_MESSAGE_FLAGS = """
+-Wno-everything -ferror-limit 20 -fno-caret-diagnostics -fmessage-length=0 -ftemplate-backtrace-limit=4
+""".split()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of clang gave: its output, its messages, its exit status; `timed_out` when it was stopped."""
+
+    output: str
+    messages: str
+    status: int
+    timed_out: bool = False
+
+
+@lru_cache
+def _header_flags() -> tuple[str, ...]:
+    library = ZIG_FOLDER / "lib"
+    flags = ["-nostdsysteminc", "-nobuiltininc"]
+    for folder in (
+        INCLUDE_FOLDER,
+        library / "libcxx" / "include",
+        library / "libcxxabi" / "include",
+        library / "include",
+    ):
+        flags += ["-internal-isystem", str(folder)]
+    for name in ("x86-linux-gnu", "generic-glibc", "x86-linux-any", "any-linux-any"):
+        flags += ["-internal-externc-isystem", str(library / "libc" / "include" / name)]
+    for macro in _LIBRARY_MACROS:
+        flags += ["-D", macro]
+    return tuple(flags)
+
+
+def device_flags(standard: str = "gnu++20", fast_math: bool = False) -> list[str]:
+    """Flags of a device-side compilation, without inputs and outputs.
+
+    `fast_math` lets clang contract a multiplication and an addition into one operation that rounds once, as nvcc does
+    unless told otherwise; without it every operation rounds as it is written.
+    """
+    contraction = "fast" if fast_math else "off"
+    return [
+        *_DEVICE_FLAGS,
+        *_LANGUAGE_FLAGS,
+        *_CODE_FLAGS,
+        *_MESSAGE_FLAGS,
+        f"-std={standard}",
+        f"-ffp-contract={contraction}",
+        *_header_flags(),
+    ]
+
+
+def run_clang(arguments: Sequence[str], time_limit: float = TIME_LIMIT_SECONDS) -> Outcome:
+    """Run `clang -cc1` with these arguments and return what it says; never raises for what clang does.
+
+    >>> run_clang(["-version"]).status
+    0
+    """
+    command = [str(ZIG_FOLDER / "zig"), "clang", "-cc1", *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=time_limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome("", "", -1, timed_out=True)
+    except OSError as error:
+        return Outcome("", f"clang could not be started: {error}", -1)
+    return Outcome(done.stdout, done.stderr, done.returncode)

@@ -1,0 +1,133 @@
+"""Device code of a CUDA C++ translation unit: one function, `compile_device`."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.frontends.cuda.clang import TIME_LIMIT_SECONDS, UMBRELLA_HEADER, Outcome, device_flags, run_clang
+from windlass.frontends.cuda.messages import diagnostics_of
+from windlass.frontends.cuda.metadata import without_unneeded_metadata
+from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
+from windlass.frontends.cuda.signatures import SignatureReader
+from windlass.frontends.cuda.source import Source, adapt_text, read_source
+from windlass.frontends.cuda.templates import kernel_templates, with_requested_names
+from windlass.ir.signature import DeviceCode
+
+_LAST_LINES = 5
+
+
+def compile_device(
+    source: str | Path,
+    include: Iterable[str | os.PathLike[str]] = (),
+    define: Mapping[str, object] | None = None,
+    instances: Iterable[str] = (),
+    fast_math: bool = False,
+    name: str | None = None,
+    standard: str = "gnu++20",
+) -> DeviceCode:
+    """Compile the device side of a CUDA C++ translation unit to LLVM IR, with the signatures of its kernels.
+
+    `source` is a path or source text; `name` is what a text is called in messages. `include` are folders for
+    `#include`, `define` macros for the preprocessor (a value of None or "" gives an empty one). `instances` are kernel
+    templates to instantiate, such as "axpy<float>". With `fast_math` a multiplication and an addition may become one
+    operation that rounds once (nvcc's default, `-fmad=true`); without it every operation rounds as written.
+
+    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108), with one diagnostic for each thing that is wrong.
+
+    >>> code = compile_device("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> code.kernels[0].name, code.kernels[0].parameters[0].dtype
+    ('twice', dtype('float32'))
+    """
+    if isinstance(include, (str, os.PathLike)):
+        include = [include]
+    requested = tuple(dict.fromkeys(instances))
+    unit = read_source(source, name)
+    flags = device_flags(standard, fast_math)
+    extra = [argument for folder in include for argument in ("-I", str(folder))]
+    outcome = _compile(unit, flags, extra, dict(define or {}), requested)
+    if outcome.status != 0:
+        raise CompilationError(*_explain_failure(outcome, unit, requested))
+    llvm_ir = without_unneeded_metadata(outcome.output)
+    kernels, variables = SignatureReader(llvm_ir, unit).read()
+    templates = kernel_templates(unit, kernels)
+    if not kernels and not templates:
+        raise CompilationError(
+            Diagnostic(
+                "WL0105",
+                f"'{unit.name}' holds no kernel",
+                help="a kernel is a function marked __global__; is it hidden by an #if?",
+            )
+        )
+    return DeviceCode(
+        llvm_ir=llvm_ir,
+        kernels=with_requested_names(kernels, requested, unit),
+        variables=variables,
+        source_text={} if unit.is_file else {unit.name: unit.text.decode("utf-8", "replace")},
+        templates=templates,
+    )
+
+
+def _compile(
+    unit: Source, flags: list[str], extra: list[str], define: dict[str, object], instances: tuple[str, ...]
+) -> Outcome:
+    text = adapt_text(unit, instances)
+    with tempfile.TemporaryDirectory(prefix="windlass-") as folder, _main_file(unit, text, Path(folder)) as main:
+        macros: list[str] = []
+        if define:
+            # After our headers, which no macro of the user's may change.
+            prologue = Path(folder) / "defines.h"
+            prologue.write_text("".join(_macro(key, value) for key, value in define.items()), "utf-8")
+            macros = ["-include", str(prologue)]
+        tail = [*macros, *extra, "-emit-llvm", *main, "-o", "-"]
+        header = precompiled_header(flags)
+        if header is not None:
+            outcome = run_clang([*flags, "-include-pch", str(header), *tail])
+            if outcome.status == 0 or not re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages):
+                return outcome
+            discard_precompiled_header(flags)
+        return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail])
+
+
+def _macro(name: str, value: object) -> str:
+    text = "1" if value is True else "" if value is None else str(value)
+    return f"#undef {name.partition('(')[0]}\n#define {name} {text}\n"
+
+
+@contextmanager
+def _main_file(unit: Source, text: bytes, folder: Path) -> Iterator[list[str]]:
+    """Arguments that make clang read `text` under the unit's own name."""
+    if unit.is_file and text == unit.text:
+        yield [unit.name]
+        return
+    replacement = folder / "source.cu"
+    replacement.write_bytes(text)
+    yield ["-remap-file", f"{unit.name};{replacement}", unit.name]
+
+
+def _explain_failure(outcome: Outcome, unit: Source, instances: tuple[str, ...]) -> list[Diagnostic]:
+    if outcome.timed_out:
+        return [
+            Diagnostic(
+                "WL0108",
+                f"clang did not finish '{unit.name}' within {TIME_LIMIT_SECONDS:.0f} seconds",
+                help="look for templates that instantiate each other without end",
+            )
+        ]
+    with suppress(RecursionError):
+        if found := diagnostics_of(outcome.messages, unit, instances):
+            return found
+    lines = [line for line in outcome.messages.splitlines() if line.strip()]
+    return [
+        Diagnostic(
+            "WL0108",
+            f"clang stopped on '{unit.name}' without saying what is wrong (exit status {outcome.status})",
+            notes=tuple(line.strip() for line in lines[-_LAST_LINES:]),
+            help="make the file smaller until it compiles: what was left out last is what clang can't take",
+        )
+    ]
