@@ -9,7 +9,7 @@ import numpy as np
 
 from windlass.ir import Hole, Op, TensorType, TypeFault, Value, tensor_type
 from windlass.ir.core import Argument
-from windlass.ops import Constant
+from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.rewriting import Rule
@@ -56,7 +56,9 @@ def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
             fields[field.name] = built.get(id(wanted)) or _fill(wanted, type_, bound, draw)
         elif field.kind == "variadic":
             holes = (Hole(f"{wanted!r}{position}") for position in range(len(types)))
-            fields[field.name] = tuple(_fill(each, type_, bound, draw) for each, type_ in zip(holes, remaining, strict=False))
+            fields[field.name] = tuple(
+                _fill(each, type_, bound, draw) for each, type_ in zip(holes, remaining, strict=False)
+            )
     operand_types = [
         value.tensor for given in fields.values() for value in (given if isinstance(given, tuple) else (given,))
     ]
@@ -90,7 +92,7 @@ def _fill(wanted: Any, type_: TensorType | None, bound: dict[str, Any], draw: Dr
         return bound[wanted.name]
     assert type_ is not None
     if wanted.accepts is None:
-        value: Value = Argument(type_, name=wanted.name)
+        value = _random_leaf(type_, wanted.name, draw)
     else:
         numbers = (0, -0.0, 1, True, False, draw.integer(-4, 9))
         held = [number for number in numbers if number >= 0 or not type_.is_unsigned]
@@ -101,6 +103,21 @@ def _fill(wanted: Any, type_: TensorType | None, bound: dict[str, Any], draw: Dr
         value = draw.choose(fitting)
     bound[wanted.name] = value
     return value
+
+
+def _random_leaf(type_: TensorType, name: str, draw: Draw) -> Value:
+    """A free variable, mostly; at times what rules look for in operands: constants, broadcasts, slices."""
+    kind = draw.integer(0, 7)
+    if kind == 0:
+        return Constant.of(draw.integer(0, 1), type_.dtype, type_.shape)
+    if kind == 1:
+        return BroadcastInDim(Argument(tensor_type((), type_.dtype), name="c"), type_.shape, ())
+    if kind == 2:
+        larger = tensor_type(tuple(size + 2 for size in type_.shape), type_.dtype)
+        start = tuple(draw.integer(0, 2) for _ in type_.shape)
+        limit = tuple(first + size for first, size in zip(start, type_.shape, strict=True))
+        return Slice(Argument(larger, name=name), start, limit, (1,) * type_.rank)
+    return Argument(type_, name=name)
 
 
 def _random_op(op_class: type[Op], draw: Draw) -> Value:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -48,10 +50,9 @@ def need_single_use(x: Value) -> Value:
     return x
 
 
-def function_of(build: object, *shapes: tuple[int, ...]) -> Function:
+def function_of(build: Callable[..., Value | tuple[Value, ...]], *shapes: tuple[int, ...]) -> Function:
     block = Block([tensor_type(shape, "f32") for shape in shapes])
     with Builder(block):
-        assert callable(build)
         results = build(*block.arguments)
         Return(results if isinstance(results, tuple) else (results,))
     return Function("main", block)

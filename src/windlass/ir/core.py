@@ -105,6 +105,13 @@ class Hole(Value):
         self.uses = {}
         self.accepts = accepts
 
+    def __iter__(self) -> Iterator[Hole]:
+        """As the operands of a variadic op, one hole stands for all of them."""
+        yield self
+
+    def __len__(self) -> int:
+        return 1
+
     def __repr__(self) -> str:
         return self.name
 
@@ -175,7 +182,7 @@ class Op(Value):
     is_free: ClassVar[bool] = False
     """Its result need never be written out by itself: constants, counting, reshapes, broadcasts."""
     disorder: ClassVar[int] = 0
-    """How much rules want this op near the leaves of a program (1: slices, concatenations), for the measure."""
+    """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure."""
     """Each element of the result depends on the elements at the same place in the operands only."""
 
     fields: ClassVar[tuple[_Field, ...]] = ()

@@ -17,7 +17,7 @@ class Slice(TensorOp):
     """Elements start, start + stride, ... below limit along each axis."""
 
     name = "stablehlo.slice"
-    disorder: ClassVar[int] = 1
+    disorder: ClassVar[int] = 4
     operand: Value
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
@@ -59,6 +59,7 @@ class Pad(TensorOp):
     """padding_value around the operand and between its elements; negative edge padding removes elements."""
 
     name = "stablehlo.pad"
+    disorder: ClassVar[int] = 6
     operand: Value
     padding_value: Value
     edge_padding_low: tuple[int, ...]
@@ -127,7 +128,7 @@ class Concatenate(TensorOp):
     """The inputs one after another along `dimension`."""
 
     name = "stablehlo.concatenate"
-    disorder: ClassVar[int] = 1
+    disorder: ClassVar[int] = 8
     inputs: tuple[Value, ...]
     dimension: int
 
@@ -237,6 +238,7 @@ class BroadcastInDim(TensorOp):
     """Axis i of the operand becomes axis broadcast_dimensions[i] of the result; the rest repeats."""
 
     name = "stablehlo.broadcast_in_dim"
+    disorder: ClassVar[int] = 1
     is_free: ClassVar[bool] = True
     operand: Value
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -308,6 +310,7 @@ class DynamicSlice(TensorOp):
     """A slice of fixed sizes at computed starts, which are moved so that the slice lies inside the operand."""
 
     name = "stablehlo.dynamic_slice"
+    disorder: ClassVar[int] = 6
     operand: Value
     start_indices: tuple[Value, ...]
     slice_sizes: tuple[int, ...]
@@ -354,7 +357,7 @@ class DynamicUpdateSlice(TensorOp):
 
     def evaluate(self, operand: Array, update: Array, *start_indices: Array) -> Array:
         starts = clamp_starts(start_indices, operand.shape, update.shape)
-        result = operand.copy()
+        result = np.array(operand)
         place = zip(starts, update.shape, strict=True)
         result[tuple(slice(start, start + size) for start, size in place)] = update
         return result

@@ -4,7 +4,7 @@ A term (the ops between a value and the leaves of a rule's pattern) is measured 
 
 1. work: arithmetic, in operations;
 2. movement: elements written by ops that copy (slices, pads, transposes...), of those whose result isn't free;
-3. ops: how many there are;
+3. ops: how many there are, and how many operands they have; those that are free count half;
 4. order: how far slices and concatenations are from the leaves (`Op.disorder`).
 
 A rule may raise a later part if it lowers an earlier one. The measure of the whole program falls with that of the term,
@@ -35,7 +35,7 @@ def measure_term(value: Value, leaves: Collection[Value]) -> Measure:
     >>> from windlass.ops import Add, Slice
     >>> x = tensor("f32", 8)
     >>> measure_term(Slice(Add(x, x), (0,), (2,), (1,)), [x])
-    Measure(work=8, movement=2, ops=2, order=2)
+    Measure(work=8, movement=2, ops=7, order=8)
     """
     heights: dict[Op, int] = {}
     stop = set(leaves)
@@ -52,7 +52,7 @@ def measure_term(value: Value, leaves: Collection[Value]) -> Measure:
     return Measure(
         sum(op.flops() for op in heights),
         sum(_elements_moved(op) for op in heights),
-        len(heights),
+        sum((1 if op.is_free else 2) + len(op.operands) for op in heights),
         sum(op.disorder * height for op, height in heights.items()),
     )
 
@@ -61,4 +61,3 @@ def _elements_moved(op: Op) -> int:
     if op.is_elementwise or op.is_free or op.flops():
         return 0
     return sum(result.type.size for result in op.results if isinstance(result.type, TensorType))
-

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from windlass.ir import Op, Value
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import compile_pattern, list_concrete_classes, list_holes
 
 Body = Callable[..., "Value | tuple[Value, ...] | None"]
@@ -26,7 +26,7 @@ class Rule:
         pattern: Op,
         single_use: bool,
         assumes: tuple[str, ...],
-        sample: Callable[[Callable[..., Any]], Op] | None,
+        sample: Callable[[Draw], Op] | None,
     ) -> None:
         self.body = body
         self.name = body.__name__
@@ -102,7 +102,7 @@ def rewrite(
     *,
     single_use: bool = False,
     assumes: tuple[str, ...] | str = (),
-    sample: Callable[[Callable[..., Any]], Op] | None = None,
+    sample: Callable[[Draw], Op] | None = None,
     register: bool = True,
 ) -> Callable[[Body], Rule]:
     """Declare a rule. The body takes the pattern's holes by name (and `op`, the op matched) and gives the replacement.

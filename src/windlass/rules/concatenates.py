@@ -5,10 +5,9 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.core import tensor
 from windlass.ops import BroadcastInDim, Concatenate, Slice
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-
-__all__ = ["tensor"]
 
 inputs, dimension = hole("inputs"), hole("dimension")
 
@@ -34,7 +33,26 @@ def concatenate_without_empty_parts(inputs: tuple[Value, ...], dimension: int) -
     return Concatenate(kept, dimension) if 0 < len(kept) < len(inputs) else None
 
 
-@rewrite(Concatenate(inputs, dimension))
+def sample_related_parts(draw: Draw) -> Concatenate:
+    """A concatenation of parts that have to do with each other: slices of one array, concatenations, broadcasts."""
+    x, c = tensor("f32", 6, 2), tensor("f32", name="c")
+    parts: list[Value] = []
+    first = draw.integer(0, 2)
+    for _ in range(draw.integer(2, 4)):
+        last = draw.integer(first, 6)
+        kind = draw.integer(0, 3)
+        if kind == 0:
+            parts.append(Concatenate((x, tensor("f32", 1, 2, name="y")), 0))
+        elif kind == 1:
+            parts.append(BroadcastInDim(c, (draw.integer(1, 3), 2), ()))
+        else:
+            parts.append(Slice(x, (first, 0), (last, 2), (1, 1)))
+            first = last
+    same_kind = draw.boolean()
+    return Concatenate(tuple(part for part in parts if not same_kind or type(part) is type(parts[0])), 0)
+
+
+@rewrite(Concatenate(inputs, dimension), sample=sample_related_parts)
 def concatenate_of_concatenates(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(concatenate(x, y), z) = concatenate(x, y, z), if nothing else uses the inner one
 
@@ -51,7 +69,7 @@ def concatenate_of_concatenates(inputs: tuple[Value, ...], dimension: int) -> Va
     return Concatenate(tuple(parts), dimension) if len(parts) > len(inputs) else None
 
 
-@rewrite(Concatenate(inputs, dimension))
+@rewrite(Concatenate(inputs, dimension), sample=sample_related_parts)
 def concatenate_of_adjacent_slices(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(slice(x, a, b), slice(x, b, c)) = slice(x, a, c)
 
@@ -88,7 +106,7 @@ def _join(first: Value, second: Value, dimension: int) -> Value | None:
     return Slice(first.operand, first.start_indices, tuple(limit), first.strides)
 
 
-@rewrite(Concatenate(inputs, dimension))
+@rewrite(Concatenate(inputs, dimension), sample=sample_related_parts)
 def concatenate_of_equal_broadcasts(op: Concatenate, inputs: tuple[Value, ...]) -> Value | None:
     """concatenate(broadcast(c), broadcast(c)) = broadcast(c) of the larger shape
 

@@ -137,7 +137,7 @@ def concatenate_with_constant(inputs: tuple[Value, ...], dimension: int) -> Valu
     if len(inputs) != 2:
         return None
     for end, rest in (inputs, inputs[::-1]):
-        if isinstance(end, Constant) and end.is_splat:
+        if isinstance(end, Constant) and end.is_splat and end.shape[dimension]:
             nothing = (0,) * len(end.shape)
             edge = tuple(size if axis == dimension else 0 for axis, size in enumerate(end.shape))
             edges = (edge, nothing) if end is inputs[0] else (nothing, edge)

@@ -24,14 +24,18 @@ def convert_to_same_dtype(x: Value, dtype: str) -> Value | None:
 
 
 @rewrite(Convert(Convert(x, inner_dtype), dtype))
-def convert_of_exact_convert(x: Value, inner_dtype: str, dtype: str) -> Value | None:
+def convert_of_exact_convert(op: Convert, x: Value, inner_dtype: str, dtype: str) -> Value | None:
     """convert(convert(x, a), b) = convert(x, b), if every value of x's dtype has an exact one in a
+
+    Not from integer over float to integer, unless b holds it too: floats saturate where integers wrap around.
 
     >>> convert_of_exact_convert(Convert(Convert(tensor("i16", 3), "i64"), "i32"))
     Convert(x, dtype='i32')
     >>> convert_of_exact_convert(Convert(Convert(tensor("f64", 3), "f32"), "f64"))
     """
-    return Convert(x, dtype) if holds_exactly(inner_dtype, x.dtype) else None
+    saturates = op.operand.tensor.is_float and op.tensor.is_integer and x.tensor.is_integer
+    exact = holds_exactly(inner_dtype, x.dtype) and (not saturates or holds_exactly(dtype, x.dtype))
+    return Convert(x, dtype) if exact else None
 
 
 EXACT_INTEGER_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.core import tensor
 from windlass.ops import (
+    Add,
     BroadcastInDim,
     Concatenate,
     Constant,
@@ -17,10 +18,9 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-
-__all__ = ["Exponential", "tensor"]
 
 Sizes = tuple[int, ...]
 
@@ -99,7 +99,7 @@ def slice_of_broadcast(
         (start[axis], limit[axis], stride[axis]) if size == shape[axis] and size != 1 else (0, size, 1)
         for size, axis in zip(x.shape, dimensions, strict=True)
     ]
-    if any(counts[axis] == 0 for axis in dimensions):
+    if 0 in counts:
         return None
     whole = all(bound == (0, size, 1) for bound, size in zip(bounds, x.shape, strict=True))
     sliced = x if whole else Slice(x, *(tuple(bound[part] for bound in bounds) for part in range(3)))
@@ -200,9 +200,17 @@ def slice_of_update(
     return None
 
 
-@rewrite(
-    Slice(hole("inner", lambda value: isinstance(value, Elementwise) and len(value.uses) == 1), start, limit, stride),
-)
+inner = hole("inner", lambda value: isinstance(value, Elementwise) and len(value.uses) == 1)
+
+
+def sample_slice_of_elementwise(draw: Draw) -> Slice:
+    """A slice of an elementwise op that nothing else uses, as a rule sees it inside a program."""
+    x = tensor("f32", *draw.shape(1, 3, 1))
+    made = Add(x, tensor("f32", *x.shape, name="y")) if draw.boolean() else Exponential(x)
+    return Slice(made, **Slice.sample(draw, made.tensor))
+
+
+@rewrite(Slice(inner, start, limit, stride), sample=sample_slice_of_elementwise)
 def slice_of_elementwise(inner: Elementwise, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
     """slice(f(x, y), a, b) = f(slice(x, a, b), slice(y, a, b)), if nothing else uses f(x, y)
 
