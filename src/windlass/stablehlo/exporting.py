@@ -1,0 +1,229 @@
+"""From the tensor level to StableHLO: built directly through jaxlib's MLIR bindings, op by op."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from windlass.diagnostics import Diagnostic, Position, ProgramError
+from windlass.ir.core import Block, Function, Module, Op, Value
+from windlass.ir.types import Type
+from windlass.ops import Constant, ConstantValue, Opaque, Return
+from windlass.ops.spelling import quote
+from windlass.stablehlo.private_jax import make_context
+
+
+def export_module(module: Module, context: Any = None) -> Any:
+    """The module as a `jaxlib.mlir.ir.Module`, in a context of its own unless one is given.
+
+    Raises ProgramError (WL0503) for ops that are not of the tensor level, and (WL0504) where MLIR finds that the
+    result is no valid program.
+    """
+    context = context or make_context()
+    context.allow_unregistered_dialects = True
+    with context, ir.Location.unknown(context):
+        exported = _Exporter(context).module(module)
+        try:
+            exported.operation.verify()
+        except ir.MLIRError as error:
+            raise ProgramError(_verification_diagnostic(error)) from None
+    return exported
+
+
+def export_text(module: Module, locations: bool = False) -> str:
+    """The module as StableHLO text; with `locations`, source positions are printed too.
+
+    Raises ProgramError as `export_module` does.
+    """
+    exported = export_module(module)
+    return str(exported.operation.get_asm(enable_debug_info=locations))
+
+
+def export_bytecode(module: Module) -> bytes:
+    """The module as MLIR bytecode.
+
+    Raises ProgramError as `export_module` does.
+    """
+    exported = export_module(module)
+    buffer = io.BytesIO()
+    exported.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def function_text(function: Function) -> str:
+    """One function as StableHLO text, for debugging: calls to other functions are not checked.
+
+    Raises ProgramError (WL0503) for ops that are not of the tensor level.
+    """
+    context = make_context()
+    context.allow_unregistered_dialects = True
+    with context, ir.Location.unknown(context):
+        exported = _Exporter(context).module(Module([function]))
+        return str(exported.operation.get_asm(assume_verified=True))
+
+
+def _verification_diagnostic(error: Any) -> Diagnostic:
+    found = error.error_diagnostics
+    message = str(found[-1].message) if found else str(error)
+    position: Position | None = None
+    if found and isinstance(found[-1].location, ir.FileLineColLoc):
+        location: Any = found[-1].location
+        position = Position(location.filename, location.start_line, location.start_col)
+    return Diagnostic("WL0504", f"the program is not valid StableHLO: {message}", position)
+
+
+class _Exporter:
+    """Builds one module; MLIR types, attributes and locations are made once each."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.values: dict[Value, Any] = {}
+        self.types: dict[Type, Any] = {}
+        self.constants: dict[ConstantValue, dict[str, Any]] = {}
+        self.attributes: dict[Any, dict[str, Any]] = {}
+        self.parsed: dict[str, Any] = {}
+        self.locations: dict[Position | None, Any] = {None: ir.Location.unknown(context)}
+
+    def module(self, module: Module) -> Any:
+        result = ir.Module.create(self.locations[None])
+        operation = result.operation
+        if module.name is not None:
+            operation.attributes["sym_name"] = ir.StringAttr.get(module.name)
+        for name, text in module.attributes.items():
+            operation.attributes[name] = self.parse(text)
+        point = ir.InsertionPoint(result.body)
+        for text in module.globals:
+            point.insert(ir.Operation.parse(text, context=self.context))
+        for function in module.functions.values():
+            self.function(function, point)
+        return result
+
+    def function(self, function: Function, point: Any) -> None:
+        inputs = [self.type(argument.type) for argument in function.arguments]
+        outputs = [self.type(value.type) for value in function.results]
+        attributes = {name: self.parse(text) for name, text in function.attributes.items()}
+        attributes["sym_name"] = ir.StringAttr.get(function.name)
+        attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
+        attributes["sym_visibility"] = ir.StringAttr.get(function.visibility)
+        for name, each in (("arg_attrs", function.argument_attributes), ("res_attrs", function.result_attributes)):
+            if any(each):
+                attributes[name] = self.parse(f"[{', '.join(map(dictionary_text, each))}]")
+        operation = ir.Operation.create(
+            "func.func", attributes=attributes, regions=1, loc=self.location(function.source), ip=point
+        )
+        self.block(function.body, operation.regions[0])
+
+    def block(self, block: Block, region: Any) -> None:
+        types = [self.type(argument.type) for argument in block.arguments]
+        target = region.blocks.append(*types)
+        self.values.update(zip(block.arguments, target.arguments, strict=True))
+        point = ir.InsertionPoint(target)
+        create, values, types_known, locations = ir.Operation.create, self.values, self.types, self.locations
+        op = block.first
+        while op is not None:
+            results = op.results
+            operation = create(
+                self.name_of(op),
+                results=[types_known.get(result.type) or self.type(result.type) for result in results],
+                operands=[values[operand] for operand in op._operands],  # pyright: ignore[reportPrivateUsage]
+                attributes=self.attributes_of(op),
+                regions=len(op.regions) if op.region_names else 0,
+                loc=locations.get(op.source) or self.location(op.source),
+                ip=point,
+            )
+            if len(results) == 1:
+                values[results[0]] = operation.result
+            elif results:
+                values.update(zip(results, operation.results, strict=True))
+            if op.region_names:
+                for inner, made in zip(op.regions, operation.regions, strict=True):
+                    for each in inner.blocks:
+                        self.block(each, made)
+            op = op.next
+
+    def name_of(self, op: Op) -> str:
+        if isinstance(op, Opaque):
+            return op.operation
+        if isinstance(op, Return):
+            return "func.return" if op.block is None or op.block.parent is None else "stablehlo.return"
+        if op.name.startswith("windlass.") or not op.name:
+            name = op.name or type(op).__name__
+            raise ProgramError(
+                Diagnostic(
+                    "WL0503", f"{name} is an op of the loop level and has no place in a tensor program", op.source
+                )
+            )
+        return op.name
+
+    def attributes_of(self, op: Op) -> dict[str, Any] | None:
+        known: dict[str, Any] | None
+        if isinstance(op, Constant):
+            known = self.constants.get(op.value)
+            if known is None:
+                known = self.constants[op.value] = {"value": self.dense(op.value)}
+        elif not op.attribute_names:
+            known = None
+        else:
+            fields = op.__dict__
+            key = (type(op), *[fields[name] for name in op.attribute_names])
+            known = self.attributes.get(key)
+            if known is None:
+                texts: dict[str, str] = op.mlir_attributes()  # pyright: ignore[reportAttributeAccessIssue]
+                known = self.attributes[key] = {name: self.parse(text) for name, text in texts.items()}
+        if op.extra:
+            known = dict(known or ())
+            known.update((name, self.parse(text)) for name, text in op.extra.items())
+        return known
+
+    def parse(self, text: str) -> Any:
+        known = self.parsed.get(text)
+        if known is None:
+            known = self.parsed[text] = ir.Attribute.parse(text, self.context)
+        return known
+
+    def type(self, type_: Type) -> Any:
+        known = self.types.get(type_)
+        if known is None:
+            known = self.types[type_] = ir.Type.parse(type_.text, self.context)
+        return known
+
+    def location(self, source: Position | None) -> Any:
+        known = self.locations.get(source)
+        if known is None:
+            assert source is not None
+            known = ir.Location.file(source.file, source.line, source.column, self.context)
+            self.locations[source] = known
+        return known
+
+    def dense(self, value: ConstantValue) -> Any:
+        """The elements as a dense attribute, copied from memory."""
+        type_, array = value.type, value.data
+        if type_.is_complex:
+            # The bindings can't parse these, and have no splats of them.
+            element = ir.Type.parse(type_.dtype, self.context)
+            full = np.ascontiguousarray(value.array)
+            return ir.DenseElementsAttr.get(full, type=element, shape=list(type_.shape))
+        if value.is_splat or array.size <= 64 or type_.dtype in ("i1", "i4", "ui4"):
+            texts = Constant(value).mlir_attributes()
+            return ir.Attribute.parse(texts["value"], self.context)
+        element = ir.Type.parse(type_.dtype, self.context)
+        if array.dtype.kind not in "fiu" or array.dtype.name.startswith(("bfloat", "float8")):
+            array = array.view(np.dtype(f"u{array.dtype.itemsize}"))
+        return ir.DenseElementsAttr.get(array, type=element, shape=list(type_.shape))
+
+
+def dictionary_text(entries: dict[str, str]) -> str:
+    """A dictionary attribute as MLIR text.
+
+    >>> dictionary_text({"tf.aliasing_output": "0 : i32", "a-b": "unit"})
+    '{tf.aliasing_output = 0 : i32, "a-b" = unit}'
+    """
+    pairs: list[str] = []
+    for name, text in entries.items():
+        key = name if re.fullmatch(r"[A-Za-z_][\w$.]*", name) else quote(name)
+        pairs.append(f"{key} = {text}")
+    return f"{{{', '.join(pairs)}}}"
