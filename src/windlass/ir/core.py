@@ -149,6 +149,11 @@ class _Field:
         self.kind = _Field.KINDS.get(annotation, "attribute")
         self.default = default
 
+    @property
+    def is_required(self) -> bool:
+        """Whether the constructor has no default for it."""
+        return self.default is _REQUIRED
+
 
 _REQUIRED = object()
 

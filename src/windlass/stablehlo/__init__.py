@@ -8,5 +8,14 @@ Start reading at `importing.py` and `exporting.py`.
 """
 
 from windlass.stablehlo.exporting import export_bytecode, export_module, export_text, function_text
+from windlass.stablehlo.importing import import_bytecode, import_module, import_text
 
-__all__ = ["export_bytecode", "export_module", "export_text", "function_text"]
+__all__ = [
+    "export_bytecode",
+    "export_module",
+    "export_text",
+    "function_text",
+    "import_bytecode",
+    "import_module",
+    "import_text",
+]
