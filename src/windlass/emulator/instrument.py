@@ -1,0 +1,697 @@
+"""Device LLVM IR → LLVM IR for this machine, in which every access to memory is checked first.
+
+Text to text, one instruction at a time: loads, stores and atomics get a call of the runtime library in front, hardware
+intrinsics become such calls, `alloca`s come from checked local memory, divisions and float-to-integer conversions are
+made total as on the GPU, backward branches count. Each instrumented instruction is a `Site` by which the runtime
+library, and then the error message, refers to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from windlass.emulator.intrinsics import RUNTIME_CALLS, WITHOUT_EFFECT, WRITES_OF_LIBRARY, RuntimeCall
+from windlass.emulator.text import (
+    NAME,
+    Layouts,
+    split_at_commas,
+    strip_quotes,
+    take_argument,
+    take_operand,
+    take_type,
+)
+
+ATOMIC, VOLATILE, RELAXED = 1, 2, 4
+PREFIX = "windlass."
+INITIAL = PREFIX + "initial."
+
+
+@dataclass(frozen=True)
+class Site:
+    """One instrumented instruction: what it is, in which function, its debug location's number, what it accesses."""
+
+    kind: str
+    function: str
+    debug: int | None = None
+    size: int = 0
+    alignment: int = 1
+    flags: int = 0
+    pointer: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Global:
+    """A variable of the module. `space` is LLVM's address space; `initial` names a copy of its first contents."""
+
+    name: str
+    size: int
+    alignment: int
+    space: int
+    is_constant: bool
+    initial: str | None
+
+
+@dataclass
+class FunctionFacts:
+    """What the scheduler needs to know of a function."""
+
+    calls: set[str] = field(default_factory=set[str])
+    waits: bool = False
+    loops: bool = False
+    is_relaxed: bool = False
+    calls_indirectly: bool = False
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """The rewritten module; `kernels` maps linker names to entry points, `uses_fibres` to whether threads wait."""
+
+    text: str
+    sites: tuple[Site, ...]
+    globals: tuple[Global, ...]
+    kernels: dict[str, str]
+    uses_fibres: dict[str, bool]
+    functions: tuple[str, ...]
+    runtime_functions: frozenset[str]
+    library_functions: frozenset[str]
+    undefined_functions: frozenset[str]
+
+
+_INSTRUCTION = re.compile(rf"^\s+(?:(%(?:{NAME})) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)(.*)$")
+_DEBUG = re.compile(r", !dbg !(\d+)")
+_METADATA = re.compile(r",? ![A-Za-z_.]+ !\d+")
+_LABEL_LINE = re.compile(rf"^({NAME}):")
+_LABELS = re.compile(rf"label %({NAME})")
+_ATTRIBUTE_GROUP = re.compile(r"( #\d+)+(?= \[|$| \{)")
+_CALLEE = re.compile(rf"([@%](?:{NAME}))\(")
+_GLOBAL = re.compile(
+    rf"^(@(?:{NAME})) = (.*?)\b(?:addrspace\((\d+)\) )?(?:externally_initialized )?(global|constant) (.*)$"
+)
+_DEFINE = re.compile(rf"^define (.*?)(@(?:{NAME}))\((.*)$")
+_DECLARE = re.compile(rf"^declare (.*?)(@(?:{NAME}))\(")
+_EXCHANGED_POINTER = re.compile(rf"= cmpxchg (?:weak )?(?:volatile )?ptr(?: addrspace\(\d+\))? (%(?:{NAME}))[,)]")
+_LINKAGE = re.compile(
+    r"\b(?:private|internal|available_externally|linkonce_odr|weak_odr|linkonce|weak|common|extern_weak|external|"
+    r"dso_local|dso_preemptable|hidden|protected|default|local_unnamed_addr|unnamed_addr|ptx_kernel|ptx_device|fastcc|"
+    r"coldcc|ccc|spir_kernel|noundef|nonnull|signext|zeroext|noalias|inreg|internal|thread_local|dllexport)\b ?"
+)
+_RETURN_ATTRIBUTE = re.compile(
+    r"(?:align \d+|range\([^)]*\)|dereferenceable(?:_or_null)?\(\d+\)|nofpclass\([^)]*\)|noext)"
+)
+_FLOAT_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+
+
+class Instrumenter:
+    """Rewrites one module; `run` gives the result."""
+
+    def __init__(self, module_text: str, is_in_library: Callable[[str], bool]) -> None:
+        self.source = module_text
+        self.is_in_library = is_in_library
+        self.layouts = Layouts()
+        self.sites: list[Site] = [Site("none", "")]
+        self.globals: list[Global] = []
+        self.lines: list[str] = []
+        self.kernels: dict[str, str] = {}
+        self.facts: dict[str, FunctionFacts] = {}
+        self.defined: set[str] = set()
+        self.declared: dict[str, str] = {}
+        self.runtime: set[str] = set()
+        self.library: set[str] = set()
+        self.undefined: set[str] = set()
+        self.fresh = 0
+        # of the function at hand
+        self.function = ""
+        self.own = FunctionFacts()
+        self.exchanged: set[str] = set()
+        self.seen_labels: set[str] = set()
+        self.mark: str | None = None
+        self.result: str | None = None
+        self.debug: int | None = None
+        self.handlers: dict[str, Callable[[str, str], list[str]]] = {
+            "load": self._load,
+            "store": self._store,
+            "atomicrmw": self._atomic,
+            "cmpxchg": self._exchange,
+            "alloca": self._alloca,
+            "call": self._call,
+            "br": self._branch,
+            "switch": self._branch,
+            "ret": self._return,
+            "unreachable": self._unreachable,
+            "sdiv": self._divide,
+            "udiv": self._divide,
+            "srem": self._divide,
+            "urem": self._divide,
+            "fptosi": self._to_integer,
+            "fptoui": self._to_integer,
+            "fence": self._fence,
+            "invoke": self._unsupported,
+            "indirectbr": self._unsupported,
+            "callbr": self._unsupported,
+            "va_arg": self._unsupported,
+        }
+
+    # ---- the module
+
+    def run(self) -> Instrumented:
+        lines = self.source.split("\n")
+        for line in lines:
+            if line.startswith("%"):
+                name, _, definition = line.partition(" = type ")
+                if definition and definition != "opaque":
+                    self.layouts.named[name] = definition
+                self.lines.append(line)
+            elif line.startswith("define "):
+                match = _DEFINE.match(line)
+                if match is not None:
+                    self.defined.add(match.group(2))
+            elif line.startswith("declare "):
+                match = _DECLARE.match(line)
+                if match is not None:
+                    self.declared[match.group(2)] = line
+        iterator = iter(lines)
+        for line in iterator:
+            if line.startswith("@"):
+                self._global(line)
+            elif line.startswith("define "):
+                body: list[str] = []
+                for inner in iterator:
+                    if inner == "}":
+                        break
+                    body.append(inner)
+                self._define(line, body)
+        self._declare()
+        return Instrumented(
+            "\n".join(self.lines) + "\n",
+            tuple(self.sites),
+            tuple(self.globals),
+            self.kernels,
+            {name: self._uses_fibres("@" + name if "@" + name in self.facts else f'@"{name}"') for name in self.kernels},
+            tuple(sorted(strip_quotes(name) for name in self.defined)),
+            frozenset(self.runtime),
+            frozenset(self.library),
+            frozenset(self.undefined),
+        )
+
+    def _declare(self) -> None:
+        """Declares what the text refers to, and a few intrinsics more; only addresses are taken of `undefined` ones."""
+        used = set(re.findall(rf"@(?:{NAME})", "\n".join(self.lines)))
+        for name, line in self.declared.items():
+            plain = strip_quotes(name)
+            if name in self.defined or name not in used:
+                continue
+            if plain.startswith("llvm.") or plain in self.library:
+                self.lines.append(_ATTRIBUTE_GROUP.sub("", line))
+            else:
+                self.undefined.add(plain)
+                self.lines.append(f"declare void {name}()")
+        for function in sorted(self.runtime):
+            self.lines.append(f"declare void @{function}()")
+
+    def _uses_fibres(self, kernel: str) -> bool:
+        reached: set[str] = set()
+        todo = [kernel]
+        while todo:
+            name = todo.pop()
+            if name in reached or name not in self.facts:
+                continue
+            reached.add(name)
+            facts = self.facts[name]
+            todo += self.facts if facts.calls_indirectly else facts.calls
+        facts = [self.facts[name] for name in reached]
+        # A loop around an atomic or a volatile access may wait for another thread.
+        spins = any(fact.loops for fact in facts) and any(fact.is_relaxed for fact in facts)
+        return spins or any(fact.waits for fact in facts)
+
+    def _global(self, line: str) -> None:
+        match = _GLOBAL.match(line)
+        if match is None:
+            if " alias " in line:
+                self.lines.append(_LINKAGE.sub("", line))
+            return
+        name, prefix, space, kind, rest = match.groups()
+        plain = strip_quotes(name)
+        if plain.startswith("llvm."):
+            return
+        value_type, rest = take_type(rest)
+        parts = split_at_commas(rest)
+        is_declared = re.search(r"\bextern(al|_weak)\b", prefix) is not None
+        initial = None if is_declared or not parts else parts[0]
+        alignment = next((int(part[6:]) for part in parts if part.startswith("align ")), 1)
+        try:
+            size, natural = self.layouts.of(value_type)
+        except ValueError:
+            size, natural = 0, 1  # a class that is declared only: an empty object such as threadIdx
+        space_text = f"addrspace({space}) " if space else ""
+        self.lines.append(f"{name} = external {space_text}global {value_type}")
+        copy = None
+        if initial is not None and initial not in ("zeroinitializer", "undef", "poison") and space != "3":
+            copy = INITIAL + str(len(self.globals))
+            self.lines.append(f"@{copy} = constant {value_type} {initial}")
+        self.globals.append(
+            Global(plain, size, max(alignment, natural), int(space or 0), kind == "constant" or space == "4", copy)
+        )
+
+    # ---- functions
+
+    def _define(self, head: str, body: list[str]) -> None:
+        match = _DEFINE.match(head)
+        if match is None:
+            raise ValueError(f"definition not understood: {head[:100]}")
+        before, name, rest = match.groups()
+        is_kernel = "ptx_kernel" in before
+        result_type = _RETURN_ATTRIBUTE.sub("", _LINKAGE.sub("", before)).strip()
+        depth, end = 1, 0
+        for end, character in enumerate(rest):
+            depth += (character == "(") - (character == ")")
+            if depth == 0:
+                break
+        parameters: list[str] = []
+        trampoline: list[tuple[str, bool]] = []
+        prologue: list[str] = []
+        self.function, self.own = name, FunctionFacts()
+        self.facts[name] = self.own
+        self.seen_labels = set()
+        self.exchanged = {
+            pointer for line in body if "cmpxchg" in line for pointer in _EXCHANGED_POINTER.findall(line)
+        }
+        self.debug = None
+        debug = re.search(r"!dbg !(\d+)", rest[end:])
+        needs_mark = any(" alloca " in line for line in body)
+        for index, parameter in enumerate(split_at_commas(rest[:end])):
+            if parameter == "...":
+                parameters.append(parameter)
+                continue
+            kind, value, attributes = take_argument(parameter)
+            value = value or f"%{index}"
+            record = attributes.get("byval")
+            trampoline.append((kind, record is not None))
+            if record is None:
+                parameters.append(f"{kind} {value}")
+                continue
+            # Passed by value: each call has its own copy, in checked local memory.
+            needs_mark = True
+            parameters.append(f"{kind} %{PREFIX}by.value.{index}")
+            size, alignment = self.layouts.of(record)
+            site = self._site("parameter", text=strip_quotes(value), size=size)
+            prologue += [
+                self._invoke("wl_local_copy", f"ptr %{PREFIX}by.value.{index}, i64 {size}, i64 {max(alignment, 16)}", site, value)
+            ]
+        self.mark = f"%{PREFIX}mark" if needs_mark and not is_kernel else None
+        if self.mark:
+            self.runtime.add("wl_local_mark")
+            prologue.insert(0, f"  {self.mark} = call i64 @wl_local_mark()")
+        if any(" call " in line or line.lstrip().startswith("call ") for line in body):
+            site = self._site("function", debug=int(debug.group(1)) if debug else None)
+            prologue.insert(0, self._invoke("wl_enter", "", site))
+        self.lines.append(f"define {result_type} {name}({', '.join(parameters)}) {{")
+        self._body(body, prologue)
+        self.lines.append("}")
+        if is_kernel:
+            self._trampoline(name, trampoline)
+
+    def _trampoline(self, name: str, parameters: list[tuple[str, bool]]) -> None:
+        """An entry point that takes its arguments from an array of pointers to them."""
+        entry = f"{PREFIX}kernel.{len(self.kernels)}"
+        self.kernels[strip_quotes(name)] = entry
+        lines, arguments = [f"define void @{entry}(ptr %arguments) {{"], list[str]()
+        for index, (kind, is_record) in enumerate(parameters):
+            lines.append(f"  %place.{index} = getelementptr ptr, ptr %arguments, i64 {index}")
+            lines.append(f"  %argument.{index} = load ptr, ptr %place.{index}")
+            if is_record:
+                arguments.append(f"ptr %argument.{index}")
+            elif kind == "i1":
+                lines.append(f"  %byte.{index} = load i8, ptr %argument.{index}")
+                lines.append(f"  %value.{index} = icmp ne i8 %byte.{index}, 0")
+                arguments.append(f"i1 %value.{index}")
+            else:
+                lines.append(f"  %value.{index} = load {kind}, ptr %argument.{index}, align 1")
+                arguments.append(f"{kind} %value.{index}")
+        self.lines += [*lines, f"  call void {name}({', '.join(arguments)})", "  ret void", "}"]
+
+    def _body(self, body: list[str], prologue: list[str]) -> None:
+        lines = iter(body)
+        entered = False
+        for line in lines:
+            if not line or line.lstrip().startswith(("#dbg_", ";")):
+                continue
+            label = _LABEL_LINE.match(line)
+            if label is not None:
+                self.seen_labels.add(label.group(1))
+                self.lines.append(line.split(" ", 1)[0] if '"' not in line else line)
+                continue
+            if not entered:
+                self.lines += prologue
+                entered = True
+            if line.endswith("["):  # a switch over several lines
+                for more in lines:
+                    line += "\n" + more
+                    if more.lstrip().startswith("]"):
+                        break
+            self.lines += self._instruction(line)
+
+    def _instruction(self, line: str) -> list[str]:
+        debug = _DEBUG.search(line)
+        self.debug = int(debug.group(1)) if debug else self.debug
+        if "!" in line:
+            line = _METADATA.sub("", line)
+        match = _INSTRUCTION.match(line) if "\n" not in line else None
+        if match is None:
+            return self._branch("switch", line) if "switch " in line else [line]
+        self.result, opcode, rest = match.groups()
+        handler = self.handlers.get(opcode)
+        if handler is None:
+            return [line]
+        return handler(opcode, rest.strip() if opcode not in ("br", "switch") else line)
+
+    # ---- pieces
+
+    def _site(self, kind: str, **facts: object) -> int:
+        facts.setdefault("debug", self.debug)
+        self.sites.append(Site(kind, strip_quotes(self.function), **facts))  # pyright: ignore[reportArgumentType]
+        return len(self.sites) - 1
+
+    def _name(self) -> str:
+        self.fresh += 1
+        return f"%{PREFIX}{self.fresh}"
+
+    def _invoke(self, function: str, arguments: str, site: int, result: str | None = None) -> str:
+        self.runtime.add(function)
+        comma = ", " if arguments else ""
+        call = f"{'ptr' if result else 'void'} @{function}({arguments}{comma}i32 {site})"
+        return f"  {result} = call {call}" if result else f"  call {call}"
+
+    def _check(self, function: str, kind: str, pointer: str, value_type: str, alignment: int, flags: int) -> str:
+        size = self.layouts.store_size(value_type)
+        pointer_type, operand = take_type(pointer)
+        operand = take_operand(operand)[0]
+        site = self._site(kind, size=size, alignment=alignment, flags=flags, pointer=operand)
+        return self._invoke(function, f"{pointer_type} {operand}", site)
+
+    @staticmethod
+    def _alignment(parts: Iterable[str]) -> int:
+        return next((int(part[6:]) for part in parts if part.startswith("align ")), 1)
+
+    def _prefix_flags(self, rest: str) -> tuple[int, str]:
+        flags = 0
+        while True:
+            if rest.startswith("atomic "):
+                flags, rest = flags | ATOMIC, rest[7:]
+            elif rest.startswith("volatile "):
+                flags, rest = flags | VOLATILE, rest[9:]
+            elif rest.startswith("weak "):
+                rest = rest[5:]
+            else:
+                if flags:
+                    self.own.is_relaxed = True
+                return flags, rest
+
+    # ---- memory
+
+    def _load(self, _: str, rest: str) -> list[str]:
+        flags, plain = self._prefix_flags(rest)
+        value_type, _, = take_type(plain)
+        parts = split_at_commas(plain)
+        pointer = parts[1]
+        if take_operand(take_type(pointer)[1])[0] in self.exchanged:
+            flags |= RELAXED
+        if flags & ATOMIC:
+            flags |= RELAXED
+        if flags & VOLATILE:
+            self.own.waits = True
+        check = self._check("wl_load", "load", pointer, value_type, self._alignment(parts), flags)
+        return [check, f"  {self.result} = load {rest}"]
+
+    def _store(self, _: str, rest: str) -> list[str]:
+        flags, plain = self._prefix_flags(rest)
+        parts = split_at_commas(plain)
+        if flags & VOLATILE:
+            self.own.waits = True
+        check = self._check("wl_store", "store", parts[1], take_type(parts[0])[0], self._alignment(parts), flags)
+        return [check, f"  store {rest}"]
+
+    def _atomic(self, _: str, rest: str) -> list[str]:
+        _, plain = self._prefix_flags(rest)
+        self.own.is_relaxed = True
+        parts = split_at_commas(plain.split(" ", 1)[1])
+        value_type = take_type(parts[1])[0]
+        if self.layouts.of(value_type)[0] > 8:
+            return self._unsupported("atomicrmw", rest)
+        check = self._check("wl_update", "atomic", parts[0], value_type, self._alignment(parts), ATOMIC)
+        return [check, f"  {self.result} = atomicrmw {rest}"]
+
+    def _exchange(self, _: str, rest: str) -> list[str]:
+        _, plain = self._prefix_flags(rest)
+        self.own.is_relaxed = True
+        parts = split_at_commas(plain)
+        value_type = take_type(parts[1])[0]
+        if self.layouts.of(value_type)[0] > 8:
+            return self._unsupported("cmpxchg", rest)
+        check = self._check("wl_update", "atomic", parts[0], value_type, self._alignment(parts), ATOMIC)
+        return [check, f"  {self.result} = cmpxchg {rest}"]
+
+    def _alloca(self, _: str, rest: str) -> list[str]:
+        parts = split_at_commas(rest)
+        value_type = take_type(parts[0].removeprefix("inalloca "))[0]
+        size, natural = self.layouts.of(value_type)
+        alignment = max(self._alignment(parts), natural)
+        space = next((f" {part}" for part in parts if part.startswith("addrspace(")), "")
+        site = self._site("local", size=size, text=strip_quotes(self.result or "%"))
+        self.runtime.add("wl_local")
+        count = next((part for part in parts[1:] if not part.startswith(("align ", "addrspace("))), None)
+        lines: list[str] = []
+        amount = str(size)
+        if count is not None:
+            count_type, value = take_type(count)
+            wide, amount = self._name(), self._name()
+            lines.append(
+                f"  {wide} = {'zext ' + count_type + ' ' + value + ' to i64' if count_type != 'i64' else 'add i64 0, ' + value}"
+            )
+            lines.append(f"  {amount} = mul i64 {wide}, {size}")
+        lines.append(f"  {self.result} = call ptr{space} @wl_local(i64 {amount}, i64 {alignment}, i32 {site})")
+        return lines
+
+    # ---- arithmetic
+
+    def _divide(self, opcode: str, rest: str) -> list[str]:
+        exact = "exact " if rest.startswith("exact ") else ""
+        kind, operands = take_type(rest.removeprefix("exact "))
+        left, right = split_at_commas(operands)
+        if re.fullmatch(r"\d+", right) and right != "0":
+            return [f"  {self.result} = {opcode} {exact}{rest.removeprefix('exact ')}"]
+        scalar = re.sub(r"^<\d+ x |>$", "", kind)
+        flag = kind.replace(scalar, "i1")
+
+        def constant(value: int) -> str:
+            return f"splat ({scalar} {value})" if kind != scalar else str(value)
+
+        is_zero, safe, value = self._name(), self._name(), self._name()
+        lines = [f"  {is_zero} = icmp eq {kind} {right}, {constant(0)}"]
+        unsafe = is_zero
+        if opcode[0] == "s":
+            lowest = -(1 << (int(scalar[1:]) - 1))
+            is_minus_one, is_lowest, overflows, unsafe = (self._name() for _ in range(4))
+            lines += [
+                f"  {is_minus_one} = icmp eq {kind} {right}, {constant(-1)}",
+                f"  {is_lowest} = icmp eq {kind} {left}, {constant(lowest)}",
+                f"  {overflows} = and {flag} {is_minus_one}, {is_lowest}",
+                f"  {unsafe} = or {flag} {is_zero}, {overflows}",
+            ]
+        by_zero = constant(-1) if opcode.endswith("div") else left
+        return [
+            *lines,
+            f"  {safe} = select {flag} {unsafe}, {kind} {constant(1)}, {kind} {right}",
+            f"  {value} = {opcode} {kind} {left}, {safe}",
+            f"  {self.result} = select {flag} {is_zero}, {kind} {by_zero}, {kind} {value}",
+        ]
+
+    def _to_integer(self, opcode: str, rest: str) -> list[str]:
+        source, _, target = rest.rpartition(" to ")
+        source_type, value = take_type(source)
+        suffix = _FLOAT_SUFFIX.get(source_type)
+        if suffix is None or not re.fullmatch(r"i(8|16|32|64)", target):
+            return [f"  {self.result} = {opcode} {rest}"]
+        intrinsic = f"llvm.{opcode}.sat.{target}.{suffix}"
+        self.declared[f"@{intrinsic}"] = f"declare {target} @{intrinsic}({source_type})"
+        return [f"  {self.result} = call {target} @{intrinsic}({source_type} {value})"]
+
+    # ---- control
+
+    def _branch(self, _: str, line: str) -> list[str]:
+        if any(target in self.seen_labels for target in _LABELS.findall(line)):
+            self.own.loops = True
+            self.runtime.add("wl_tick")
+            return ["  call void @wl_tick()", line]
+        return [line]
+
+    def _return(self, _: str, rest: str) -> list[str]:
+        if self.mark is None:
+            return [f"  ret {rest}"]
+        self.runtime.add("wl_local_release")
+        return [f"  call void @wl_local_release(i64 {self.mark})", f"  ret {rest}"]
+
+    def _unreachable(self, _: str, __: str) -> list[str]:
+        return [self._invoke("wl_trap", "", self._site("unreachable")), "  unreachable"]
+
+    def _fence(self, _: str, rest: str) -> list[str]:
+        return [self._invoke("wl_fence", "", self._site("fence"))]
+
+    def _unsupported(self, opcode: str, rest: str, what: str = "", result_type: str = "") -> list[str]:
+        site = self._site("unsupported", text=what or f"the instruction `{opcode}`")
+        if self.result and not result_type:
+            raise ValueError(f"{opcode} {rest}")
+        lines = [self._invoke("wl_unsupported", "", site)]
+        return [*lines, f"  {self.result} = freeze {result_type} poison"] if self.result else lines
+
+    # ---- calls
+
+    def _call(self, _: str, rest: str) -> list[str]:
+        rest = _ATTRIBUTE_GROUP.sub("", rest)
+        assembly = re.search(r"\basm (?:sideeffect |alignstack |inteldialect |unwind )*\"([^\"]*)\"", rest)
+        if assembly is not None:
+            result_type = take_type(_LINKAGE.sub("", rest[: assembly.start()]))[0]
+            return self._assembly(assembly.group(1), result_type)
+        match = _CALLEE.search(rest)
+        if match is None:
+            return [f"  {self.result + ' = ' if self.result else ''}call {rest}"]
+        callee = match.group(1)
+        name = strip_quotes(callee)
+        if name.startswith(WITHOUT_EFFECT):
+            return []
+        head = _RETURN_ATTRIBUTE.sub("", _LINKAGE.sub("", rest[: match.start()])).strip()
+        opening = match.end() - 1
+        depth, end = 0, opening
+        for end in range(opening, len(rest)):
+            depth += (rest[end] == "(") - (rest[end] == ")")
+            if depth == 0:
+                break
+        arguments = [take_argument(part) for part in split_at_commas(rest[opening + 1 : end])]
+        result_type = re.sub(r"^(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*", "", head)
+        if callee[0] == "@" and callee not in self.defined:
+            runtime = RUNTIME_CALLS.get(name.removeprefix("llvm.nvvm."))
+            if runtime is not None:
+                return self._runtime_call(runtime, name, [(kind, value) for kind, value, _ in arguments])
+            special = self._special(name, arguments, result_type)
+            if special is not None:
+                return special
+        return self._plain_call(callee, name, head, result_type, arguments)
+
+    def _plain_call(
+        self, callee: str, name: str, head: str, result_type: str, arguments: list[tuple[str, str, dict[str, str]]]
+    ) -> list[str]:
+        lines: list[str] = []
+        if callee[0] == "%":
+            self.own.calls_indirectly = True
+            lines.append(self._invoke("wl_function", f"ptr {callee}", self._site("indirect call", pointer=callee)))
+        elif callee in self.defined:
+            self.own.calls.add(callee)
+        elif not name.startswith("llvm."):
+            writes = WRITES_OF_LIBRARY.get(name, ())
+            pointers = sum(kind.startswith("ptr") for kind, _, _ in arguments)
+            if not self.is_in_library(name) or pointers != len(writes):
+                return self._unsupported("call", name, f"a call of `{name}`, which has no definition here", result_type)
+            self.library.add(name)
+            for index, size in writes:
+                lines.append(self._check("wl_store", "store", f"ptr {arguments[index][1]}", f"[{size} x i8]", 1, 0))
+        plain = ", ".join(f"{kind} {value}" for kind, value, _ in arguments)
+        lines.append(f"  {self.result + ' = ' if self.result else ''}call {head} {callee}({plain})")
+        return lines
+
+    def _special(
+        self, name: str, arguments: list[tuple[str, str, dict[str, str]]], result_type: str
+    ) -> list[str] | None:
+        """Calls that are neither the runtime's nor left alone."""
+        values = [f"{kind} {value}" for kind, value, _ in arguments]
+        if name.startswith(("llvm.memcpy.", "llvm.memmove.")):
+            size = self._widen(arguments[2])
+            site = self._site("copy", pointer=arguments[0][1])
+            text = f"  call void @{name}({', '.join(values)})"
+            return [*size[1], self._invoke("wl_copy", f"{values[0]}, {values[1]}, i64 {size[0]}", site), text]
+        if name.startswith("llvm.memset."):
+            size = self._widen(arguments[2])
+            site = self._site("fill", pointer=arguments[0][1])
+            text = f"  call void @{name}({', '.join(values)})"
+            return [*size[1], self._invoke("wl_fill", f"{values[0]}, i64 {size[0]}", site), text]
+        if name.startswith("llvm.lifetime.start"):
+            self.runtime.add("wl_local_begin")
+            return [f"  call void @wl_local_begin({values[-1]})"]
+        if name.startswith("llvm.stacksave"):
+            return [f"  {self.result} = getelementptr i8, ptr null, i64 0"]
+        if name.startswith(("llvm.va_start", "llvm.va_copy", "llvm.va_end", "llvm.nvvm.")):
+            return self._unsupported("call", name, f"`{name}`", result_type)
+        return None
+
+    def _widen(self, argument: tuple[str, str, dict[str, str]]) -> tuple[str, list[str]]:
+        if argument[0] == "i64":
+            return argument[1], []
+        name = self._name()
+        return name, [f"  {name} = zext {argument[0]} {argument[1]} to i64"]
+
+    def _assembly(self, text: str, result_type: str) -> list[str]:
+        if not text.strip():
+            return [f"  {self.result} = freeze {result_type} poison"] if self.result else []
+        return self._unsupported("asm", text, f"inline PTX: {text}", result_type)
+
+    def _runtime_call(self, call: RuntimeCall, name: str, arguments: list[tuple[str, str]]) -> list[str]:
+        self.own.waits |= call.waits
+        self.runtime.add(call.function)
+        lines: list[str] = []
+        passed: list[str] = []
+        for (kind, value), expected in zip(arguments, call.arguments, strict=False):
+            if expected in ("i1", "i32>i64"):
+                wide = self._name()
+                target = "i32" if expected == "i1" else "i64"
+                lines.append(f"  {wide} = zext {kind} {value} to {target}")
+                passed.append(f"{target} {wide}")
+            elif expected == "float":
+                bits = self._name()
+                lines.append(f"  {bits} = bitcast float {value} to i32")
+                passed.append(f"i32 {bits}")
+            else:
+                passed.append(f"{kind} {value}")
+        if call.takes_site:
+            passed.append(f"i32 {self._site('call', text=name)}")
+        invoked = f"@{call.function}({', '.join(passed)})"
+        if call.result == "void" or self.result is None:
+            return [*lines, f"  call void {invoked}"]
+        return lines + self._unpack(call.result, invoked)
+
+    def _unpack(self, result: str, invoked: str) -> list[str]:
+        """Turns what the runtime returns into the intrinsic's result."""
+        if result in ("i32", "i64", "ptr"):
+            return [f"  {self.result} = call {result} {invoked}"]
+        raw = self._name()
+        if result == "i1":
+            return [f"  {raw} = call i32 {invoked}", f"  {self.result} = icmp ne i32 {raw}, 0"]
+        lines = [f"  {raw} = call i64 {invoked}"]
+        if result == "low i32":
+            return [*lines, f"  {self.result} = trunc i64 {raw} to i32"]
+        low = self._name()
+        lines.append(f"  {low} = trunc i64 {raw} to i32")
+        if result == "low float":
+            return [*lines, f"  {self.result} = bitcast i32 {low} to float"]
+        kind = result[1:].split(",")[0]
+        value = low
+        if kind == "float":
+            value = self._name()
+            lines.append(f"  {value} = bitcast i32 {low} to float")
+        high, predicate, partial = self._name(), self._name(), self._name()
+        return [
+            *lines,
+            f"  {high} = lshr i64 {raw}, 32",
+            f"  {predicate} = trunc i64 {high} to i1",
+            f"  {partial} = insertvalue {{ {kind}, i1 }} poison, {kind} {value}, 0",
+            f"  {self.result} = insertvalue {{ {kind}, i1 }} {partial}, i1 {predicate}, 1",
+        ]
+
+
+def instrument(module_text: str, is_in_library: Callable[[str], bool]) -> Instrumented:
+    """Rewrites device IR text for nvptx64 to checked IR for this machine.
+
+    `is_in_library` tells of a function that the module only declares whether the C library has it. Raises ValueError on
+    text that it can't read.
+    """
+    return Instrumenter(module_text, is_in_library).run()

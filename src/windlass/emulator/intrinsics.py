@@ -1,0 +1,155 @@
+"""How a kernel's calls of hardware and library functions are carried out: by functions of the runtime library.
+
+`RUNTIME_CALLS` maps names as they stand in LLVM IR (without `llvm.nvvm.` where they begin so) to `RuntimeCall`s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RuntimeCall:
+    """A function of the runtime library that stands for an intrinsic.
+
+    `arguments` are the runtime's argument types in order, `order` tells which of the call's arguments each is;
+    "i1" and "float" are passed as i32 and "i32>i64" is zero-extended. `result` is the intrinsic's result type:
+    "i1" and "float" come back as i32, "{i32,i1}" as an i64 with the predicate in bit 32, "low i32" drops it.
+    `waits` is true where a thread may wait for others, so that threads need stacks of their own.
+    """
+
+    function: str
+    result: str = "void"
+    arguments: tuple[str, ...] = ()
+    takes_site: bool = True
+    waits: bool = False
+
+
+def _register(function: str) -> RuntimeCall:
+    return RuntimeCall(function, "i32", (), takes_site=False)
+
+
+def _build() -> dict[str, RuntimeCall]:
+    calls: dict[str, RuntimeCall] = {}
+    for axis in "xyz":
+        calls[f"read.ptx.sreg.tid.{axis}"] = _register(f"wl_thread_{axis}")
+        calls[f"read.ptx.sreg.ctaid.{axis}"] = _register(f"wl_block_{axis}")
+        calls[f"read.ptx.sreg.ntid.{axis}"] = _register(f"wl_block_size_{axis}")
+        calls[f"read.ptx.sreg.nctaid.{axis}"] = _register(f"wl_grid_size_{axis}")
+    for name, function in {
+        "laneid": "wl_lane",
+        "warpid": "wl_warp",
+        "nwarpid": "wl_warp_count",
+        "lanemask.eq": "wl_lane_bit",
+        "lanemask.lt": "wl_lanes_below",
+        "lanemask.le": "wl_lanes_up_to",
+        "lanemask.gt": "wl_lanes_above",
+        "lanemask.ge": "wl_lanes_from",
+        "clock": "wl_clock_low",
+        "smid": "wl_zero",
+        "nsmid": "wl_one",
+        "gridid": "wl_zero",
+        "warpsize": "wl_warp_size",
+    }.items():
+        calls[f"read.ptx.sreg.{name}"] = _register(function)
+    for name in ("clock64", "globaltimer"):
+        calls[f"read.ptx.sreg.{name}"] = RuntimeCall("wl_clock", "i64", (), takes_site=False)
+
+    barrier = RuntimeCall("wl_barrier", "void", ("i32",), waits=True)
+    some = RuntimeCall("wl_barrier_of", "void", ("i32", "i32"), waits=True)
+    for name in ("barrier.cta.sync.aligned.all", "barrier.cta.sync.all", "barrier.sync", "barrier.n", "bar.sync"):
+        calls[name] = barrier
+    for name in ("barrier.cta.sync.aligned.count", "barrier.cta.sync.count", "barrier", "barrier.sync.cnt"):
+        calls[name] = some
+    calls["barrier0"] = RuntimeCall("wl_barrier_zero", waits=True)
+    for kind, function, result in (
+        ("popc", "wl_barrier_count", "i32"),
+        ("and", "wl_barrier_and", "i1"),
+        ("or", "wl_barrier_or", "i1"),
+    ):
+        for name in (f"barrier.cta.red.{kind}.aligned.all", f"barrier.cta.red.{kind}.all"):
+            calls[name] = RuntimeCall(function, result, ("i32", "i1"), waits=True)
+        calls[f"barrier0.{kind}"] = RuntimeCall(f"{function}_zero", "i32", ("i32",), waits=True)
+
+    calls["bar.warp.sync"] = RuntimeCall("wl_warp_barrier", "void", ("i32",), waits=True)
+    for kind, function in (("idx", "index"), ("up", "up"), ("down", "down"), ("bfly", "xor")):
+        for suffix, value, result in (
+            ("i32", "i32", "low i32"),
+            ("f32", "float", "low float"),
+            ("i32p", "i32", "{i32,i1}"),
+            ("f32p", "float", "{float,i1}"),
+        ):
+            calls[f"shfl.sync.{kind}.{suffix}"] = RuntimeCall(
+                f"wl_shuffle_{function}", result, ("i32", value, "i32", "i32"), waits=True
+            )
+    for kind, function in (("any", "any"), ("all", "all"), ("uni", "uniform")):
+        calls[f"vote.{kind}.sync"] = RuntimeCall(f"wl_vote_{function}", "i1", ("i32", "i1"), waits=True)
+    calls["vote.ballot.sync"] = RuntimeCall("wl_vote_ballot", "i32", ("i32", "i1"), waits=True)
+    for width, value in (("i32", "i32>i64"), ("i64", "i64")):
+        calls[f"match.any.sync.{width}"] = RuntimeCall("wl_match_any", "i32", ("i32", value), waits=True)
+        calls[f"match.all.sync.{width}p"] = RuntimeCall("wl_match_all", "{i32,i1}", ("i32", value), waits=True)
+    for kind, function in {
+        "add": "add",
+        "min": "min",
+        "max": "max",
+        "umin": "unsigned_min",
+        "umax": "unsigned_max",
+        "and": "and",
+        "or": "or",
+        "xor": "xor",
+    }.items():
+        calls[f"redux.sync.{kind}"] = RuntimeCall(f"wl_reduce_{function}", "i32", ("i32", "i32"), waits=True)
+    calls["elect.sync"] = RuntimeCall("wl_elect", "{i32,i1}", ("i32",), waits=True)
+    calls["activemask"] = RuntimeCall("wl_active_mask", "i32", (), waits=True)
+
+    fence = RuntimeCall("wl_fence")
+    for name in ("membar.cta", "membar.gl", "membar.sys", "fence.acq_rel", "fence.sc"):
+        calls[name] = fence
+    for name in ("nanosleep", "pm.event.mask"):
+        calls[name] = RuntimeCall("wl_nothing", "void", (), takes_site=False)
+    calls["exit"] = RuntimeCall("wl_exit", waits=True)
+
+    for name, function in (("global", "global"), ("shared", "shared"), ("const", "constant"), ("local", "local")):
+        calls[f"isspacep.{name}"] = RuntimeCall(f"wl_is_{function}", "i1", ("ptr",), takes_site=False)
+
+    strings = ("ptr", "ptr", "i32", "ptr")
+    for name in ("__assertfail", "__assert_fail", "__windlass_assert_fail"):
+        calls[name] = RuntimeCall("wl_assert", "void", strings)
+    for name in ("llvm.trap", "llvm.debugtrap", "__windlass_trap"):
+        calls[name] = RuntimeCall("wl_trap")
+    calls["vprintf"] = RuntimeCall("wl_print", "i32", ("ptr", "ptr"))
+    calls["malloc"] = RuntimeCall("wl_malloc", "ptr", ("i64",))
+    calls["free"] = RuntimeCall("wl_heap_free", "void", ("ptr",))
+    calls["__windlass_clock"] = RuntimeCall("wl_clock", "i64", (), takes_site=False)
+    calls["__windlass_smid"] = _register("wl_zero")
+    return calls
+
+
+RUNTIME_CALLS = _build()
+
+# Functions of the C library that write through pointers: argument index and bytes of each.
+WRITES_OF_LIBRARY = {
+    "sincosf": ((1, 4), (2, 4)),
+    "sincos": ((1, 8), (2, 8)),
+    "modff": ((1, 4),),
+    "modf": ((1, 8),),
+    "frexpf": ((1, 4),),
+    "frexp": ((1, 4),),
+    "remquof": ((2, 4),),
+    "remquo": ((2, 4),),
+}
+
+# Intrinsics that only tell the compiler something.
+WITHOUT_EFFECT = (
+    "llvm.lifetime.end",
+    "llvm.assume",
+    "llvm.dbg.",
+    "llvm.experimental.noalias.scope.decl",
+    "llvm.invariant.",
+    "llvm.prefetch",
+    "llvm.stackrestore",
+    "llvm.sideeffect",
+    "llvm.pseudoprobe",
+    "llvm.donothing",
+    "llvm.nvvm.prefetch",
+)

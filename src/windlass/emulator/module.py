@@ -1,0 +1,131 @@
+"""A device module made ready to run: instrumented, compiled by LLVM for this machine, its variables in checked memory."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from dataclasses import dataclass
+from typing import Any, cast
+
+import llvmlite.binding as llvm_binding
+import numpy as np
+
+from windlass.diagnostics import Diagnostic, EmulationError
+from windlass.emulator.instrument import Instrumented, instrument
+from windlass.emulator.library import Library, load_library
+from windlass.emulator.positions import Positions
+from windlass.ir.signature import DeviceCode
+
+llvm: Any = llvm_binding  # llvmlite has no type stubs
+
+ARGUMENT, VARIABLE, CONSTANT, SHARED, LITERAL, HEAP = range(6)
+SHARED_LIMIT = 227 << 10
+_GUARD = 16 << 30
+_SMALL_GUARD = 1 << 20
+_compiling = threading.Lock()
+_names = itertools.count()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A piece of memory that kernels may touch."""
+
+    name: str
+    address: int
+    size: int
+    kind: int
+    granule_shift: int = 2
+
+
+class CompiledModule:
+    """The code, sites and variables of one translation unit."""
+
+    def __init__(self, code: DeviceCode) -> None:
+        self.library: Library = load_library()
+        try:
+            self.instrumented: Instrumented = instrument(
+                code.llvm_ir, lambda name: self.library.address(name) is not None
+            )
+        except ValueError as error:
+            raise EmulationError(
+                Diagnostic("WL0611", "the device code can't be emulated", notes=(str(error),))
+            ) from error
+        self.positions = Positions(code.llvm_ir, code.source_text)
+        self.memories: list[Memory] = []
+        self.dynamic_shared: int | None = None
+        self._engine: Any = None
+        with _compiling:
+            self._compile()
+        self.sites = self._site_table()
+        addresses = sorted(self._engine.get_function_address(name) for name in self.instrumented.functions)
+        self.functions = np.array(addresses, np.uint64)
+
+    def entry(self, mangled: str) -> int:
+        """The address of a kernel's entry point, which takes an array of pointers to the arguments."""
+        return int(self._engine.get_function_address(self.instrumented.kernels[mangled]))
+
+    def _compile(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        triple = llvm.get_default_triple()
+        text = f'target triple = "{triple}"\n' + self.instrumented.text
+        try:
+            module = llvm.parse_assembly(text)
+            module.name = f"windlass.{next(_names)}"
+            module.verify()
+        except RuntimeError as error:
+            raise EmulationError(
+                Diagnostic("WL0611", "the device code can't be emulated", notes=(str(error).strip(),))
+            ) from error
+        for name, address in self.library.compiler_functions.items():
+            llvm.add_symbol(name, address)
+        machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, codemodel="large")
+        engine = llvm.create_mcjit_compiler(module, machine)
+        for name in self.instrumented.runtime_functions | self.instrumented.library_functions:
+            engine.add_global_mapping(module.get_function(name), self.library.address(name))
+        for name in self.instrumented.undefined_functions:
+            engine.add_global_mapping(module.get_function(name), self.library.address("wl_nothing"))
+        for variable in self.instrumented.globals:
+            address = self._place(variable.name, variable.size, variable.space, variable.is_constant)
+            engine.add_global_mapping(module.get_global_variable(variable.name), address)
+        engine.finalize_object()
+        self._engine = engine
+        for variable, memory in zip(self.instrumented.globals, self.memories, strict=True):
+            if variable.initial is not None:
+                ctypes.memmove(memory.address, engine.get_global_value_address(variable.initial), variable.size)
+
+    def _place(self, name: str, size: int, space: int, is_constant: bool) -> int:
+        if space == 3 and size == 0:
+            if self.dynamic_shared is None:
+                self.dynamic_shared = self._allocate(SHARED_LIMIT, _GUARD)
+            self.memories.append(Memory(name, self.dynamic_shared, 0, SHARED))
+            return self.dynamic_shared
+        is_private = space == 0
+        address = self._allocate(size, _SMALL_GUARD if is_private else _GUARD)
+        kind = SHARED if space == 3 else LITERAL if is_private and is_constant else CONSTANT if is_constant else VARIABLE
+        self.memories.append(Memory(name, address, size, kind))
+        return address
+
+    def _allocate(self, size: int, guard: int) -> int:
+        address = self.library.allocate(size, guard) or self.library.allocate(size, 1 << 16)
+        if not address:
+            raise MemoryError(f"{size} bytes for the emulator")
+        return int(address)
+
+    def _site_table(self) -> np.ndarray:
+        """machine.h: site, one per instrumented instruction; equal source positions have equal numbers."""
+        numbers: dict[object, int] = {}
+        table = np.zeros((len(self.instrumented.sites), 4), np.uint32)
+        for index, site in enumerate(self.instrumented.sites):
+            position = 0
+            if site.kind == "call":
+                place = tuple(self.positions.chain(site.debug)) or index
+                position = numbers.setdefault(place, len(numbers))
+            table[index] = (site.size, site.alignment - 1, site.flags, position)
+        return table
+
+
+def as_pointer(array: np.ndarray) -> int:
+    """The address of an array's first byte."""
+    return cast(int, array.ctypes.data)
