@@ -275,8 +275,9 @@ class Op(Value):
             self._results = None
         for operand in operands:
             operand.uses[self] = operand.uses.get(self, 0) + 1
-        for region in self.regions:
-            region.parent = self
+        if self.region_names:
+            for region in self.regions:
+                region.parent = self
         builder = current_builder()
         if builder is not None:
             builder.place(self)

@@ -54,10 +54,6 @@ class TensorOp(Op):
         label = f" ({constraint})" if constraint else ""
         raise TypeFault(f"{self.name or type(self).__name__}{label}: {message}")
 
-    def require(self, condition: bool, constraint: str, message: str) -> None:
-        if not condition:
-            self.fault(constraint, message)
-
     # -- MLIR spelling --------------------------------------------------------------------------------------------
 
     def mlir_attributes(self) -> dict[str, str]:

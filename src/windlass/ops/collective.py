@@ -46,7 +46,8 @@ class AllReduce(Collective):
         return unit_flag(super().mlir_attributes())
 
     def infer(self) -> tuple[Type, ...]:
-        self.require(bool(self.inputs), "I1", "there are no operands")
+        if not self.inputs:
+            self.fault("I1", "there are no operands")
         shapes = [value.shape for value in self.inputs]
         dtypes = check_reducer(self, self.computation, [value.dtype for value in self.inputs][:1], "C5")
         return tuple(tensor_type(shape, dtypes[0]) for shape in shapes)
@@ -93,9 +94,8 @@ class AllGather(Collective):
         types: list[Type] = []
         for value in self.inputs:
             shape = list(value.shape)
-            self.require(
-                0 <= self.all_gather_dim < len(shape), "C1", f"dimension {self.all_gather_dim} of {value.type}"
-            )
+            if not 0 <= self.all_gather_dim < len(shape):
+                self.fault("C1", f"dimension {self.all_gather_dim} of {value.type}")
             shape[self.all_gather_dim] *= self.group_size
             types.append(tensor_type(tuple(shape), value.dtype))
         return tuple(types)
@@ -134,9 +134,11 @@ class ReduceScatter(Collective):
     def infer(self) -> Type:
         shape = list(self.operand.shape)
         axis = self.scatter_dimension
-        self.require(0 <= axis < len(shape), "C2", f"dimension {axis} of {self.operand.type}")
+        if not 0 <= axis < len(shape):
+            self.fault("C2", f"dimension {axis} of {self.operand.type}")
         divides = self.group_size > 0 and shape[axis] % self.group_size == 0
-        self.require(divides, "C8", f"{shape[axis]} elements for {self.group_size} devices")
+        if not divides:
+            self.fault("C8", f"{shape[axis]} elements for {self.group_size} devices")
         shape[axis] //= self.group_size
         (dtype,) = check_reducer(self, self.computation, [self.operand.dtype], "C7")
         return tensor_type(tuple(shape), dtype)
@@ -173,9 +175,11 @@ class AllToAll(Collective):
         for value in self.inputs:
             shape = list(value.shape)
             inside = 0 <= self.split_dimension < len(shape) and 0 <= self.concat_dimension < len(shape)
-            self.require(inside, "C1", f"dimensions of {value.type}")
+            if not inside:
+                self.fault("C1", f"dimensions of {value.type}")
             divides = self.split_count > 0 and shape[self.split_dimension] % self.split_count == 0
-            self.require(divides, "C2", f"{shape[self.split_dimension]} elements in {self.split_count} parts")
+            if not divides:
+                self.fault("C2", f"{shape[self.split_dimension]} elements in {self.split_count} parts")
             shape[self.split_dimension] //= self.split_count
             shape[self.concat_dimension] *= self.split_count
             types.append(tensor_type(tuple(shape), value.dtype))
@@ -207,7 +211,8 @@ class CollectivePermute(Collective):
     def infer(self) -> Type:
         for constraint, column in (("C2", 0), ("C3", 1)):
             devices = [pair[column] for pair in self.source_target_pairs]
-            self.require(len(set(devices)) == len(devices), constraint, f"{devices} repeats a device")
+            if len(set(devices)) != len(devices):
+                self.fault(constraint, f"{devices} repeats a device")
         return self.operand.type
 
     def evaluate(self, operand: Array) -> Array:

@@ -35,7 +35,8 @@ class Part(Elementwise):
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
-        self.require(type_.dtype in self.dtypes, "I1", f"does not take {type_}")
+        if type_.dtype not in self.dtypes:
+            self.fault("I1", f"does not take {type_}")
         return tensor_type(type_.shape, PART_OF_COMPLEX.get(type_.dtype, type_.dtype))
 
 

@@ -61,18 +61,22 @@ class DotGeneral(TensorOp):
         lhs, rhs = self.lhs.tensor, self.rhs.tensor
         lhs_batch, rhs_batch = self.lhs_batching_dimensions, self.rhs_batching_dimensions
         lhs_contract, rhs_contract = self.lhs_contracting_dimensions, self.rhs_contracting_dimensions
-        self.require(len(lhs_batch) == len(rhs_batch), "C1", "the numbers of batching axes differ")
-        self.require(len(lhs_contract) == len(rhs_contract), "C2", "the numbers of contracting axes differ")
+        if len(lhs_batch) != len(rhs_batch):
+            self.fault("C1", "the numbers of batching axes differ")
+        if len(lhs_contract) != len(rhs_contract):
+            self.fault("C2", "the numbers of contracting axes differ")
         for constraint, axes, type_ in (
             ("C3", (*lhs_batch, *lhs_contract), lhs),
             ("C4", (*rhs_batch, *rhs_contract), rhs),
         ):
             unique = len(set(axes)) == len(axes) and all(0 <= axis < type_.rank for axis in axes)
-            self.require(unique, constraint, f"{axes} are not distinct axes of {type_}")
+            if not unique:
+                self.fault(constraint, f"{axes} are not distinct axes of {type_}")
         for constraint, pairs in (("C9", zip(lhs_batch, rhs_batch)), ("C10", zip(lhs_contract, rhs_contract))):  # noqa: B905
             for left, right in pairs:
                 same = lhs.shape[left] == rhs.shape[right]
-                self.require(same, constraint, f"sizes differ: {lhs.shape[left]} and {rhs.shape[right]}")
+                if not same:
+                    self.fault(constraint, f"sizes differ: {lhs.shape[left]} and {rhs.shape[right]}")
         shape = (
             *(lhs.shape[axis] for axis in lhs_batch),
             *(lhs.shape[axis] for axis in self.lhs_free_dimensions),
@@ -80,7 +84,8 @@ class DotGeneral(TensorOp):
         )
         dtype = self.__dict__["dtype"]
         if dtype is None:
-            self.require(lhs.dtype == rhs.dtype, "C13", f"element types differ: {lhs} and {rhs}")
+            if lhs.dtype != rhs.dtype:
+                self.fault("C13", f"element types differ: {lhs} and {rhs}")
             self.__dict__["dtype"] = dtype = lhs.dtype
         return tensor_type(shape, dtype)
 

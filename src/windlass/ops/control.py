@@ -42,11 +42,14 @@ class While(TensorOp):
         types = tuple(value.type for value in self.operands)
         for region, constraint in ((self.cond, "C1"), (self.body, "C2")):
             taken = tuple(argument.type for argument in region.block.arguments)
-            self.require(taken == types, constraint, f"a region takes {taken}, the loop carries {types}")
+            if taken != types:
+                self.fault(constraint, f"a region takes {taken}, the loop carries {types}")
         tested = tuple(value.type for value in self.cond.block.terminator.operands)
-        self.require(tested == (tensor_type((), "i1"),), "C1", f"the condition gives {tested}, not one boolean")
+        if tested != (tensor_type((), "i1"),):
+            self.fault("C1", f"the condition gives {tested}, not one boolean")
         given = tuple(value.type for value in self.body.block.terminator.operands)
-        self.require(given == types, "C2", f"the body gives {given}, the loop carries {types}")
+        if given != types:
+            self.fault("C2", f"the body gives {given}, the loop carries {types}")
         return types
 
     @property
@@ -93,10 +96,13 @@ class Branching(TensorOp):
 
     def infer_branches(self, branches: tuple[Region, ...]) -> tuple[Type, ...]:
         """What all branches give."""
-        self.require(bool(branches), "C1", "there are no branches")
+        if not branches:
+            self.fault("C1", "there are no branches")
         types = [tuple(value.type for value in branch.block.terminator.operands) for branch in branches]
-        self.require(all(not branch.block.arguments for branch in branches), "C2", "a branch takes parameters")
-        self.require(all(each == types[0] for each in types), "C2", f"the branches differ: {types}")
+        if not all(not branch.block.arguments for branch in branches):
+            self.fault("C2", "a branch takes parameters")
+        if not all(each == types[0] for each in types):
+            self.fault("C2", f"the branches differ: {types}")
         return types[0]
 
     @property
@@ -113,7 +119,8 @@ class Case(Branching):
     branches: tuple[Region, ...]
 
     def infer(self) -> tuple[Type, ...]:
-        self.require(self.index.type is tensor_type((), "i32"), "I1", f"the index is {self.index.type}")
+        if self.index.type is not tensor_type((), "i32"):
+            self.fault("I1", f"the index is {self.index.type}")
         return self.infer_branches(self.branches)
 
     def evaluate(self, index: Array, scope: Scope | None = None) -> tuple[Array, ...]:
@@ -144,7 +151,8 @@ class If(Branching):
     false_branch: Region
 
     def infer(self) -> tuple[Type, ...]:
-        self.require(self.pred.type is tensor_type((), "i1"), "I1", f"the condition is {self.pred.type}")
+        if self.pred.type is not tensor_type((), "i1"):
+            self.fault("I1", f"the condition is {self.pred.type}")
         return self.infer_branches((self.true_branch, self.false_branch))
 
     def evaluate(self, pred: Array, scope: Scope | None = None) -> tuple[Array, ...]:
@@ -184,12 +192,16 @@ class Map(TensorOp):
 
     def infer(self) -> Type:
         types = [value.tensor for value in self.inputs]
-        self.require(bool(types), "I1", "there are no inputs")
-        self.require(all(type_.shape == types[0].shape for type_ in types), "C1", f"the shapes differ: {types}")
-        self.require(self.dimensions == tuple(range(types[0].rank)), "C3", f"dimensions are {self.dimensions}")
+        if not types:
+            self.fault("I1", "there are no inputs")
+        if not all(type_.shape == types[0].shape for type_ in types):
+            self.fault("C1", f"the shapes differ: {types}")
+        if self.dimensions != tuple(range(types[0].rank)):
+            self.fault("C3", f"dimensions are {self.dimensions}")
         block = self.computation.block
         taken = [argument.type for argument in block.arguments]
-        self.require(taken == [tensor_type((), type_.dtype) for type_ in types], "C4", f"the body takes {taken}")
+        if taken != [tensor_type((), type_.dtype) for type_ in types]:
+            self.fault("C4", f"the body takes {taken}")
         (value,) = block.terminator.operands
         return tensor_type(types[0].shape, value.dtype)
 

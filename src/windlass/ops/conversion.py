@@ -26,7 +26,8 @@ class Convert(Elementwise):
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     def infer(self) -> Type:
-        self.require(self.dtype in NUMPY_DTYPES, "C1", f"unknown element type {self.dtype!r}")
+        if self.dtype not in NUMPY_DTYPES:
+            self.fault("C1", f"unknown element type {self.dtype!r}")
         return tensor_type(self.operand.shape, self.dtype)
 
     def evaluate(self, operand: Array) -> Array:
@@ -85,14 +86,17 @@ class BitcastConvert(TensorOp):
     def infer(self) -> Type:
         type_ = self.operand.tensor
         source, target = bit_width(type_.dtype), bit_width(self.dtype)
-        self.require(("complex" in type_.dtype) == ("complex" in self.dtype), "C2", "complex bits stay complex")
-        self.require((type_.dtype == "i1") == (self.dtype == "i1"), "C1", "booleans have no bits of another type")
+        if "complex" in type_.dtype != "complex" in self.dtype:
+            self.fault("C2", "complex bits stay complex")
+        if type_.dtype == "i1" != self.dtype == "i1":
+            self.fault("C1", "booleans have no bits of another type")
         if source == target:
             return tensor_type(type_.shape, self.dtype)
         if source > target:
             return tensor_type((*type_.shape, source // target), self.dtype)
         ratio = target // source
-        self.require(type_.rank > 0 and type_.shape[-1] == ratio, "C1", f"the last axis must have {ratio} elements")
+        if not (type_.rank > 0 and type_.shape[-1] == ratio):
+            self.fault("C1", f"the last axis must have {ratio} elements")
         return tensor_type(type_.shape[:-1], self.dtype)
 
     def evaluate(self, operand: Array) -> Array:
@@ -161,9 +165,12 @@ class ReducePrecision(Elementwise):
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
-        self.require(type_.is_float, "I1", f"does not take {type_}")
-        self.require(self.exponent_bits >= 1, "C2", "at least one bit of exponent is needed")
-        self.require(self.mantissa_bits >= 0, "C3", "the number of bits of the mantissa is negative")
+        if not type_.is_float:
+            self.fault("I1", f"does not take {type_}")
+        if self.exponent_bits < 1:
+            self.fault("C2", "at least one bit of exponent is needed")
+        if self.mantissa_bits < 0:
+            self.fault("C3", "the number of bits of the mantissa is negative")
         return type_
 
     def evaluate(self, operand: Array) -> Array:

@@ -105,10 +105,12 @@ class Convolution(TensorOp):
 
     def infer(self) -> Type:
         lhs, rhs = self.lhs.tensor, self.rhs.tensor
-        self.require(lhs.rank == rhs.rank and lhs.rank >= 2, "C1", f"ranks differ: {lhs} and {rhs}")
+        if not (lhs.rank == rhs.rank and lhs.rank >= 2):
+            self.fault("C1", f"ranks differ: {lhs} and {rhs}")
         rank = lhs.rank - 2
         lists = (self.window_strides, self.padding, self.lhs_dilation, self.rhs_dilation, self.window_reversal)
-        self.require(all(len(each) == rank for each in lists), "C2", f"a window list does not have {rank} entries")
+        if not all(len(each) == rank for each in lists):
+            self.fault("C2", f"a window list does not have {rank} entries")
         axes = (
             (self.input_batch_dimension, self.input_feature_dimension, *self.input_spatial_dimensions),
             (
@@ -119,17 +121,24 @@ class Convolution(TensorOp):
             (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions),
         )
         for constraint, each in zip(("C13", "C18", "C20"), axes, strict=True):
-            self.require(sorted(each) == list(range(rank + 2)), constraint, f"{each} are not all the axes")
+            if sorted(each) != list(range(rank + 2)):
+                self.fault(constraint, f"{each} are not all the axes")
         features, groups = lhs.shape[self.input_feature_dimension], self.feature_group_count
         batch, batch_groups = lhs.shape[self.input_batch_dimension], self.batch_group_count
         outputs = rhs.shape[self.kernel_output_feature_dimension]
-        self.require(groups > 0 and features % groups == 0, "C11", f"{features} features in {groups} groups")
-        self.require(batch_groups > 0 and batch % batch_groups == 0, "C10", f"{batch} samples in {batch_groups} groups")
+        if not (groups > 0 and features % groups == 0):
+            self.fault("C11", f"{features} features in {groups} groups")
+        if not (batch_groups > 0 and batch % batch_groups == 0):
+            self.fault("C10", f"{batch} samples in {batch_groups} groups")
         inputs = rhs.shape[self.kernel_input_feature_dimension]
-        self.require(inputs == features // groups, "C14", f"the kernel takes {inputs} features, there are {features}")
-        self.require(outputs % groups == 0, "C16", f"{outputs} outputs in {groups} groups")
-        self.require(outputs % batch_groups == 0, "C15", f"{outputs} outputs in {batch_groups} batch groups")
-        self.require(groups == 1 or batch_groups == 1, "C23", "both groups are in use")
+        if inputs != features // groups:
+            self.fault("C14", f"the kernel takes {inputs} features, there are {features}")
+        if outputs % groups != 0:
+            self.fault("C16", f"{outputs} outputs in {groups} groups")
+        if outputs % batch_groups != 0:
+            self.fault("C15", f"{outputs} outputs in {batch_groups} batch groups")
+        if not (groups == 1 or batch_groups == 1):
+            self.fault("C23", "both groups are in use")
         spatial = window_shape(
             self,
             tuple(lhs.shape[axis] for axis in self.input_spatial_dimensions),
@@ -146,7 +155,8 @@ class Convolution(TensorOp):
             shape[axis] = size
         dtype = self.__dict__["dtype"]
         if dtype is None:
-            self.require(lhs.dtype == rhs.dtype, "C27", f"element types differ: {lhs} and {rhs}")
+            if lhs.dtype != rhs.dtype:
+                self.fault("C27", f"element types differ: {lhs} and {rhs}")
             self.__dict__["dtype"] = dtype = lhs.dtype
         return tensor_type(tuple(shape), dtype)
 

@@ -192,9 +192,11 @@ class Iota(TensorOp):
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape", "dtype"})
 
     def infer(self) -> Type:
-        self.require(self.dtype in ANY - BOOLEAN, "I2", f"can't count in {self.dtype!r}")
+        if self.dtype not in ANY - BOOLEAN:
+            self.fault("I2", f"can't count in {self.dtype!r}")
         inside = 0 <= self.iota_dimension < len(self.shape)
-        self.require(inside, "C1", f"dimension {self.iota_dimension} of a shape of rank {len(self.shape)}")
+        if not inside:
+            self.fault("C1", f"dimension {self.iota_dimension} of a shape of rank {len(self.shape)}")
         return tensor_type(self.shape, self.dtype)
 
     def evaluate(self) -> Array:

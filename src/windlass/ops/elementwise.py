@@ -158,7 +158,8 @@ class Abs(Elementwise):
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
-        self.require(type_.dtype in self.dtypes, "I1", f"does not take {type_}")
+        if type_.dtype not in self.dtypes:
+            self.fault("I1", f"does not take {type_}")
         if type_.is_complex:
             return tensor_type(type_.shape, type_.dtype[8:-1])
         return type_
@@ -533,10 +534,13 @@ class Clamp(Elementwise):
 
     def infer(self) -> Type:
         least, operand, most = (value.tensor for value in self._operands)
-        self.require(least.shape in ((), operand.shape), "C1", f"the lower limit is {least}, the operand {operand}")
-        self.require(most.shape in ((), operand.shape), "C2", f"the upper limit is {most}, the operand {operand}")
+        if least.shape not in ((), operand.shape):
+            self.fault("C1", f"the lower limit is {least}, the operand {operand}")
+        if most.shape not in ((), operand.shape):
+            self.fault("C2", f"the upper limit is {most}, the operand {operand}")
         same = least.dtype == operand.dtype == most.dtype
-        self.require(same, "C3", f"element types differ: {least.dtype}, {operand.dtype}, {most.dtype}")
+        if not same:
+            self.fault("C3", f"element types differ: {least.dtype}, {operand.dtype}, {most.dtype}")
         return operand
 
     def evaluate(self, min: Array, operand: Array, max: Array) -> Array:

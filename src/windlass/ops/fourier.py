@@ -25,18 +25,24 @@ class Fft(TensorOp):
 
     def infer(self) -> Type:
         type_, lengths = self.operand.tensor, self.fft_length
-        self.require(len(lengths) <= type_.rank, "C1", f"{len(lengths)} axes of an operand of rank {type_.rank}")
-        self.require(1 <= len(lengths) <= 3, "C3", f"a transform over {len(lengths)} axes")
+        if len(lengths) > type_.rank:
+            self.fault("C1", f"{len(lengths)} axes of an operand of rank {type_.rank}")
+        if not 1 <= len(lengths) <= 3:
+            self.fault("C3", f"a transform over {len(lengths)} axes")
         batch, sizes = type_.shape[: -len(lengths)], type_.shape[-len(lengths) :]
         half = (*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0)
         if self.fft_type == "RFFT":
-            self.require(type_.dtype in COMPLEX_OF_PART and sizes == lengths, "C4", f"{type_} with {lengths}")
+            if not (type_.dtype in COMPLEX_OF_PART and sizes == lengths):
+                self.fault("C4", f"{type_} with {lengths}")
             return tensor_type((*batch, *half), COMPLEX_OF_PART[type_.dtype])
-        self.require(type_.dtype in COMPLEX, "C2", f"{self.fft_type} does not take {type_}")
+        if type_.dtype not in COMPLEX:
+            self.fault("C2", f"{self.fft_type} does not take {type_}")
         if self.fft_type == "IRFFT":
-            self.require(sizes == half, "C5", f"{type_} with {lengths}")
+            if sizes != half:
+                self.fault("C5", f"{type_} with {lengths}")
             return tensor_type((*batch, *lengths), PART_OF_COMPLEX[type_.dtype])
-        self.require(sizes == lengths, "C4", f"{type_} with {lengths}")
+        if sizes != lengths:
+            self.fault("C4", f"{type_} with {lengths}")
         return type_
 
     def evaluate(self, operand: Array) -> Array:

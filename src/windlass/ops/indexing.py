@@ -50,25 +50,32 @@ class Gather(TensorOp):
 
     def infer(self) -> Type:
         operand, indices = self.operand.tensor, self.start_indices.tensor
-        self.require(indices.dtype in INTEGER, "I2", f"the indices are {indices}")
+        if indices.dtype not in INTEGER:
+            self.fault("I2", f"the indices are {indices}")
         components = index_components(self, indices, self.index_vector_dim, "C2")
-        self.require(
-            len(self.start_index_map) == components, "C3", f"{components} components for {self.start_index_map}"
-        )
+        if len(self.start_index_map) != components:
+            self.fault("C3", f"{components} components for {self.start_index_map}")
         taken = (*self.collapsed_slice_dims, *self.operand_batching_dims)
-        self.require(operand.rank == len(self.offset_dims) + len(taken), "C1", f"rank {operand.rank} does not split")
-        self.require(len(set(taken)) == len(taken), "C6", f"{taken} repeats a dimension")
-        self.require(len(set(self.start_index_map)) == components, "C10", f"{self.start_index_map} repeats a dimension")
-        self.require(len(self.slice_sizes) == operand.rank, "C20", f"{len(self.slice_sizes)} slice sizes")
+        if operand.rank != len(self.offset_dims) + len(taken):
+            self.fault("C1", f"rank {operand.rank} does not split")
+        if len(set(taken)) != len(taken):
+            self.fault("C6", f"{taken} repeats a dimension")
+        if len(set(self.start_index_map)) != components:
+            self.fault("C10", f"{self.start_index_map} repeats a dimension")
+        if len(self.slice_sizes) != operand.rank:
+            self.fault("C20", f"{len(self.slice_sizes)} slice sizes")
         for axis, (size, whole) in enumerate(zip(self.slice_sizes, operand.shape, strict=True)):
-            self.require(0 <= size <= whole, "C21", f"a slice of {size} along axis {axis} of size {whole}")
-            self.require(size <= 1 or axis not in taken, "C8", f"axis {axis} is dropped but has {size} elements")
+            if not 0 <= size <= whole:
+                self.fault("C21", f"a slice of {size} along axis {axis} of size {whole}")
+            if not (size <= 1 or axis not in taken):
+                self.fault("C8", f"axis {axis} is dropped but has {size} elements")
         batch = [size for axis, size in enumerate(indices.shape) if axis != self.index_vector_dim]
         offset = [size for axis, size in enumerate(self.slice_sizes) if axis not in taken]
         rank = len(batch) + len(offset)
         places = set(self.offset_dims)
         sorted_inside = list(self.offset_dims) == sorted(places) and all(0 <= place < rank for place in places)
-        self.require(sorted_inside, "C4", f"offset_dims {self.offset_dims} of a result of rank {rank}")
+        if not sorted_inside:
+            self.fault("C4", f"offset_dims {self.offset_dims} of a result of rank {rank}")
         shape = tuple(offset.pop(0) if axis in places else batch.pop(0) for axis in range(rank))
         return tensor_type(shape, operand.dtype)
 
@@ -120,7 +127,8 @@ class Gather(TensorOp):
 def index_components(op: TensorOp, indices: TensorType, index_vector_dim: int, constraint: str) -> int:
     """How many components each index vector has."""
     inside = 0 <= index_vector_dim <= indices.rank
-    op.require(inside, constraint, f"index_vector_dim {index_vector_dim} of indices of rank {indices.rank}")
+    if not inside:
+        op.fault(constraint, f"index_vector_dim {index_vector_dim} of indices of rank {indices.rank}")
     return indices.shape[index_vector_dim] if index_vector_dim < indices.rank else 1
 
 
@@ -172,29 +180,41 @@ class Scatter(TensorOp):
         inputs, updates = self.inputs, self.updates
         indices = self.scatter_indices.tensor
         first, update = inputs[0].tensor, updates[0].tensor
-        self.require(len(inputs) == len(updates), "C5", f"{len(inputs)} inputs, {len(updates)} updates")
-        self.require(indices.dtype in INTEGER, "I2", f"the indices are {indices}")
+        if len(inputs) != len(updates):
+            self.fault("C5", f"{len(inputs)} inputs, {len(updates)} updates")
+        if indices.dtype not in INTEGER:
+            self.fault("I2", f"the indices are {indices}")
         for value, other in zip(inputs, updates, strict=True):
-            self.require(value.shape == first.shape, "C1", f"the inputs differ in shape: {first} and {value.type}")
-            self.require(other.shape == update.shape, "C3", f"the updates differ in shape: {update} and {other.type}")
-            self.require(value.dtype == other.dtype, "C6", f"{value.type} is updated with {other.type}")
+            if value.shape != first.shape:
+                self.fault("C1", f"the inputs differ in shape: {first} and {value.type}")
+            if other.shape != update.shape:
+                self.fault("C3", f"the updates differ in shape: {update} and {other.type}")
+            if value.dtype != other.dtype:
+                self.fault("C6", f"{value.type} is updated with {other.type}")
         taken = (*self.inserted_window_dims, *self.input_batching_dims)
         window = self.update_window_dims
-        self.require(first.rank == len(window) + len(taken), "C2", f"rank {first.rank} does not split")
-        self.require(len(set(taken)) == len(taken), "C10", f"{taken} repeats a dimension")
+        if first.rank != len(window) + len(taken):
+            self.fault("C2", f"rank {first.rank} does not split")
+        if len(set(taken)) != len(taken):
+            self.fault("C10", f"{taken} repeats a dimension")
         inside = list(window) == sorted(set(window)) and all(0 <= axis < update.rank for axis in window)
-        self.require(inside, "C7", f"update_window_dims {window} of an update of rank {update.rank}")
+        if not inside:
+            self.fault("C7", f"update_window_dims {window} of an update of rank {update.rank}")
         components = index_components(self, indices, self.index_vector_dim, "C22")
         mapped = self.scatter_dims_to_operand_dims
-        self.require(len(mapped) == components, "C19", f"{components} components for {mapped}")
+        if len(mapped) != components:
+            self.fault("C19", f"{components} components for {mapped}")
         distinct = len(set(mapped)) == components and all(0 <= axis < first.rank for axis in mapped)
-        self.require(distinct, "C20", f"scatter_dims_to_operand_dims {mapped}")
+        if not distinct:
+            self.fault("C20", f"scatter_dims_to_operand_dims {mapped}")
         batch = [size for axis, size in enumerate(indices.shape) if axis != self.index_vector_dim]
         found = [size for axis, size in enumerate(update.shape) if axis not in window]
-        self.require(batch == found, "C4", f"the update {update} does not fit the indices {indices}")
+        if batch != found:
+            self.fault("C4", f"the update {update} does not fit the indices {indices}")
         whole = [size for axis, size in enumerate(first.shape) if axis not in taken]
         fits = all(update.shape[axis] <= size for axis, size in zip(window, whole, strict=True))
-        self.require(fits, "C4", f"the window of {update} is larger than {first}")
+        if not fits:
+            self.fault("C4", f"the window of {update} is larger than {first}")
         dtypes = check_reducer(self, self.update_computation, [value.dtype for value in inputs], "C23")
         return tuple(tensor_type(first.shape, dtype) for dtype in dtypes)
 

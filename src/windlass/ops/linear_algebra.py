@@ -29,7 +29,8 @@ class Cholesky(TensorOp):
     def infer(self) -> Type:
         type_ = self.a.tensor
         square = type_.rank >= 2 and type_.shape[-1] == type_.shape[-2]
-        self.require(square, "C3", f"{type_} holds no square matrices")
+        if not square:
+            self.fault("C3", f"{type_} holds no square matrices")
         return type_
 
     def evaluate(self, a: Array) -> Array:
@@ -78,11 +79,14 @@ class TriangularSolve(TensorOp):
 
     def infer(self) -> Type:
         a, b = self.a.tensor, self.b.tensor
-        self.require(a.dtype == b.dtype, "C1", f"element types differ: {a} and {b}")
-        self.require(a.rank == b.rank and a.rank >= 2, "C2", f"ranks differ: {a} and {b}")
+        if a.dtype != b.dtype:
+            self.fault("C1", f"element types differ: {a} and {b}")
+        if not (a.rank == b.rank and a.rank >= 2):
+            self.fault("C2", f"ranks differ: {a} and {b}")
         side = b.shape[-2] if self.left_side else b.shape[-1]
         fits = a.shape[:-2] == b.shape[:-2] and a.shape[-1] == a.shape[-2] == side
-        self.require(fits, "C3", f"{a} does not fit {b}")
+        if not fits:
+            self.fault("C3", f"{a} does not fit {b}")
         return b
 
     def evaluate(self, a: Array, b: Array) -> Array:

@@ -27,12 +27,15 @@ class Slice(TensorOp):
         type_ = self.operand.tensor
         starts, limits, strides = self.start_indices, self.limit_indices, self.strides
         same_rank = len(starts) == len(limits) == len(strides) == type_.rank
-        self.require(same_rank, "C2", f"{len(starts)} starts for an operand of rank {type_.rank}")
+        if not same_rank:
+            self.fault("C2", f"{len(starts)} starts for an operand of rank {type_.rank}")
         shape: list[int] = []
         for axis, (start, limit, stride, size) in enumerate(zip(starts, limits, strides, type_.shape, strict=True)):
             inside = 0 <= start <= limit <= size
-            self.require(inside, "C3", f"axis {axis} of size {size} is sliced from {start} to {limit}")
-            self.require(stride > 0, "C4", f"the stride of axis {axis} is {stride}")
+            if not inside:
+                self.fault("C3", f"axis {axis} of size {size} is sliced from {start} to {limit}")
+            if stride <= 0:
+                self.fault("C4", f"the stride of axis {axis} is {stride}")
             shape.append(-(-(limit - start) // stride))
         return tensor_type(tuple(shape), type_.dtype)
 
@@ -70,15 +73,19 @@ class Pad(TensorOp):
         type_ = self.operand.tensor
         padding = self.padding_value.tensor
         same = padding.shape == () and padding.dtype == type_.dtype
-        self.require(same, "C1", f"the operand is {type_}, the padding value {padding}")
+        if not same:
+            self.fault("C1", f"the operand is {type_}, the padding value {padding}")
         lows, highs, interiors = self.edge_padding_low, self.edge_padding_high, self.interior_padding
         same_rank = len(lows) == len(highs) == len(interiors) == type_.rank
-        self.require(same_rank, "C2", f"{len(lows)} paddings for an operand of rank {type_.rank}")
+        if not same_rank:
+            self.fault("C2", f"{len(lows)} paddings for an operand of rank {type_.rank}")
         shape: list[int] = []
         for axis, (size, low, high, interior) in enumerate(zip(type_.shape, lows, highs, interiors, strict=True)):
-            self.require(interior >= 0, "C3", f"the interior padding of axis {axis} is {interior}")
+            if interior < 0:
+                self.fault("C3", f"the interior padding of axis {axis} is {interior}")
             padded = low + size + max(size - 1, 0) * interior + high
-            self.require(padded >= 0, "C4", f"axis {axis} gets {padded} elements")
+            if padded < 0:
+                self.fault("C4", f"axis {axis} gets {padded} elements")
             shape.append(padded)
         return tensor_type(tuple(shape), type_.dtype)
 
@@ -134,15 +141,19 @@ class Concatenate(TensorOp):
 
     def infer(self) -> Type:
         types = [value.tensor for value in self._operands]
-        self.require(bool(types), "C3", "there are no inputs")
+        if not types:
+            self.fault("C3", "there are no inputs")
         first, dimension = types[0], self.dimension
-        self.require(0 <= dimension < first.rank, "C4", f"dimension {dimension} of an operand of rank {first.rank}")
+        if not 0 <= dimension < first.rank:
+            self.fault("C4", f"dimension {dimension} of an operand of rank {first.rank}")
         outside = first.shape[:dimension], first.shape[dimension + 1 :]
         total = 0
         for type_ in types:
-            self.require(type_.dtype == first.dtype, "C1", f"element types differ: {first} and {type_}")
+            if type_.dtype != first.dtype:
+                self.fault("C1", f"element types differ: {first} and {type_}")
             same = type_.rank == first.rank and (type_.shape[:dimension], type_.shape[dimension + 1 :]) == outside
-            self.require(same, "C2", f"shapes differ outside dimension {dimension}: {first} and {type_}")
+            if not same:
+                self.fault("C2", f"shapes differ outside dimension {dimension}: {first} and {type_}")
             total += type_.shape[dimension]
         return tensor_type((*outside[0], total, *outside[1]), first.dtype)
 
@@ -183,7 +194,8 @@ class Reshape(TensorOp):
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
-        self.require(math.prod(self.shape) == type_.size, "C2", f"{type_} does not fit the shape {self.shape}")
+        if math.prod(self.shape) != type_.size:
+            self.fault("C2", f"{type_} does not fit the shape {self.shape}")
         return tensor_type(self.shape, type_.dtype)
 
     def evaluate(self, operand: Array) -> Array:
@@ -219,7 +231,8 @@ class Transpose(TensorOp):
         type_ = self.operand.tensor
         permutation = self.permutation
         is_permutation = sorted(permutation) == list(range(type_.rank))
-        self.require(is_permutation, "C2", f"{permutation} does not permute {type_.rank} axes")
+        if not is_permutation:
+            self.fault("C2", f"{permutation} does not permute {type_.rank} axes")
         return tensor_type(tuple([type_.shape[axis] for axis in permutation]), type_.dtype)
 
     def evaluate(self, operand: Array) -> Array:
@@ -248,12 +261,16 @@ class BroadcastInDim(TensorOp):
     def infer(self) -> Type:
         type_ = self.operand.tensor
         shape, dimensions = self.shape, self.broadcast_dimensions
-        self.require(len(dimensions) == type_.rank, "C2", f"{len(dimensions)} dimensions for rank {type_.rank}")
-        self.require(len(set(dimensions)) == len(dimensions), "C4", f"{dimensions} repeats a dimension")
+        if len(dimensions) != type_.rank:
+            self.fault("C2", f"{len(dimensions)} dimensions for rank {type_.rank}")
+        if len(set(dimensions)) != len(dimensions):
+            self.fault("C4", f"{dimensions} repeats a dimension")
         for size, dimension in zip(type_.shape, dimensions, strict=True):
-            self.require(0 <= dimension < len(shape), "C3", f"dimension {dimension} of rank {len(shape)}")
+            if not 0 <= dimension < len(shape):
+                self.fault("C3", f"dimension {dimension} of rank {len(shape)}")
             fits = size in (1, shape[dimension])
-            self.require(fits, "C5", f"size {size} does not broadcast to {shape[dimension]}")
+            if not fits:
+                self.fault("C5", f"size {size} does not broadcast to {shape[dimension]}")
         return tensor_type(shape, type_.dtype)
 
     def evaluate(self, operand: Array) -> Array:
@@ -289,9 +306,11 @@ class Reverse(TensorOp):
     def infer(self) -> Type:
         type_ = self.operand.tensor
         unique = len(set(self.dimensions)) == len(self.dimensions)
-        self.require(unique, "C2", f"{self.dimensions} repeats a dimension")
+        if not unique:
+            self.fault("C2", f"{self.dimensions} repeats a dimension")
         inside = all(0 <= dimension < type_.rank for dimension in self.dimensions)
-        self.require(inside, "C3", f"{self.dimensions} of an operand of rank {type_.rank}")
+        if not inside:
+            self.fault("C3", f"{self.dimensions} of an operand of rank {type_.rank}")
         return type_
 
     def evaluate(self, operand: Array) -> Array:
@@ -318,9 +337,11 @@ class DynamicSlice(TensorOp):
     def infer(self) -> Type:
         type_ = self.operand.tensor
         check_starts(self, type_, self.start_indices)
-        self.require(len(self.slice_sizes) == type_.rank, "C2", f"{len(self.slice_sizes)} sizes, rank {type_.rank}")
+        if len(self.slice_sizes) != type_.rank:
+            self.fault("C2", f"{len(self.slice_sizes)} sizes, rank {type_.rank}")
         for size, whole in zip(self.slice_sizes, type_.shape, strict=True):
-            self.require(0 <= size <= whole, "C4", f"{size} elements of {whole}")
+            if not 0 <= size <= whole:
+                self.fault("C4", f"{size} elements of {whole}")
         return tensor_type(self.slice_sizes, type_.dtype)
 
     def evaluate(self, operand: Array, *start_indices: Array) -> Array:
@@ -348,11 +369,14 @@ class DynamicUpdateSlice(TensorOp):
 
     def infer(self) -> Type:
         type_, update = self.operand.tensor, self.update.tensor
-        self.require(update.dtype == type_.dtype, "C2", f"element types differ: {type_} and {update}")
-        self.require(update.rank == type_.rank, "C3", f"ranks differ: {type_} and {update}")
+        if update.dtype != type_.dtype:
+            self.fault("C2", f"element types differ: {type_} and {update}")
+        if update.rank != type_.rank:
+            self.fault("C3", f"ranks differ: {type_} and {update}")
         check_starts(self, type_, self.start_indices)
         fits = all(size <= whole for size, whole in zip(update.shape, type_.shape, strict=True))
-        self.require(fits, "C6", f"the update {update} is larger than {type_}")
+        if not fits:
+            self.fault("C6", f"the update {update} is larger than {type_}")
         return type_
 
     def evaluate(self, operand: Array, update: Array, *start_indices: Array) -> Array:
@@ -372,11 +396,14 @@ class DynamicUpdateSlice(TensorOp):
 
 def check_starts(op: TensorOp, type_: TensorType, starts: tuple[Value, ...]) -> None:
     """One integer scalar per axis, all of one type, as the dynamic slices take them."""
-    op.require(len(starts) == type_.rank, "C3", f"{len(starts)} starts for an operand of rank {type_.rank}")
+    if len(starts) != type_.rank:
+        op.fault("C3", f"{len(starts)} starts for an operand of rank {type_.rank}")
     for start in starts:
         index = start.tensor
-        op.require(index.rank == 0 and index.dtype in INTEGER, "I2", f"the start is {index}")
-        op.require(index is starts[0].type, "C5", "the starts differ in type")
+        if not (index.rank == 0 and index.dtype in INTEGER):
+            op.fault("I2", f"the start is {index}")
+        if index is not starts[0].type:
+            op.fault("C5", "the starts differ in type")
 
 
 def clamp_starts(starts: tuple[Array, ...], shape: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
@@ -394,7 +421,8 @@ class GetDimensionSize(TensorOp):
 
     def infer(self) -> Type:
         rank = self.operand.tensor.rank
-        self.require(0 <= self.dimension < rank, "C1", f"dimension {self.dimension} of an operand of rank {rank}")
+        if not 0 <= self.dimension < rank:
+            self.fault("C1", f"dimension {self.dimension} of an operand of rank {rank}")
         return tensor_type((), "i32")
 
     def evaluate(self, operand: Array) -> Array:

@@ -28,7 +28,8 @@ class Rng(TensorOp):
 
     def infer(self) -> Type:
         same = self.a.type is self.b.type and self.a.tensor.rank == 0
-        self.require(same, "C1", f"the limits are {self.a.type} and {self.b.type}")
+        if not same:
+            self.fault("C1", f"the limits are {self.a.type} and {self.b.type}")
         return tensor_type(self.shape, self.a.dtype)
 
 
@@ -44,7 +45,8 @@ class RngBitGenerator(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         state = self.initial_state.tensor
-        self.require(state.rank == 1, "C2", f"the state is {state}")
+        if state.rank != 1:
+            self.fault("C2", f"the state is {state}")
         return (state, tensor_type(self.shape, self.dtype))
 
     @classmethod

@@ -36,16 +36,21 @@ class Reduce(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         inputs, inits = self.inputs, self.init_values
-        self.require(bool(inputs) and len(inputs) == len(inits), "C3", f"{len(inputs)} inputs, {len(inits)} inits")
+        if not (bool(inputs) and len(inputs) == len(inits)):
+            self.fault("C3", f"{len(inputs)} inputs, {len(inits)} inits")
         shape = inputs[0].shape
-        self.require(all(value.shape == shape for value in inputs), "C1", "the inputs differ in shape")
+        if not all(value.shape == shape for value in inputs):
+            self.fault("C1", "the inputs differ in shape")
         for value, init in zip(inputs, inits, strict=True):
             same = init.type is tensor_type((), value.dtype)
-            self.require(same, "C2", f"the input is {value.type}, its initial value {init.type}")
+            if not same:
+                self.fault("C2", f"the input is {value.type}, its initial value {init.type}")
         dimensions = self.dimensions
         inside = all(0 <= axis < len(shape) for axis in dimensions)
-        self.require(inside, "C4", f"dimensions {dimensions} of rank {len(shape)}")
-        self.require(len(set(dimensions)) == len(dimensions), "C5", f"{dimensions} repeats a dimension")
+        if not inside:
+            self.fault("C4", f"dimensions {dimensions} of rank {len(shape)}")
+        if len(set(dimensions)) != len(dimensions):
+            self.fault("C5", f"{dimensions} repeats a dimension")
         dtypes = check_reducer(self, self.body, [value.dtype for value in inputs], "C6")
         kept = tuple([size for axis, size in enumerate(shape) if axis not in dimensions])
         return tuple(tensor_type(kept, dtype) for dtype in dtypes)
@@ -179,10 +184,14 @@ def window_shape(
     for size, extent, stride, base, dilation, (low, high) in zip(
         shape, window, strides, base_dilations, window_dilations, padding, strict=True
     ):
-        op.require(extent > 0, "C5", f"a window of {extent} elements")
-        op.require(stride > 0, "C7", f"a window stride of {stride}")
-        op.require(base > 0, "C9", f"a base dilation of {base}")
-        op.require(dilation > 0, "C11", f"a window dilation of {dilation}")
+        if extent <= 0:
+            op.fault("C5", f"a window of {extent} elements")
+        if stride <= 0:
+            op.fault("C7", f"a window stride of {stride}")
+        if base <= 0:
+            op.fault("C9", f"a base dilation of {base}")
+        if dilation <= 0:
+            op.fault("C11", f"a window dilation of {dilation}")
         dilated = (0 if size == 0 else (size - 1) * base + 1) + low + high
         reach = (extent - 1) * dilation + 1
         result.append(0 if dilated == 0 or reach > dilated else (dilated - reach) // stride + 1)
@@ -214,16 +223,18 @@ class ReduceWindow(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         inputs, inits = self.inputs, self.init_values
-        self.require(bool(inputs) and len(inputs) == len(inits), "C1", f"{len(inputs)} inputs, {len(inits)} inits")
+        if not (bool(inputs) and len(inputs) == len(inits)):
+            self.fault("C1", f"{len(inputs)} inputs, {len(inits)} inits")
         shape = inputs[0].shape
-        self.require(all(value.shape == shape for value in inputs), "C2", "the inputs differ in shape")
+        if not all(value.shape == shape for value in inputs):
+            self.fault("C2", "the inputs differ in shape")
         for value, init in zip(inputs, inits, strict=True):
             same = init.type is tensor_type((), value.dtype)
-            self.require(same, "C3", f"the input is {value.type}, its initial value {init.type}")
+            if not same:
+                self.fault("C3", f"the input is {value.type}, its initial value {init.type}")
         lists = (self.window_dimensions, self.window_strides, self.base_dilations, self.window_dilations, self.padding)
-        self.require(
-            all(len(each) == len(shape) for each in lists), "C4", f"a window list does not have rank {len(shape)}"
-        )
+        if not all(len(each) == len(shape) for each in lists):
+            self.fault("C4", f"a window list does not have rank {len(shape)}")
         dtypes = check_reducer(self, self.body, [value.dtype for value in inputs], "C13")
         pairs = tuple((low, high) for low, high in self.padding)
         result = window_shape(
@@ -322,13 +333,16 @@ class SelectAndScatter(TensorOp):
     def infer(self) -> Type:
         operand, source = self.operand.tensor, self.source_operand.tensor
         same = self.init_value.type is tensor_type((), operand.dtype) and source.dtype == operand.dtype
-        self.require(same, "C3", f"{operand}, {source} and {self.init_value.type} differ in element type")
+        if not same:
+            self.fault("C3", f"{operand}, {source} and {self.init_value.type} differ in element type")
         lists = (self.window_dimensions, self.window_strides, self.padding)
-        self.require(all(len(each) == operand.rank for each in lists), "C4", "a window list has another rank")
+        if not all(len(each) == operand.rank for each in lists):
+            self.fault("C4", "a window list has another rank")
         ones = (1,) * operand.rank
         pairs = tuple((low, high) for low, high in self.padding)
         windows = window_shape(self, operand.shape, self.window_dimensions, self.window_strides, ones, ones, pairs)
-        self.require(source.shape == windows, "C1", f"the source is {source}, the windows are {windows}")
+        if source.shape != windows:
+            self.fault("C1", f"the source is {source}, the windows are {windows}")
         return operand
 
     @property

@@ -58,19 +58,21 @@ def check_reducer(op: TensorOp, region: Region, dtypes: list[str], constraint: s
     """The element types that a reducer for inputs of these element types gives; checks its parameters."""
     block = region.block
     count = len(dtypes)
-    op.require(len(block.arguments) == 2 * count, constraint, f"the body takes {len(block.arguments)} parameters")
+    if len(block.arguments) != 2 * count:
+        op.fault(constraint, f"the body takes {len(block.arguments)} parameters")
     returned = block.terminator.operands
-    op.require(len(returned) == count, constraint, f"the body gives {len(returned)} values for {count} inputs")
+    if len(returned) != count:
+        op.fault(constraint, f"the body gives {len(returned)} values for {count} inputs")
     found: list[str] = []
     for value in returned:
         type_ = value.type
         scalar = isinstance(type_, TensorType) and type_.rank == 0
-        op.require(scalar, constraint, f"the body gives {type_}, not a scalar")
+        if not scalar:
+            op.fault(constraint, f"the body gives {type_}, not a scalar")
         found.append(value.dtype)
     for argument, dtype in zip(block.arguments, (*found, *found), strict=True):
-        op.require(
-            argument.type is tensor_type((), dtype), constraint, f"the body takes {argument.type} but gives {dtype}"
-        )
+        if argument.type is not tensor_type((), dtype):
+            op.fault(constraint, f"the body takes {argument.type} but gives {dtype}")
     return tuple(found)
 
 

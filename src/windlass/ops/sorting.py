@@ -31,16 +31,21 @@ class Sort(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         types = [value.tensor for value in self.inputs]
-        self.require(bool(types), "C1", "there are no inputs")
-        self.require(all(type_.shape == types[0].shape for type_ in types), "C2", f"the shapes differ: {types}")
+        if not types:
+            self.fault("C1", "there are no inputs")
+        if not all(type_.shape == types[0].shape for type_ in types):
+            self.fault("C2", f"the shapes differ: {types}")
         rank = types[0].rank
-        self.require(-rank <= self.dimension < rank, "C4", f"dimension {self.dimension} of rank {rank}")
+        if not -rank <= self.dimension < rank:
+            self.fault("C4", f"dimension {self.dimension} of rank {rank}")
         block = self.comparator.block
         taken = [argument.type for argument in block.arguments]
         wanted = [tensor_type((), type_.dtype) for type_ in types for _ in range(2)]
-        self.require(taken == wanted, "C5", f"the comparator takes {taken}, not {wanted}")
+        if taken != wanted:
+            self.fault("C5", f"the comparator takes {taken}, not {wanted}")
         given = [value.type for value in block.terminator.operands]
-        self.require(given == [tensor_type((), "i1")], "C5", f"the comparator gives {given}, not one boolean")
+        if given != [tensor_type((), "i1")]:
+            self.fault("C5", f"the comparator gives {given}, not one boolean")
         return tuple(types)
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
@@ -90,8 +95,10 @@ class TopK(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         type_ = self.operand.tensor
-        self.require(type_.rank >= 1, "C1", "the operand is a scalar")
-        self.require(0 <= self.k <= type_.shape[-1], "C2", f"{self.k} of {type_.shape[-1]} elements")
+        if type_.rank < 1:
+            self.fault("C1", "the operand is a scalar")
+        if not 0 <= self.k <= type_.shape[-1]:
+            self.fault("C2", f"{self.k} of {type_.shape[-1]} elements")
         shape = (*type_.shape[:-1], self.k)
         return (tensor_type(shape, type_.dtype), tensor_type(shape, "i32"))
 

@@ -288,7 +288,8 @@ class RaggedDot(TensorOp):
     }
 
     def infer(self) -> Type:
-        self.require(len(self.lhs_ragged_dimensions) == 1, "C12", "there must be one ragged dimension")
+        if len(self.lhs_ragged_dimensions) != 1:
+            self.fault("C12", "there must be one ragged dimension")
         return tensor_type(self.shape, self.dtype)
 
     def evaluate(self, lhs: Array, rhs: Array, group_sizes: Array) -> Array:

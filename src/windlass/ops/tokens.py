@@ -18,7 +18,8 @@ class AfterAll(TensorOp):
     inputs: tuple[Value, ...]
 
     def infer(self) -> Type:
-        self.require(all(value.type is TOKEN for value in self.inputs), "I1", "an operand is no token")
+        if not all(value.type is TOKEN for value in self.inputs):
+            self.fault("I1", "an operand is no token")
         return TOKEN
 
 

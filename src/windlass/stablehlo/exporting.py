@@ -83,6 +83,7 @@ class _Exporter:
         self.context = context
         self.values: dict[Value, Any] = {}
         self.types: dict[Type, Any] = {}
+        self.names: dict[type[Op], str] = {}
         self.constants: dict[ConstantValue, dict[str, Any]] = {}
         self.attributes: dict[Any, dict[str, Any]] = {}
         self.parsed: dict[str, Any] = {}
@@ -122,18 +123,20 @@ class _Exporter:
         target = region.blocks.append(*types)
         self.values.update(zip(block.arguments, target.arguments, strict=True))
         point = ir.InsertionPoint(target)
-        create, values, types_known, locations = ir.Operation.create, self.values, self.types, self.locations
+        create, values, names, locations = ir.Operation.create, self.values, self.names, self.locations
+        known_types, attributes_of = self.types, self.attributes_of
         op = block.first
         while op is not None:
             results = op.results
             operation = create(
-                self.name_of(op),
-                results=[types_known.get(result.type) or self.type(result.type) for result in results],
-                operands=[values[operand] for operand in op._operands],  # pyright: ignore[reportPrivateUsage]
-                attributes=self.attributes_of(op),
-                regions=len(op.regions) if op.region_names else 0,
-                loc=locations.get(op.source) or self.location(op.source),
-                ip=point,
+                names.get(type(op)) or self.name_of(op),
+                [known_types.get(result.type) or self.type(result.type) for result in results],
+                [values[operand] for operand in op._operands],  # pyright: ignore[reportPrivateUsage]
+                attributes_of(op),
+                None,
+                len(op.regions) if op.region_names else 0,
+                locations.get(op.source) or self.location(op.source),
+                point,
             )
             if len(results) == 1:
                 values[results[0]] = operation.result
@@ -157,11 +160,12 @@ class _Exporter:
                     "WL0503", f"{name} is an op of the loop level and has no place in a tensor program", op.source
                 )
             )
+        self.names[type(op)] = op.name
         return op.name
 
     def attributes_of(self, op: Op) -> dict[str, Any] | None:
         known: dict[str, Any] | None
-        if isinstance(op, Constant):
+        if type(op) is Constant:
             known = self.constants.get(op.value)
             if known is None:
                 known = self.constants[op.value] = {"value": self.dense(op.value)}

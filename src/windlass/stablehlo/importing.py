@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.ir.builder import Builder
-from windlass.ir.core import Block, Function, Module, Op, Region, TypeFault, Value
+from windlass.ir.core import NO_TYPE, Block, Function, Module, Op, Region, TypeFault, Value
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
 from windlass.ops import Constant, ConstantValue, Opaque, OpaqueTerminator, Return
 from windlass.ops.base import TensorOp
@@ -157,37 +157,40 @@ class _Importer:
         return [self.block(each) for each in blocks]
 
     def block(self, parsed: Any) -> Block:
-        values, type_of = self.values, self.type
+        values, plans, position = self.values, self.plans, self.position
+        known_types, type_of = self.types, self.type
         arguments = list(parsed.arguments)
         block = Block([type_of(argument.type) for argument in arguments])
         values.update(zip(arguments, block.arguments, strict=True))
-        by_name = Op.by_name
         with Builder(block) as builder:
             for view in parsed.operations:
                 operation = view.operation
-                name: str = operation.name
-                results = list(operation.results)
-                builder.source = self.position(operation.location)
-                operands = [values[operand] for operand in operation.operands]
-                types = tuple([type_of(result.type) for result in results])
+                results = operation.results
+                types = tuple([known_types.get(kind := result.type) or type_of(kind) for result in results])
+                builder.source = position(operation.location)
+                name = operation.name
                 if name == "stablehlo.constant" and type(types[0]) is TensorType:
                     op: Op = self.constant(operation, types[0])
                 else:
                     attributes = operation.attributes
                     pairs = tuple([(key, attributes[key]) for key in attributes]) if len(attributes) else ()
                     key = (name, pairs, types)
-                    plan = self.plans.get(key)
+                    plan = plans.get(key)
                     if plan is None:
-                        plan = self.plans[key] = _Plan(by_name.get(name), name, pairs, types)
-                    count = len(operation.regions)
-                    regions = [Region(*self.region_blocks(operation, each)) for each in range(count)] if count else []
-                    op = plan.make(operands, regions, block)
-                made = op.results
-                if len(made) == 1:
-                    values[results[0]] = made[0]
-                else:
-                    values.update(zip(results, made, strict=True))
+                        plan = plans[key] = _Plan(Op.by_name.get(name), name, pairs, types)
+                    op = plan.make(
+                        [values[operand] for operand in operation.operands],
+                        self.regions(operation) if plan.may_have_regions else [],
+                        block,
+                    )
+                if len(types) == 1:
+                    values[results[0]] = op if op.type is types[0] else op.results[0]
+                elif types:
+                    values.update(zip(results, op.results, strict=True))
         return block
+
+    def regions(self, operation: Any) -> list[Region]:
+        return [Region(*self.region_blocks(operation, index)) for index in range(len(operation.regions))]
 
     # -- leaves ---------------------------------------------------------------------------------------------------
 
@@ -225,12 +228,12 @@ class _Importer:
         return known
 
     def position(self, location: Any) -> Position | None:
-        while not isinstance(location, ir.FileLineColLoc):
-            if isinstance(location, ir.NameLoc):
+        while (kind := type(location)) is not ir.FileLineColLoc:
+            if kind is ir.NameLoc:
                 location = location.child_loc
-            elif isinstance(location, ir.CallSiteLoc):
+            elif kind is ir.CallSiteLoc:
                 location = location.callee
-            elif isinstance(location, ir.FusedLoc):
+            elif kind is ir.FusedLoc:
                 location = location.locations[0] if len(location.locations) else None
             else:
                 return None
@@ -246,14 +249,16 @@ class _Importer:
 class _Plan:
     """How to make all ops of one name, attributes and result types."""
 
-    __slots__ = ("attribute_fields", "cls", "extra", "kinds", "name", "pairs", "plain", "types")
+    __slots__ = ("attribute_fields", "cls", "count", "extra", "may_have_regions", "name", "pairs", "tail", "types")
 
     def __init__(self, cls: type[Op] | None, name: str, pairs: tuple[Any, ...], types: tuple[Type, ...]) -> None:
         self.name, self.pairs, self.types = name, pairs, types
         self.cls: type[TensorOp] | None = None
         self.attribute_fields: dict[str, Any] = {}
         self.extra: dict[str, str] | None = None
-        self.plain = False
+        self.count = 0
+        self.may_have_regions = cls is None or bool(cls.region_names)
+        self.tail: tuple[Any, ...] | None = None
         if cls is None or not issubclass(cls, TensorOp):
             return
         texts = {key: str(attribute) for key, attribute in pairs}
@@ -267,28 +272,26 @@ class _Plan:
         self.cls, self.attribute_fields = cls, fields
         own = cls.mlir_attribute_names()
         self.extra = {key: text for key, text in texts.items() if key not in own} or None
-        self.plain = all(field.kind in ("operand", "attribute") for field in cls.fields)
+        kinds = [field.kind for field in cls.fields]
+        self.count = kinds.count("operand")
+        if kinds == ["operand"] * self.count + ["attribute"] * (len(kinds) - self.count):
+            # The constructor takes operands, then attributes, by position.
+            self.tail = tuple([fields.get(field.name, field.default) for field in attributes])
 
     def make(self, operands: list[Value], regions: list[Region], block: Block) -> Op:
         """The op, placed by the active builder."""
-        cls = self.cls
+        cls, types = self.cls, self.types
         if cls is not None:
             previous = block.last
             try:
-                fields = self.attribute_fields
-                op = (
-                    cls(**dict(zip(_operand_names(cls), operands, strict=True)), **fields)
-                    if self.plain
-                    else cls(**_split_operands(cls, operands), **_split_regions(cls, regions), **fields)
-                )
+                if self.tail is not None and len(operands) == self.count:
+                    op = cls(*operands, *self.tail)
+                else:
+                    op = cls(**_split_operands(cls, operands), **_split_regions(cls, regions), **self.attribute_fields)
             except (TypeFault, ValueError):
                 assert block.last is previous
             else:
-                types = self.types
-                found = op.results
-                if len(found) == len(types) and all(
-                    result.type is type_ for result, type_ in zip(found, types, strict=True)
-                ):
+                if op.type is types[0] if len(types) == 1 and op.type is not NO_TYPE else _has_types(op, types):
                     if self.extra is not None:
                         op.extra = dict(self.extra)
                     return op
@@ -296,18 +299,13 @@ class _Plan:
                 op.drop_operands()
                 block.unlink(op)
         texts = tuple((key, str(attribute)) for key, attribute in self.pairs)
-        kind = OpaqueTerminator if not self.types and self.name.endswith(".return") else Opaque
-        return kind(self.name, tuple(operands), self.types, texts, tuple(regions))
+        kind = OpaqueTerminator if not types and self.name.endswith(".return") else Opaque
+        return kind(self.name, tuple(operands), types, texts, tuple(regions))
 
 
-_operand_name_cache: dict[type[Op], tuple[str, ...]] = {}
-
-
-def _operand_names(cls: type[Op]) -> tuple[str, ...]:
-    known = _operand_name_cache.get(cls)
-    if known is None:
-        known = _operand_name_cache[cls] = tuple(field.name for field in cls.fields if field.kind == "operand")
-    return known
+def _has_types(op: Op, types: tuple[Type, ...]) -> bool:
+    found = op.results
+    return len(found) == len(types) and all(result.type is type_ for result, type_ in zip(found, types, strict=True))
 
 
 def _split_operands(cls: type[Op], operands: list[Value]) -> dict[str, Any]:
