@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from windlass.ir import Value
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.gathers import Combiner, as_index, gather, scatter
+from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
+from windlass.raising.layout import Access, find_layout
 from windlass.raising.predicate import Predicate
+from windlass.raising.reading import read
 
 
 def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_strides: Sequence[int] = ()) -> Lanes:
@@ -24,9 +26,13 @@ def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_str
     for all lanes of the box, and lacks the dimensions that the index does not depend on.
     """
     index = as_index(index)
-    if memory.shape[0] == 0 or box.is_empty or mask.split(box)[1].is_false:
+    smaller, residual = mask.split(box)
+    if memory.shape[0] == 0 or box.is_empty or smaller.is_empty or residual.is_false:
         return Lanes(emission.zero_like(memory))
-    return gather(memory, index.simplify(box), box)
+    index = index.simplify(smaller)
+    access = Access(smaller, residual, residual.is_true, tuple(row_strides))
+    layout = find_layout(index, memory.shape[0], access)
+    return read(memory, layout, smaller).cover(box)
 
 
 def store(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant, Iota
+from windlass.ops.elementwise import Not
 from windlass.ops.movement import BroadcastInDim, Concatenate, Pad, Reshape, Reverse, Slice, Transpose
 
 
@@ -131,6 +132,11 @@ def iota(shape: Sequence[int], dtype: str, axis: int) -> Value:
     if shape[axis] == 1:
         return Constant.of(0, dtype, shape)
     return Iota(shape, dtype, axis)
+
+
+def negate(value: Value) -> Value:
+    """The opposite truth."""
+    return value.operand if isinstance(value, Not) else Not(value)
 
 
 def compare_with(value: Value, direction: str, number: int) -> Value:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from windlass.ops.elementwise import And, Not, Or
+from windlass.ops.elementwise import And, Or
 from windlass.raising import emission
 from windlass.raising.dimensions import EVERYWHERE, Box, Dimension, in_order
 from windlass.raising.index import NOTHING, FloorDivide, Index, Maximum, Minimum
@@ -284,7 +284,7 @@ class DiffersFromZero(_Comparison):
 
     def to_lanes(self, box: Box) -> Lanes:
         equal = EqualsZero(self.index).to_lanes(box)
-        return Lanes(_negate(equal.value), equal.dims, equal.lower)
+        return Lanes(emission.negate(equal.value), equal.dims, equal.lower)
 
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return self.index.at(point) != 0
@@ -320,7 +320,7 @@ class Condition(Predicate):
 
     def to_lanes(self, box: Box) -> Lanes:
         inner = self.lanes.cover(box)
-        return Lanes(_negate(inner.value), inner.dims, inner.lower) if self.is_negated else inner
+        return Lanes(emission.negate(inner.value), inner.dims, inner.lower) if self.is_negated else inner
 
     def at(self, point: Mapping[Dimension, int]) -> bool:
         raise ValueError(f"{self} is known at run time only")
@@ -437,10 +437,6 @@ class Disjunction(_Combination):
 
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return any(part.at(point) for part in self.parts)
-
-
-def _negate(value: emission.Value) -> emission.Value:
-    return value.operand if isinstance(value, Not) else Not(value)
 
 
 def _combine(op: type[And | Or], lanes: list[Lanes], box: Box) -> Lanes:
