@@ -35,5 +35,5 @@ __WINDLASS_DEVICE size_t __cvta_generic_to_shared(const void *address) {
 #define __nv_associate_access_property(address, property) (address)
 
 // An assertion that fails is a call, not the end of control flow: where assertions are ignored the call is dropped.
-__WINDLASS_ACTS void __windlass_assert_fail(const char *condition, const char *file, unsigned int line,
-                                            const char *function);
+extern "C" __attribute__((host, device, nothrow)) void __windlass_assert_fail(const char *condition, const char *file,
+                                                                              unsigned int line, const char *function);

@@ -39,8 +39,9 @@ struct textureReference {
     struct cudaChannelFormatDesc channelDesc;
     int sRGB;
 };
-template <class T, int dimensions = cudaTextureType1D, enum cudaTextureReadMode mode = cudaReadModeElementType>
-struct texture : textureReference {
+// The attribute lets device code name a texture reference, which is declared like a host variable.
+template <class T, int dimensions = cudaTextureType1D, int mode = cudaReadModeElementType>
+struct __attribute__((device_builtin_texture_type)) texture : textureReference {
     texture() = default;
     texture(int normalized, enum cudaTextureFilterMode filter, enum cudaTextureAddressMode address);
 };
@@ -171,7 +172,7 @@ template <class T> struct __windlass_texel<T, 1> {
                                                    __WINDLASS_UNPACK parameters) {                                     \
         *result = __windlass_fetch_all<T>(texture_object, operation, i, x, y, z);                                      \
     }                                                                                                                  \
-    template <class T, int dimensions, enum cudaTextureReadMode mode>                                                  \
+    template <class T, int dimensions, int mode>                                                                       \
     __WINDLASS_DEVICE typename __windlass_texel<T, mode>::type name(const texture<T, dimensions, mode> &reference,     \
                                                                     __WINDLASS_UNPACK parameters) {                    \
         return __windlass_fetch_all<typename __windlass_texel<T, mode>::type>((unsigned long long)&reference,          \

@@ -1,0 +1,191 @@
+// Cooperative groups: blocks, tiles of a warp, coalesced threads, the grid. Built on barriers and warp intrinsics.
+#pragma once
+#include "windlass_cuda.h"
+
+#ifdef __NVPTX__
+namespace cooperative_groups {
+
+#define __WINDLASS_MEMBER __WINDLASS_DEVICE_MEMBER
+#define __WINDLASS_STATIC static __WINDLASS_DEVICE_MEMBER
+
+namespace details {
+__WINDLASS_DEVICE unsigned int block_rank() {
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+__WINDLASS_DEVICE unsigned int block_size() { return blockDim.x * blockDim.y * blockDim.z; }
+__WINDLASS_DEVICE unsigned long long grid_block_rank() {
+    return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+}
+__WINDLASS_DEVICE unsigned long long grid_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
+}  // namespace details
+
+struct thread_block {
+    __WINDLASS_STATIC void sync() { __syncthreads(); }
+    __WINDLASS_STATIC unsigned int thread_rank() { return details::block_rank(); }
+    __WINDLASS_STATIC unsigned int size() { return details::block_size(); }
+    __WINDLASS_STATIC unsigned int num_threads() { return details::block_size(); }
+    __WINDLASS_STATIC dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+    __WINDLASS_STATIC dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+    __WINDLASS_STATIC dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+    __WINDLASS_STATIC dim3 dim_threads() { return group_dim(); }
+    struct arrival_token {};
+    __WINDLASS_STATIC arrival_token barrier_arrive() { return {}; }
+    __WINDLASS_STATIC void barrier_wait(arrival_token) { __syncthreads(); }
+};
+
+struct grid_group {
+    __WINDLASS_STATIC bool is_valid() { return true; }
+    __WINDLASS_STATIC void sync() { __windlass_grid_sync(); }
+    __WINDLASS_STATIC unsigned long long thread_rank() {
+        return details::grid_block_rank() * details::block_size() + details::block_rank();
+    }
+    __WINDLASS_STATIC unsigned long long block_rank() { return details::grid_block_rank(); }
+    __WINDLASS_STATIC unsigned long long num_blocks() { return details::grid_blocks(); }
+    __WINDLASS_STATIC unsigned long long size() { return details::grid_blocks() * details::block_size(); }
+    __WINDLASS_STATIC unsigned long long num_threads() { return size(); }
+    __WINDLASS_STATIC dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+    __WINDLASS_STATIC dim3 dim_blocks() { return group_dim(); }
+    __WINDLASS_STATIC dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+};
+
+// Threads of one warp whose lanes are in a mask.
+struct coalesced_group {
+    unsigned int mask;
+    __WINDLASS_MEMBER explicit coalesced_group(unsigned int mask) : mask(mask) {}
+    __WINDLASS_MEMBER void sync() const { __syncwarp(mask); }
+    __WINDLASS_MEMBER unsigned int size() const { return (unsigned int)__popc(mask); }
+    __WINDLASS_MEMBER unsigned int num_threads() const { return size(); }
+    __WINDLASS_MEMBER unsigned int thread_rank() const { return (unsigned int)__popc(mask & __lanemask_lt()); }
+    __WINDLASS_MEMBER unsigned int meta_group_rank() const { return 0; }
+    __WINDLASS_MEMBER unsigned int meta_group_size() const { return 1; }
+    // The lane of the thread with this rank in the group.
+    __WINDLASS_MEMBER int lane_of(unsigned int rank) const { return (int)__fns(mask, 0, (int)rank + 1); }
+    // The bits of a warp-wide ballot that belong to the group, closed up.
+    __WINDLASS_MEMBER unsigned int closed_up(unsigned int lanes) const {
+        unsigned int result = 0, rank = 0;
+        for (unsigned int rest = mask; rest; rest &= rest - 1, ++rank)
+            if (lanes & rest & (0u - rest)) result |= 1u << rank;
+        return result;
+    }
+    template <class T> __WINDLASS_MEMBER T shfl(T value, unsigned int rank) const {
+        return __shfl_sync(mask, value, lane_of(rank % size()));
+    }
+    template <class T> __WINDLASS_MEMBER T shfl_down(T value, unsigned int delta) const {
+        unsigned int rank = thread_rank() + delta;
+        T other = __shfl_sync(mask, value, lane_of(rank < size() ? rank : thread_rank()));
+        return other;
+    }
+    template <class T> __WINDLASS_MEMBER T shfl_up(T value, unsigned int delta) const {
+        unsigned int rank = thread_rank();
+        T other = __shfl_sync(mask, value, lane_of(rank >= delta ? rank - delta : rank));
+        return other;
+    }
+    __WINDLASS_MEMBER int any(int predicate) const { return __any_sync(mask, predicate); }
+    __WINDLASS_MEMBER int all(int predicate) const { return __all_sync(mask, predicate); }
+    __WINDLASS_MEMBER unsigned int ballot(int predicate) const { return closed_up(__ballot_sync(mask, predicate)); }
+    template <class T> __WINDLASS_MEMBER unsigned int match_any(T value) const {
+        return closed_up(__match_any_sync(mask, value));
+    }
+};
+
+// A tile of N threads of a block; N is a power of two, at most 32.
+template <unsigned int N, class Parent = void> struct thread_block_tile {
+    static_assert(N > 0 && N <= 32 && (N & (N - 1)) == 0, "a tile has a power of two of threads, at most 32");
+    __WINDLASS_STATIC unsigned int mask() {
+        if constexpr (N == 32) return 0xffffffffu;
+        else return ((1u << N) - 1) << (__lane_id() / N * N);
+    }
+    __WINDLASS_STATIC void sync() { __syncwarp(mask()); }
+    __WINDLASS_STATIC unsigned int thread_rank() { return details::block_rank() % N; }
+    __WINDLASS_STATIC constexpr unsigned int size() { return N; }
+    __WINDLASS_STATIC constexpr unsigned int num_threads() { return N; }
+    __WINDLASS_STATIC unsigned int meta_group_rank() { return details::block_rank() / N; }
+    __WINDLASS_STATIC unsigned int meta_group_size() { return (details::block_size() + N - 1) / N; }
+    template <class T> __WINDLASS_STATIC T shfl(T value, int rank) { return __shfl_sync(mask(), value, rank, (int)N); }
+    template <class T> __WINDLASS_STATIC T shfl_down(T value, unsigned int delta) {
+        return __shfl_down_sync(mask(), value, delta, (int)N);
+    }
+    template <class T> __WINDLASS_STATIC T shfl_up(T value, unsigned int delta) {
+        return __shfl_up_sync(mask(), value, delta, (int)N);
+    }
+    template <class T> __WINDLASS_STATIC T shfl_xor(T value, unsigned int lanes) {
+        return __shfl_xor_sync(mask(), value, (int)lanes, (int)N);
+    }
+    __WINDLASS_STATIC int any(int predicate) { return __any_sync(mask(), predicate); }
+    __WINDLASS_STATIC int all(int predicate) { return __all_sync(mask(), predicate); }
+    __WINDLASS_STATIC unsigned int closed_up(unsigned int lanes) {
+        if constexpr (N == 32) return lanes;
+        else return (lanes >> (__lane_id() / N * N)) & ((1u << N) - 1);
+    }
+    __WINDLASS_STATIC unsigned int ballot(int predicate) { return closed_up(__ballot_sync(mask(), predicate)); }
+    template <class T> __WINDLASS_STATIC unsigned int match_any(T value) {
+        return closed_up(__match_any_sync(mask(), value));
+    }
+    template <class T> __WINDLASS_STATIC unsigned int match_all(T value, int &all_equal) {
+        return closed_up(__match_all_sync(mask(), value, &all_equal));
+    }
+    // Tiles pass where any group is asked for.
+    __WINDLASS_MEMBER operator coalesced_group() const { return coalesced_group(mask()); }
+};
+
+// A group whose kind is known only while the program runs.
+struct thread_group {
+    enum kind_type { block, grid, warp } kind;
+    unsigned int mask, ranks;
+    __WINDLASS_MEMBER thread_group(const thread_block &) : kind(block), mask(0), ranks(0) {}
+    __WINDLASS_MEMBER thread_group(const grid_group &) : kind(grid), mask(0), ranks(0) {}
+    __WINDLASS_MEMBER thread_group(const coalesced_group &group) : kind(warp), mask(group.mask), ranks(0) {}
+    template <unsigned int N, class P>
+    __WINDLASS_MEMBER thread_group(const thread_block_tile<N, P> &tile) : kind(warp), mask(tile.mask()), ranks(N) {}
+    __WINDLASS_MEMBER thread_group(unsigned int mask, unsigned int ranks) : kind(warp), mask(mask), ranks(ranks) {}
+    __WINDLASS_MEMBER void sync() const {
+        if (kind == block) __syncthreads();
+        else if (kind == grid) __windlass_grid_sync();
+        else __syncwarp(mask);
+    }
+    __WINDLASS_MEMBER unsigned int size() const {
+        return kind == block ? details::block_size()
+               : kind == grid ? (unsigned int)grid_group::size()
+                              : (unsigned int)__popc(mask);
+    }
+    __WINDLASS_MEMBER unsigned int num_threads() const { return size(); }
+    __WINDLASS_MEMBER unsigned int thread_rank() const {
+        return kind == block ? details::block_rank()
+               : kind == grid ? (unsigned int)grid_group::thread_rank()
+                              : (unsigned int)__popc(mask & __lanemask_lt());
+    }
+    __WINDLASS_MEMBER bool is_valid() const { return true; }
+};
+
+__WINDLASS_DEVICE thread_block this_thread_block() { return thread_block(); }
+__WINDLASS_DEVICE grid_group this_grid() { return grid_group(); }
+__WINDLASS_DEVICE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+__WINDLASS_DEVICE thread_block_tile<1> this_thread() { return thread_block_tile<1>(); }
+template <unsigned int N, class Group> __WINDLASS_DEVICE thread_block_tile<N, Group> tiled_partition(const Group &) {
+    return thread_block_tile<N, Group>();
+}
+__WINDLASS_DEVICE thread_group tiled_partition(const thread_group &, unsigned int count) {
+    unsigned int ones = count >= 32 ? 0xffffffffu : (1u << count) - 1;
+    return thread_group(count >= 32 ? ones : ones << (__lane_id() / count * count), count);
+}
+__WINDLASS_DEVICE coalesced_group binary_partition(const coalesced_group &group, bool predicate) {
+    unsigned int yes = __ballot_sync(group.mask, predicate);
+    return coalesced_group(predicate ? yes : group.mask & ~yes);
+}
+template <class T> __WINDLASS_DEVICE coalesced_group labeled_partition(const coalesced_group &group, T label) {
+    return coalesced_group(__match_any_sync(group.mask, label));
+}
+template <class Group> __WINDLASS_DEVICE void sync(const Group &group) { group.sync(); }
+template <class Group> __WINDLASS_DEVICE unsigned long long thread_rank(const Group &group) { return group.thread_rank(); }
+template <class Group> __WINDLASS_DEVICE unsigned long long group_size(const Group &group) { return group.size(); }
+
+}  // namespace cooperative_groups
+#else
+namespace cooperative_groups {
+struct thread_group;
+struct thread_block;
+struct grid_group;
+struct coalesced_group;
+template <unsigned int N, class Parent = void> struct thread_block_tile;
+}  // namespace cooperative_groups
+#endif
