@@ -2,6 +2,10 @@
 
 Active lanes are in bounds by the rules of the source language; what inactive lanes read is arbitrary, and they write
 nothing. Nothing is emitted whose size grows with memory but ops on the memory itself.
+
+An index is first made one over other dimensions where that turns quotients and remainders into plain terms
+(`regrouping`), then `layout` finds the axes that it goes along, and `reading` or `writing` emits the access. What has
+no layout without index tensors is gathered or scattered.
 """
 
 from __future__ import annotations
@@ -10,13 +14,18 @@ from collections.abc import Sequence
 
 from windlass.ir import Value
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Access, find_layout
+from windlass.raising.layout import Access, Layout, Line, Segments, Window, find_layout
 from windlass.raising.predicate import Predicate
+from windlass.raising.races import Writers, combine_over, settle
 from windlass.raising.reading import read
+from windlass.raising.writing import find_targets, write
+
+MOST_PARTS = 8
+"""A store is taken apart into no more stores than this."""
 
 
 def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_strides: Sequence[int] = ()) -> Lanes:
@@ -48,11 +57,7 @@ def store(
     Where active lanes write to the same place, one of them wins; no order between lanes is kept, so a serial loop has
     to give only the lanes of its last iteration, or make one store per iteration.
     """
-    index = as_index(index)
-    box, mask = mask.split(box)
-    if memory.shape[0] == 0 or box.is_empty or mask.is_false:
-        return memory
-    return scatter(memory, index.simplify(box), value.at(box), box, mask)
+    return _Store(tuple(row_strides), None).run(memory, as_index(index), Writers(value, box, mask), (), MOST_PARTS)
 
 
 def scatter_combine(
@@ -63,14 +68,91 @@ def scatter_combine(
     mask: Predicate,
     combiner: Combiner,
     dims: Sequence[Dimension] = (),
+    row_strides: Sequence[int] = (),
 ) -> Value:
     """The memory after each active lane has combined its value into its place, in no particular order.
 
     `combiner` is an op class such as Add, Maximum or And. `dims` are all the dimensions of the lanes that do this:
     those too that neither the index nor the value nor the mask depends on, for each lane counts.
     """
-    index = as_index(index)
-    box, mask = mask.split(box)
-    if memory.shape[0] == 0 or box.is_empty or mask.is_false:
-        return memory
-    return scatter(memory, index.simplify(box), value.at(box), box, mask, dims, combiner)
+    writers = Writers(value, box, mask)
+    return _Store(tuple(row_strides), combiner).run(memory, as_index(index), writers, tuple(dims), MOST_PARTS)
+
+
+class _Store:
+    """One store, or one combination into memory; taken apart where an index has several affine pieces."""
+
+    def __init__(self, row_strides: tuple[int, ...], combiner: Combiner | None) -> None:
+        self.row_strides = row_strides
+        self.combiner = combiner
+
+    def run(self, memory: Value, index: Index, writers: Writers, dims: tuple[Dimension, ...], budget: int) -> Value:
+        """The memory afterwards. `dims` are those along which every lane counts, though nothing may depend on them."""
+        box, mask = writers.mask.split(writers.box)
+        if memory.shape[0] == 0 or box.is_empty or mask.is_false:
+            return memory
+        index = index.simplify(box)
+        value = writers.value.at(box)
+        found = self._without_races(index, Writers(value, box, mask), dims)
+        if found is None:
+            return scatter(memory, index, value, box, mask, dims, self.combiner)
+        dims = tuple(each for each in dims if each in index.dimensions)
+        writers = found
+        box, mask = writers.box, writers.mask
+        index = index.simplify(box)
+        access = Access(box, mask, mask.is_true, self.row_strides, splits_strides=True)
+        layout = find_layout(index, memory.shape[0], access)
+        parts = _parts_of(layout, box)
+        if parts is not None and len(parts) <= budget and parts != [box]:
+            # Each lane is in one part, so that parts may be written one after the other.
+            left = budget // len(parts) if len(parts) > 1 else budget - 1
+            for part in parts:
+                smaller = Writers(writers.value.at(part), part, mask)
+                memory = self.run(memory, index, smaller, dims, left)
+            return memory
+        targets = find_targets(layout, box) if layout.is_whole else None
+        if targets is None:
+            return scatter(memory, index, writers.value, box, mask, dims, self.combiner)
+        return write(memory, layout, targets, writers.value, box, mask, self.combiner)
+
+    def _without_races(self, index: Index, writers: Writers, dims: tuple[Dimension, ...]) -> Writers | None:
+        """Writers that no two of which differ in nothing but dimensions that the index does not depend on."""
+        every = {*writers.value.dims, *writers.mask.dimensions, *dims}
+        shared = in_order(every - index.dimensions)
+        if not shared:
+            return writers
+        if self.combiner is None:
+            return settle(writers, shared)
+        return combine_over(writers, shared, self.combiner)
+
+
+def _parts_of(layout: Layout, box: Box) -> list[Box] | None:
+    """Boxes in which each piecewise axis has one piece, and in which all lanes along a line are inside of its axis."""
+    parts = [box]
+    for axis in layout.axes:
+        way, size = axis.way, axis.size
+        if isinstance(way, Window):
+            way, size = way.inner, way.size
+        if isinstance(way, Segments):
+            parts = [part.restrict(way.dimension, piece.lower, piece.upper) for part in parts for piece in way.pieces]
+        elif isinstance(way, Line):
+            bounds = _bounds_inside(way, size, box)
+            if bounds is not None:
+                parts = [part.restrict(way.dims[0], *bounds) for part in parts]
+    return parts
+
+
+def _bounds_inside(line: Line, size: int, box: Box) -> tuple[int, int] | None:
+    """The range of a line's only dimension in which its places are inside of the axis."""
+    if len(line.dims) != 1:
+        return None
+    (dimension,) = line.dims
+    lower, upper = box.bounds(dimension)
+    count = upper - lower
+    first = max(0, -(line.first // line.step))
+    last = min(count, (size - 1 - line.first) // line.step + 1)
+    if line.reversed:
+        first, last = count - last, count - first
+    if last <= first:
+        return lower, lower
+    return lower + first, lower + last

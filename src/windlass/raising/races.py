@@ -1,0 +1,110 @@
+"""Lanes that write to the same place: which of them wins, and how many are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from windlass.ir import Op, Value
+from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Or, Select, Xor
+from windlass.ops.reduction import Reduce
+from windlass.ops.regions import combiner_region, identity_of
+from windlass.raising import emission
+from windlass.raising.dimensions import Box, Dimension, in_order
+from windlass.raising.gathers import Combiner
+from windlass.raising.lanes import Lanes
+from windlass.raising.predicate import TRUE, Predicate, conjunction
+
+REPEATABLE: frozenset[type[Op]] = frozenset({Maximum, Minimum, And, Or})
+"""Combining the same value once more changes nothing."""
+REDUCIBLE: frozenset[type[Op]] = REPEATABLE | {Add, Multiply, Xor}
+
+
+@dataclass(frozen=True)
+class Writers:
+    """Lanes that write: their values, the box, and which of them are active."""
+
+    value: Lanes
+    box: Box
+    mask: Predicate
+
+
+def settle(writers: Writers, dims: Iterable[Dimension]) -> Writers | None:
+    """One active writer for each place, where writers that differ only in `dims` share one.
+
+    Afterwards neither value nor mask depends on those. None where which lane is active and what it writes both depend
+    on one of them.
+    """
+    value, box, mask = writers.value, writers.box, writers.mask
+    for dimension in in_order(dims):
+        if dimension not in mask.dimensions:
+            lower = box.lower(dimension)
+            box = box.restrict(dimension, lower, lower + 1)
+            value = _without_points(value.at(box), (dimension,))
+        elif dimension in value.dims:
+            return None
+    deciding = [each for each in dims if each in mask.dimensions]
+    return Writers(value, box, any_over(mask, deciding, box) if deciding else mask)
+
+
+def _without_points(lanes: Lanes, dims: Sequence[Dimension]) -> Lanes:
+    """Without these dimensions, along which there is one lane only."""
+    kept = [place for place, dimension in enumerate(lanes.dims) if dimension not in dims]
+    shape = [lanes.value.shape[place] for place in kept]
+    return Lanes(
+        emission.reshape(lanes.value, shape),
+        [lanes.dims[place] for place in kept],
+        [lanes.lower[place] for place in kept],
+    )
+
+
+def any_over(mask: Predicate, dims: Sequence[Dimension], box: Box) -> Predicate:
+    """Whether the mask holds for some value of the dimensions."""
+    apart = [each for each in mask.conjuncts() if each.dimensions.isdisjoint(dims)]
+    joint = conjunction(each for each in mask.conjuncts() if not each.dimensions.isdisjoint(dims))
+    lanes = joint.to_lanes(box)
+    return conjunction([*apart, Predicate.data(_fold(lanes, dims, Or, False))])
+
+
+def combine_over(writers: Writers, dims: Sequence[Dimension], combiner: Combiner) -> Writers | None:
+    """Values combined over `dims`, so that each place has one writer; None for a combiner that is not known.
+
+    The order in which values are combined is not defined. Inactive lanes count as the combiner's identity.
+    """
+    if combiner not in REDUCIBLE:
+        return None
+    assert isinstance(combiner, type)
+    value, box, mask = writers.value, writers.box, writers.mask
+    dtype = value.dtype
+    identity: Any = identity_of(combiner, dtype)
+    if combiner is Add and value.value.tensor.is_float:
+        identity = -0.0  # x + 0.0 is not x where x is -0.0
+    over = [each for each in in_order(dims) if each in value.dims or each in mask.dimensions]
+    if combiner not in REPEATABLE:
+        over = list(in_order(dims))
+    over = [each for each in over if box.extent(each) > 1 or each in value.dims or each in mask.dimensions]
+    apart = [each for each in mask.conjuncts() if each.dimensions.isdisjoint(over)]
+    joint = conjunction(each for each in mask.conjuncts() if not each.dimensions.isdisjoint(over))
+    lanes = value.at(box)
+    if not joint.is_true:
+        neutral = Lanes(emission.constant(identity, dtype))
+        lanes = Lanes.elementwise(Select, joint.to_lanes(box), lanes, neutral, box=box)
+    order = in_order((*lanes.dims, *over))
+    lanes = Lanes.over(lanes.expand(order, box), order, box)
+    return Writers(_fold(lanes, over, combiner, identity), box, conjunction(apart) if apart else TRUE)
+
+
+def _fold(lanes: Lanes, dims: Sequence[Dimension], combiner: type[Op], identity: Any) -> Lanes:
+    axes = [lanes.dims.index(dimension) for dimension in dims if dimension in lanes.dims]
+    if all(lanes.value.shape[axis] == 1 for axis in axes):
+        return _without_points(lanes, dims)
+    initial = emission.constant(identity, lanes.dtype)
+    kept = [place for place in range(len(lanes.dims)) if place not in axes]
+
+    def combine(one: Value, other: Value) -> Value:
+        made: Any = combiner
+        return made(one, other)
+
+    op = Reduce((lanes.value,), (initial,), tuple(axes), combiner_region(combine, lanes.dtype))
+    return Lanes(op.results[0], [lanes.dims[place] for place in kept], [lanes.lower[place] for place in kept])

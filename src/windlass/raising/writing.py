@@ -1,0 +1,143 @@
+"""Emission of stores: from a layout to an update of a window of memory, in place where the buffer is not shared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windlass.ir import Value
+from windlass.ops.elementwise import Select
+from windlass.ops.movement import DynamicSlice, DynamicUpdateSlice
+from windlass.raising import emission
+from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.gathers import Combiner, index_dtype
+from windlass.raising.index import Index
+from windlass.raising.lanes import Lanes
+from windlass.raising.layout import Axis, Layout, Line, Point, Window
+from windlass.raising.materialize import scalar_start
+from windlass.raising.predicate import Predicate
+from windlass.raising.reading import shape_memory
+
+SPARSEST = 16
+"""A window that is rewritten for less than one word in so many is better scattered into."""
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where along an axis the lanes write: `count` places, `step` apart, from `start`."""
+
+    start: int | Index
+    count: int
+    step: int
+    dims: tuple[Dimension, ...]
+    reversed: tuple[Dimension, ...]
+
+    @property
+    def extent(self) -> int:
+        """From the first place to the last one."""
+        return (self.count - 1) * self.step + 1
+
+
+def _target(axis: Axis, box: Box) -> _Target | None:
+    match axis.way:
+        case Point():
+            return _Target(axis.way.position, 1, 1, (), ())
+        case Line():
+            count = box.count(axis.way.dims)
+            target = _Target(axis.way.first, count, axis.way.step, axis.way.dims, axis.way.reversed)
+            if axis.way.first < 0 or axis.way.first + target.extent > axis.size:
+                return None
+            return target
+        case Window():
+            inner = _target(Axis(axis.way.size, axis.way.inner), box)
+            if inner is None or not isinstance(inner.start, int):
+                return None
+            return _Target(axis.way.start + inner.start, inner.count, inner.step, inner.dims, inner.reversed)
+        case _:
+            return None
+
+
+def find_targets(layout: Layout, box: Box) -> list[_Target] | None:
+    """The window of memory that lanes write to, one target per axis; None where it is none, or too sparse a one."""
+    targets: list[_Target] = []
+    words = places = 1
+    for axis in layout.axes:
+        target = _target(axis, box)
+        if target is None:
+            return None
+        words *= target.extent
+        places *= target.count
+        targets.append(target)
+    return None if words > SPARSEST * places else targets
+
+
+def write(
+    memory: Value,
+    layout: Layout,
+    targets: Sequence[_Target],
+    value: Lanes,
+    box: Box,
+    mask: Predicate,
+    combiner: Combiner | None = None,
+) -> Value:
+    """Flat memory after the lanes have written to their targets (or combined their values into what stands there).
+
+    Neither the value nor the mask depends on a dimension that no axis has.
+    """
+    array = shape_memory(memory, layout)
+    update = _in_window(value, targets, box, 0)
+    sizes = update.shape
+    is_all = all(target.start == 0 for target in targets) and sizes == array.shape
+    writes_all = mask.is_true and all(target.step == 1 for target in targets)
+    if not writes_all or combiner is not None:
+        old = array if is_all else _read_window(array, targets, sizes, box)
+        if combiner is not None:
+            update = combiner(old, update)
+        if not writes_all:
+            active = _in_window(mask.to_lanes(box), targets, box, False)
+            update = Select(active, update, old)
+    if not is_all:
+        update = DynamicUpdateSlice(array, update, _starts(array, targets, box))
+    return _put_back(memory, update, layout)
+
+
+def _in_window(lanes: Lanes, targets: Sequence[_Target], box: Box, filling: int | bool) -> Value:
+    """Lanes in the order in which they lie in memory; places that no lane writes to hold `filling`."""
+    order = [dimension for target in targets for dimension in target.dims]
+    value = lanes.expand(order, box)
+    downward = [dimension for target in targets for dimension in target.reversed]
+    value = emission.reverse(value, [order.index(dimension) for dimension in downward])
+    value = emission.reshape(value, [target.count for target in targets])
+    zeros = [0] * len(targets)
+    if any(target.step > 1 for target in targets):
+        gaps = [target.step - 1 if target.count > 1 else 0 for target in targets]
+        value = emission.pad(value, zeros, zeros, gaps, filling)
+    return value
+
+
+def _starts(array: Value, targets: Sequence[_Target], box: Box) -> tuple[Value, ...]:
+    dtype = index_dtype(max(array.shape))
+    return tuple(
+        emission.constant(target.start, dtype)
+        if isinstance(target.start, int)
+        else scalar_start(target.start, box, dtype)
+        for target in targets
+    )
+
+
+def _read_window(array: Value, targets: Sequence[_Target], sizes: Sequence[int], box: Box) -> Value:
+    fixed = [target.start for target in targets if isinstance(target.start, int)]
+    if len(fixed) == len(targets):
+        return emission.take_slice(array, fixed, [start + size for start, size in zip(fixed, sizes, strict=True)])
+    return DynamicSlice(array, _starts(array, targets, box), tuple(sizes))
+
+
+def _put_back(memory: Value, array: Value, layout: Layout) -> Value:
+    """The memory with the part that the layout shows replaced."""
+    size = memory.shape[0]
+    flat = emission.reshape(array, (layout.count,))
+    start, stop = layout.start, layout.start + layout.count
+    flat = emission.take_slice(flat, [max(-start, 0)], [min(stop, size) - start])
+    if flat.shape == memory.shape:
+        return flat
+    return DynamicUpdateSlice(memory, flat, (emission.constant(max(start, 0), index_dtype(size)),))
