@@ -33,15 +33,14 @@ class BoundArguments:
         return (ctypes.c_void_p * max(1, len(buffers)))(*map(ctypes.addressof, buffers)), buffers
 
     def copy_back(self, written: set[int]) -> None:
-        """Puts the contents of pieces that the kernel wrote (given by address) into the caller's arrays."""
+        """Puts the contents of memories that the kernel wrote (given by address) into the caller's arrays."""
         for array, address in self.arrays.values():
-            piece = next(start for start, size in self.pieces if start <= address <= start + size)
-            if piece in written and array.nbytes:
+            memory = next(memory for memory in self.memories if 0 <= address - memory.address <= memory.size)
+            if memory.address in written and array.nbytes:
                 ctypes.memmove(as_pointer(array), address, array.nbytes)
 
     def free(self, library: Library) -> None:
-        for memory, (start, size) in zip(self.memories, self.pieces, strict=True):
-            del memory
+        for start, size in self.pieces:
             library.free(start, size, _GUARD)
         self.pieces = []
 
@@ -55,7 +54,9 @@ def bind_arguments(library: Library, signature: KernelSignature, arguments: Sequ
     if len(arguments) != len(parameters):
         names = ", ".join(parameter.name for parameter in parameters)
         raise _misfit(
-            signature, f"{signature.name} takes {len(parameters)} arguments, {len(arguments)} were given", f"it takes ({names})"
+            signature,
+            f"{signature.name} takes {len(parameters)} arguments, {len(arguments)} were given",
+            f"it takes ({names})",
         )
     bound = BoundArguments()
     arrays: list[tuple[Parameter, np.ndarray]] = []
@@ -150,7 +151,9 @@ def _pack(signature: KernelSignature, parameter: Parameter, argument: object) ->
             packed = np.asarray(argument, parameter.dtype).tobytes()
     except (TypeError, ValueError, OverflowError) as error:
         raise _misfit(
-            signature, f"the value for parameter '{parameter.name}' of {signature.name} is no {parameter.type_name}", str(error)
+            signature,
+            f"the value for parameter '{parameter.name}' of {signature.name} is no {parameter.type_name}",
+            str(error),
         ) from error
     if len(packed) != parameter.size:
         raise _misfit(

@@ -66,8 +66,8 @@ class Emulator:
         `detect_races` and `detect_uninitialized` turn the other two checks off. What the kernel prints goes to
         `sys.stdout`.
 
-        Raises EmulationError; the arrays then are as they were. Without barriers and warp intrinsics threads run one after another;
-        blocks always do, so a kernel whose blocks wait for later blocks runs out of time (`seconds`).
+        Raises EmulationError; the arrays then are as they were. Without barriers and warp intrinsics threads run one
+        after another; blocks always do, so a kernel whose blocks wait for later blocks runs out of time (`seconds`).
         """
         signature = kernel if isinstance(kernel, KernelSignature) else self._find_kernel(kernel)
         grid_shape = self._shape(signature, "grid", grid, _GRID_LIMITS)
@@ -103,7 +103,7 @@ class Emulator:
         signature: KernelSignature, what: str, given: int | Sequence[int], limits: tuple[int, int, int]
     ) -> tuple[int, int, int]:
         try:
-            extents = [int(cast(int, given))] if np.ndim(cast(Any, given)) == 0 else [int(extent) for extent in cast(Any, given)]
+            extents = [int(extent) for extent in np.atleast_1d(cast(Any, given))]
         except (TypeError, ValueError):
             extents = []
         if not 1 <= len(extents) <= 3:
@@ -178,7 +178,7 @@ class _Run:
         self.grid = grid
         self.block = block
         fixed = [
-            memory if memory.size or memory.kind != SHARED else Memory(memory.name, memory.address, shared_bytes, SHARED)
+            Memory(memory.name, memory.address, shared_bytes, SHARED) if memory.is_dynamic else memory
             for memory in module.memories
         ]
         by_address = {memory.address: memory for memory in (*fixed, *bound.memories)}
@@ -219,10 +219,7 @@ class _Run:
             raise MemoryError("no memory for the emulator's stacks")
         if outcome != FINISHED:
             raise Report(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
-        pieces = {memory.address: start for memory, (start, _) in zip(self.bound.memories, self.bound.pieces, strict=True)}
-        self.written = {
-            pieces[region.base] for region in regions[: len(memories)] if region.written and region.base in pieces
-        }
+        self.written = {region.base for region in regions[: len(memories)] if region.written}
 
     def _print(self) -> None:
         text = self.module.library.take_output()

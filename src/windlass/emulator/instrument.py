@@ -16,6 +16,7 @@ from windlass.emulator.intrinsics import RUNTIME_CALLS, WITHOUT_EFFECT, WRITES_O
 from windlass.emulator.text import (
     NAME,
     Layouts,
+    balanced_end,
     split_at_commas,
     strip_quotes,
     take_argument,
@@ -115,6 +116,7 @@ class Instrumenter:
         self.globals: list[Global] = []
         self.lines: list[str] = []
         self.kernels: dict[str, str] = {}
+        self.kernel_names: list[str] = []
         self.facts: dict[str, FunctionFacts] = {}
         self.defined: set[str] = set()
         self.declared: dict[str, str] = {}
@@ -148,10 +150,10 @@ class Instrumenter:
             "fptosi": self._to_integer,
             "fptoui": self._to_integer,
             "fence": self._fence,
-            "invoke": self._unsupported,
-            "indirectbr": self._unsupported,
-            "callbr": self._unsupported,
-            "va_arg": self._unsupported,
+            "invoke": self._unknown,
+            "indirectbr": self._unknown,
+            "callbr": self._unknown,
+            "va_arg": self._unknown,
         }
 
     # ---- the module
@@ -189,7 +191,7 @@ class Instrumenter:
             tuple(self.sites),
             tuple(self.globals),
             self.kernels,
-            {name: self._uses_fibres("@" + name if "@" + name in self.facts else f'@"{name}"') for name in self.kernels},
+            {strip_quotes(name): self._uses_fibres(name) for name in self.kernel_names},
             tuple(sorted(strip_quotes(name) for name in self.defined)),
             frozenset(self.runtime),
             frozenset(self.library),
@@ -264,20 +266,14 @@ class Instrumenter:
         before, name, rest = match.groups()
         is_kernel = "ptx_kernel" in before
         result_type = _RETURN_ATTRIBUTE.sub("", _LINKAGE.sub("", before)).strip()
-        depth, end = 1, 0
-        for end, character in enumerate(rest):
-            depth += (character == "(") - (character == ")")
-            if depth == 0:
-                break
+        end = balanced_end("(" + rest, 0) - 2
         parameters: list[str] = []
         trampoline: list[tuple[str, bool]] = []
         prologue: list[str] = []
         self.function, self.own = name, FunctionFacts()
         self.facts[name] = self.own
         self.seen_labels = set()
-        self.exchanged = {
-            pointer for line in body if "cmpxchg" in line for pointer in _EXCHANGED_POINTER.findall(line)
-        }
+        self.exchanged = {pointer for line in body if "cmpxchg" in line for pointer in _EXCHANGED_POINTER.findall(line)}
         self.debug = None
         debug = re.search(r"!dbg !(\d+)", rest[end:])
         needs_mark = any(" alloca " in line for line in body)
@@ -297,15 +293,16 @@ class Instrumenter:
             parameters.append(f"{kind} %{PREFIX}by.value.{index}")
             size, alignment = self.layouts.of(record)
             site = self._site("parameter", text=strip_quotes(value), size=size)
-            prologue += [
-                self._invoke("wl_local_copy", f"ptr %{PREFIX}by.value.{index}, i64 {size}, i64 {max(alignment, 16)}", site, value)
-            ]
+            passed = f"ptr %{PREFIX}by.value.{index}, i64 {size}, i64 {max(alignment, 16)}"
+            prologue.append(self._invoke("wl_local_copy", passed, site, value))
         self.mark = f"%{PREFIX}mark" if needs_mark and not is_kernel else None
         if self.mark:
             self.runtime.add("wl_local_mark")
             prologue.insert(0, f"  {self.mark} = call i64 @wl_local_mark()")
         if any(" call " in line or line.lstrip().startswith("call ") for line in body):
-            site = self._site("function", debug=int(debug.group(1)) if debug else None)
+            self.debug = int(debug.group(1)) if debug else None
+            site = self._site("function")
+            self.debug = None
             prologue.insert(0, self._invoke("wl_enter", "", site))
         self.lines.append(f"define {result_type} {name}({', '.join(parameters)}) {{")
         self._body(body, prologue)
@@ -317,6 +314,7 @@ class Instrumenter:
         """An entry point that takes its arguments from an array of pointers to them."""
         entry = f"{PREFIX}kernel.{len(self.kernels)}"
         self.kernels[strip_quotes(name)] = entry
+        self.kernel_names.append(name)
         lines, arguments = [f"define void @{entry}(ptr %arguments) {{"], list[str]()
         for index, (kind, is_record) in enumerate(parameters):
             lines.append(f"  %place.{index} = getelementptr ptr, ptr %arguments, i64 {index}")
@@ -369,9 +367,18 @@ class Instrumenter:
 
     # ---- pieces
 
-    def _site(self, kind: str, **facts: object) -> int:
-        facts.setdefault("debug", self.debug)
-        self.sites.append(Site(kind, strip_quotes(self.function), **facts))  # pyright: ignore[reportArgumentType]
+    def _site(
+        self,
+        kind: str,
+        *,
+        size: int = 0,
+        alignment: int = 1,
+        flags: int = 0,
+        pointer: str = "",
+        text: str = "",
+    ) -> int:
+        function = strip_quotes(self.function)
+        self.sites.append(Site(kind, function, self.debug, size, alignment, flags, pointer, text))
         return len(self.sites) - 1
 
     def _name(self) -> str:
@@ -413,7 +420,7 @@ class Instrumenter:
 
     def _load(self, _: str, rest: str) -> list[str]:
         flags, plain = self._prefix_flags(rest)
-        value_type, _, = take_type(plain)
+        value_type = take_type(plain)[0]
         parts = split_at_commas(plain)
         pointer = parts[1]
         if take_operand(take_type(pointer)[1])[0] in self.exchanged:
@@ -434,22 +441,23 @@ class Instrumenter:
         return [check, f"  store {rest}"]
 
     def _atomic(self, _: str, rest: str) -> list[str]:
-        _, plain = self._prefix_flags(rest)
+        plain = self._prefix_flags(rest)[1]
         self.own.is_relaxed = True
         parts = split_at_commas(plain.split(" ", 1)[1])
         value_type = take_type(parts[1])[0]
         if self.layouts.of(value_type)[0] > 8:
-            return self._unsupported("atomicrmw", rest)
+            return self._unsupported(f"an atomic operation on {value_type}", value_type)
         check = self._check("wl_update", "atomic", parts[0], value_type, self._alignment(parts), ATOMIC)
         return [check, f"  {self.result} = atomicrmw {rest}"]
 
     def _exchange(self, _: str, rest: str) -> list[str]:
-        _, plain = self._prefix_flags(rest)
+        plain = self._prefix_flags(rest)[1]
         self.own.is_relaxed = True
         parts = split_at_commas(plain)
         value_type = take_type(parts[1])[0]
         if self.layouts.of(value_type)[0] > 8:
-            return self._unsupported("cmpxchg", rest)
+            result_type = f"{{ {value_type}, i1 }}"
+            return self._unsupported(f"an atomic operation on {value_type}", result_type)
         check = self._check("wl_update", "atomic", parts[0], value_type, self._alignment(parts), ATOMIC)
         return [check, f"  {self.result} = cmpxchg {rest}"]
 
@@ -467,9 +475,8 @@ class Instrumenter:
         if count is not None:
             count_type, value = take_type(count)
             wide, amount = self._name(), self._name()
-            lines.append(
-                f"  {wide} = {'zext ' + count_type + ' ' + value + ' to i64' if count_type != 'i64' else 'add i64 0, ' + value}"
-            )
+            widened = f"add i64 0, {value}" if count_type == "i64" else f"zext {count_type} {value} to i64"
+            lines.append(f"  {wide} = {widened}")
             lines.append(f"  {amount} = mul i64 {wide}, {size}")
         lines.append(f"  {self.result} = call ptr{space} @wl_local(i64 {amount}, i64 {alignment}, i32 {site})")
         return lines
@@ -536,13 +543,15 @@ class Instrumenter:
     def _unreachable(self, _: str, __: str) -> list[str]:
         return [self._invoke("wl_trap", "", self._site("unreachable")), "  unreachable"]
 
-    def _fence(self, _: str, rest: str) -> list[str]:
+    def _fence(self, _: str, __: str) -> list[str]:
         return [self._invoke("wl_fence", "", self._site("fence"))]
 
-    def _unsupported(self, opcode: str, rest: str, what: str = "", result_type: str = "") -> list[str]:
-        site = self._site("unsupported", text=what or f"the instruction `{opcode}`")
-        if self.result and not result_type:
-            raise ValueError(f"{opcode} {rest}")
+    def _unknown(self, opcode: str, rest: str) -> list[str]:
+        raise ValueError(f"the instruction {opcode} {rest}")
+
+    def _unsupported(self, what: str, result_type: str) -> list[str]:
+        """Stops with an error when control comes here."""
+        site = self._site("unsupported", text=what)
         lines = [self._invoke("wl_unsupported", "", site)]
         return [*lines, f"  {self.result} = freeze {result_type} poison"] if self.result else lines
 
@@ -562,13 +571,8 @@ class Instrumenter:
         if name.startswith(WITHOUT_EFFECT):
             return []
         head = _RETURN_ATTRIBUTE.sub("", _LINKAGE.sub("", rest[: match.start()])).strip()
-        opening = match.end() - 1
-        depth, end = 0, opening
-        for end in range(opening, len(rest)):
-            depth += (rest[end] == "(") - (rest[end] == ")")
-            if depth == 0:
-                break
-        arguments = [take_argument(part) for part in split_at_commas(rest[opening + 1 : end])]
+        end = balanced_end(rest, match.end() - 1) - 1
+        arguments = [take_argument(part) for part in split_at_commas(rest[match.end() : end])]
         result_type = re.sub(r"^(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*", "", head)
         if callee[0] == "@" and callee not in self.defined:
             runtime = RUNTIME_CALLS.get(name.removeprefix("llvm.nvvm."))
@@ -592,7 +596,7 @@ class Instrumenter:
             writes = WRITES_OF_LIBRARY.get(name, ())
             pointers = sum(kind.startswith("ptr") for kind, _, _ in arguments)
             if not self.is_in_library(name) or pointers != len(writes):
-                return self._unsupported("call", name, f"a call of `{name}`, which has no definition here", result_type)
+                return self._unsupported(f"a call of `{name}`, which has no definition here", result_type)
             self.library.add(name)
             for index, size in writes:
                 lines.append(self._check("wl_store", "store", f"ptr {arguments[index][1]}", f"[{size} x i8]", 1, 0))
@@ -621,7 +625,7 @@ class Instrumenter:
         if name.startswith("llvm.stacksave"):
             return [f"  {self.result} = getelementptr i8, ptr null, i64 0"]
         if name.startswith(("llvm.va_start", "llvm.va_copy", "llvm.va_end", "llvm.nvvm.")):
-            return self._unsupported("call", name, f"`{name}`", result_type)
+            return self._unsupported(f"`{name}`", result_type)
         return None
 
     def _widen(self, argument: tuple[str, str, dict[str, str]]) -> tuple[str, list[str]]:
@@ -633,7 +637,7 @@ class Instrumenter:
     def _assembly(self, text: str, result_type: str) -> list[str]:
         if not text.strip():
             return [f"  {self.result} = freeze {result_type} poison"] if self.result else []
-        return self._unsupported("asm", text, f"inline PTX: {text}", result_type)
+        return self._unsupported(f"inline PTX: {text}", result_type)
 
     def _runtime_call(self, call: RuntimeCall, name: str, arguments: list[tuple[str, str]]) -> list[str]:
         self.own.waits |= call.waits
@@ -673,7 +677,7 @@ class Instrumenter:
         lines.append(f"  {low} = trunc i64 {raw} to i32")
         if result == "low float":
             return [*lines, f"  {self.result} = bitcast i32 {low} to float"]
-        kind = result[1:].split(",")[0]
+        kind = result[1 : result.index(",")]
         value = low
         if kind == "float":
             value = self._name()

@@ -1,4 +1,4 @@
-"""A device module made ready to run: instrumented, compiled by LLVM for this machine, its variables in checked memory."""
+"""A device module made ready to run: instrumented, compiled for this machine, its variables in checked memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import itertools
 import threading
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import llvmlite.binding as llvm_binding
 import numpy as np
@@ -36,6 +36,11 @@ class Memory:
     size: int
     kind: int
     granule_shift: int = 2
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether this is `extern __shared__` memory, whose size the launch gives."""
+        return self.kind == SHARED and self.size == 0
 
 
 class CompiledModule:
@@ -103,7 +108,9 @@ class CompiledModule:
             return self.dynamic_shared
         is_private = space == 0
         address = self._allocate(size, _SMALL_GUARD if is_private else _GUARD)
-        kind = SHARED if space == 3 else LITERAL if is_private and is_constant else CONSTANT if is_constant else VARIABLE
+        kind = SHARED if space == 3 else VARIABLE
+        if is_constant and kind == VARIABLE:
+            kind = LITERAL if is_private else CONSTANT
         self.memories.append(Memory(name, address, size, kind))
         return address
 
@@ -128,4 +135,4 @@ class CompiledModule:
 
 def as_pointer(array: np.ndarray) -> int:
     """The address of an array's first byte."""
-    return cast(int, array.ctypes.data)
+    return array.ctypes.data

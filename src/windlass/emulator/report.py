@@ -117,7 +117,7 @@ class Report:
         return f"'{match.group(2)[: int(match.group(1))]}'" if match else f"'{memory.name}'"
 
     def _nearest(self) -> Memory | None:
-        """The memory that the access was meant for: the base of its address where that can be followed, else the nearest."""
+        """The memory that the access was probably meant for: the one that is nearest to its address."""
         address = self.fault.address
 
         def distance(memory: Memory) -> int:
@@ -160,7 +160,9 @@ class Report:
         if self.fault.local_site:
             return self._error("WL0602", f"{self._access()} out of bounds", (self._local(),))
         if self.fault.address < 4096:
-            return self._error("WL0602", f"{self._access()} through a null pointer", (f"address {self.fault.address:#x}",))
+            return self._error(
+                "WL0602", f"{self._access()} through a null pointer", (f"address {self.fault.address:#x}",)
+            )
         near = self._nearest()
         where = self._element(near) if near is not None else f"address {self.fault.address:#x} is in no array"
         return self._error("WL0602", f"{self._access()} out of bounds", (where,))
@@ -252,7 +254,8 @@ class Report:
         return self._error("WL0612", "more local memory than the 512 KiB that a thread may have")
 
     def _bad_function(self) -> EmulationError:
-        return self._error("WL0614", "call through a pointer that is no function", (f"address {self.fault.address:#x}",))
+        address = f"address {self.fault.address:#x}"
+        return self._error("WL0614", "call through a pointer that is no function", (address,))
 
     def _unsupported(self) -> EmulationError:
         return self._error("WL0611", f"the emulator can't carry out {self.site.text or self.site.kind}")

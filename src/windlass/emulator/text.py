@@ -12,7 +12,7 @@ _CLOSING = ")]}>"
 _ATTRIBUTE = re.compile(
     r"(?:noundef|nonnull|zeroext|signext|inreg|readonly|writeonly|readnone|nocapture|noalias|nofree|immarg|returned|"
     r"nest|writable|swiftself|dead_on_unwind|dead_on_return|noext|inalloca|allocptr|allocalign|"
-    r"align \d+|alignstack\(\d+\)|captures\([^)]*\)|(?:dereferenceable|dereferenceable_or_null|nofpclass|range)\([^)]*\)) ?"
+    r"align \d+|(?:alignstack|captures|dereferenceable|dereferenceable_or_null|nofpclass|range)\([^)]*\)) ?"
 )
 _TYPED_ATTRIBUTE = re.compile(r"(byval|sret|byref|preallocated|elementtype|initializes)\(")
 
