@@ -6,6 +6,7 @@ that depends on it is in this file.
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ UMBRELLA_HEADER = "windlass_cuda.h"
 TIME_LIMIT_SECONDS = 300.0
 
 # What `zig c++` defines for the libc++ in the wheel.
-_LIBRARY_MACROS = """
+_LIBRARY_MACROS = shlex.split("""
 __GLIBC_MINOR__=31 _LIBCPP_ABI_VERSION=1 _LIBCPP_ABI_NAMESPACE=__1 _LIBCPP_HAS_THREADS=1 _LIBCPP_HAS_MONOTONIC_CLOCK
 _LIBCPP_HAS_TERMINAL _LIBCPP_HAS_MUSL_LIBC=0 _LIBCXXABI_DISABLE_VISIBILITY_ANNOTATIONS
 _LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS _LIBCPP_HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0 _LIBCPP_HAS_FILESYSTEM=1
@@ -28,29 +29,29 @@ _LIBCPP_HAS_RANDOM_DEVICE _LIBCPP_HAS_LOCALIZATION _LIBCPP_HAS_UNICODE _LIBCPP_H
 _LIBCPP_HAS_NO_STD_MODULES _LIBCPP_HAS_TIME_ZONE_DATABASE _LIBCPP_PSTL_BACKEND_SERIAL
 _LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE
 _LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE _GNU_SOURCE
-""".split()
+""")
 
 # Device code is compiled for a device with warp reductions and bfloat16, but tells programs that it is of the
 # generation before: then they choose plain code over instructions of newer devices. `define` can override it.
-_DEVICE_FLAGS = """
+_DEVICE_FLAGS = shlex.split("""
 -triple nvptx64-nvidia-cuda -aux-triple x86_64-unknown-linux-gnu -fcuda-is-device -target-cpu sm_80
 -target-feature +ptx70 -U __CUDA_ARCH__ -D __CUDA_ARCH__=700 -fcuda-allow-variadic-functions
-""".split()
+""")
 
-_LANGUAGE_FLAGS = """
+_LANGUAGE_FLAGS = shlex.split("""
 -x cuda -target-sdk-version=12.6 -fdeprecated-macro -fgnuc-version=4.2.1 -fcxx-exceptions -fexceptions
-""".split()
+""")
 
 # -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize. Positions are those
 # of the source for every operation; a compilation folder of "." leaves file names as they were given.
-_CODE_FLAGS = """
+_CODE_FLAGS = shlex.split("""
 -O1 -mllvm -inline-threshold=100000 -mllvm -disable-loop-idiom-all
 -debug-info-kind=standalone -dwarf-version=4 -debugger-tuning=gdb -fdebug-compilation-dir=.
-""".split()
+""")
 
-_MESSAGE_FLAGS = """
+_MESSAGE_FLAGS = shlex.split("""
 -Wno-everything -ferror-limit 20 -fno-caret-diagnostics -fmessage-length=0 -ftemplate-backtrace-limit=4
-""".split()
+""")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def _macro(name: str, value: object) -> str:
 
 
 @contextmanager
-def _main_file(unit: Source, text: bytes, folder: Path) -> Iterator[list[str]]:
+def _main_file(unit: Source, text: bytes, folder: Path) -> Generator[list[str]]:
     """Arguments that make clang read `text` under the unit's own name."""
     if unit.is_file and text == unit.text:
         yield [unit.name]

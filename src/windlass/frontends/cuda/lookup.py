@@ -42,7 +42,9 @@ def find_kernel(code: DeviceCode, name: str) -> KernelSignature:
     if found:
         return found[0]
     template = unqualified(base).partition("<")[0]
-    if template in code.templates or any(unqualified(_base(k.name)) == template and "<" in k.name for k in code.kernels):
+    if template in code.templates or any(
+        unqualified(_base(k.name)) == template and "<" in k.name for k in code.kernels
+    ):
         _require_instance(base, [kernel for kernel in code.kernels if unqualified(_base(kernel.name)) == template])
     raise CompilationError(_not_found(code, base))
 
@@ -71,6 +73,14 @@ def _spelled(kernel: KernelSignature) -> str:
 
 def _require_instance(name: str, instances: list[KernelSignature]) -> None:
     base = name.partition("<")[0]
+    if "<" in name:
+        raise CompilationError(
+            Diagnostic(
+                "WL0107",
+                f"'{name}' is an instance of a kernel template that is not compiled in",
+                help=f'ask for it when compiling: instances=["{name}"]',
+            )
+        )
     notes = [f"the file instantiates {', '.join(sorted({kernel.name for kernel in instances}))}"] if instances else []
     raise CompilationError(
         Diagnostic(
@@ -97,7 +107,9 @@ def _not_found(code: DeviceCode, name: str) -> Diagnostic:
     names = list(dict.fromkeys([*(kernel.name for kernel in code.kernels), *code.templates]))
     by_plain = {plain: full for full in names for plain in (unqualified(full), unqualified(_base(full)), full)}
     close = difflib.get_close_matches(name, list(by_plain), n=1)
-    shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
+    shown = ", ".join(names[:_MOST_NAMES]) + (
+        f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    )
     return Diagnostic(
         "WL0106",
         f"there is no kernel named '{name}'",

@@ -12,7 +12,9 @@ from windlass.frontends.cuda.source import INSTANCES_FILE, Source
 
 MOST_DIAGNOSTICS = 20
 _MOST_NOTES = 3
-_LINE = re.compile(r"^(?:(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): )?(?P<kind>fatal error|error|note|warning): (?P<text>.*)$")
+_LINE = re.compile(
+    r"^(?:(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): )?(?P<kind>fatal error|error|note|warning): (?P<text>.*)$"
+)
 _MISSING_INCLUDE = re.compile(r"^'([^']+)' file not found")
 _LIBRARIES = {
     "thrust/": "Thrust",
@@ -64,12 +66,17 @@ def diagnostics_of(messages: str, source: Source, instances: tuple[str, ...] = (
     `instances` are the template instances that were asked for, to explain errors in making them.
     """
     found: list[Diagnostic] = []
+    places: set[Position] = set()
     for message in _parse(messages):
         if message.text.startswith("too many errors emitted"):
             break
         diagnostic = _diagnostic(message, source, instances)
-        if diagnostic not in found:
-            found.append(diagnostic)
+        # A second error at the same place follows from the first.
+        if diagnostic.position in places or diagnostic in found:
+            continue
+        found.append(diagnostic)
+        if diagnostic.position is not None:
+            places.add(diagnostic.position)
     return found[:MOST_DIAGNOSTICS]
 
 
@@ -80,6 +87,11 @@ def _diagnostic(message: _Message, source: Source, instances: tuple[str, ...]) -
     if missing := _MISSING_INCLUDE.match(headline):
         return _missing_include(missing[1], message, source)
     notes = [note for note in message.notes if _is_told(note)]
+    guess = re.search(r"; did you mean '.*'\?$", headline)
+    if guess and any(note.position and _is_ours(note.position.file) for note in message.notes):
+        # clang took a name of a header of ours for what was meant.
+        headline = headline[: guess.start()]
+        notes = [note for note in notes if note.position is None or not _is_ours(note.position.file)]
     if position is not None and _is_ours(position.file):
         # An error inside a header of ours is shown where the user's code led to it.
         users = next((note for note in message.notes if note.position and not _is_ours(note.position.file)), None)
@@ -104,7 +116,7 @@ def _failed_instance(message: _Message, instances: tuple[str, ...]) -> Diagnosti
         code="WL0107",
         headline=f"there is no kernel instance '{instance}': {message.text}",
         notes=tuple(_note(note) for note in told[:_MOST_NOTES]),
-        help="name the template with arguments that it accepts, as in module[\"axpy<float>\"]",
+        help='name the template with arguments that it accepts, as in module["axpy<float>"]',
     )
 
 
@@ -113,7 +125,7 @@ def _missing_include(name: str, message: _Message, source: Source) -> Diagnostic
     if library is not None:
         advice = f"{name} belongs to {library}, which Windlass does not provide yet: leave the parts that use it out"
     else:
-        advice = "pass the folder that holds it: include=[\"path/to/folder\"]"
+        advice = 'pass the folder that holds it: include=["path/to/folder"]'
     return Diagnostic(
         code="WL0102",
         headline=f"can't find the included file '{name}'",

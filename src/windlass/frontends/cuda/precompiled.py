@@ -1,4 +1,4 @@
-"""The precompiled form of our CUDA headers: kept per user and version, so that a small file compiles in a tenth of a second.
+"""The precompiled form of our CUDA headers, kept per user and version: with it a small file compiles in 0.1 s.
 
 Any number of processes may build it at the same time: each writes a file of its own and renames it into place. Where
 no folder can be written to, compilation does without.

@@ -12,10 +12,12 @@ from windlass.frontends.cuda.types import TypeReader
 from windlass.ir.signature import DeviceVariable, KernelSignature, Parameter
 
 _KERNEL = re.compile(
-    r'^define (?=[^@\n]*\bptx_kernel\b)[^@\n]*@(?:"((?:[^"\\])*)"|([-\w$.]+))\((.*)\)([^)\n]*?)!dbg !(\d+) \{$', re.MULTILINE
+    r'^define (?=[^@\n]*\bptx_kernel\b)[^@\n]*@(?:"([^"]*)"|([-\w$.]+))\((.*)\)([^)\n]*?)!dbg !(\d+) \{$',
+    re.MULTILINE,
 )
 _VARIABLE = re.compile(
-    r"^@(?:\"([^\"]*)\"|([-\w$.]+)) = (?!external)[^\n]*\baddrspace\((1|4)\)[^\n]*\b(?:global|constant)\b[^\n]*!dbg !(\d+)$",
+    r'^@(?:"([^"]*)"|([-\w$.]+)) = (?!external)[^\n]*\baddrspace\((1|4)\)[^\n]*'
+    r"\b(?:global|constant)\b[^\n]*!dbg !(\d+)$",
     re.MULTILINE,
 )
 _ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{([^\n]*)\}$", re.MULTILINE)
@@ -82,6 +84,8 @@ class SignatureReader:
             return None
         declared = metadata.follow(variable, "type")
         element, shape = types.array(declared)
+        if element is not None and types.name(element).startswith("texture<"):
+            return None
         size = types.size(element)
         for extent in shape:
             size *= extent
@@ -135,7 +139,7 @@ def _parameter(types: TypeReader, node: Node | None, name: str, record_alignment
     is_record = types.is_record(node)
     return Parameter(
         name=name,
-        type_name=type_name,
+        type_name=type_name.removeprefix("const "),
         kind="record" if is_record else "scalar",
         dtype=types.dtype(node),
         size=size,

@@ -32,7 +32,7 @@ def looks_like_path(source: str) -> bool:
     >>> looks_like_path("kernels/ocean.cu"), looks_like_path("__global__ void f() {}")
     (True, False)
     """
-    if "\n" in source or "\0" in source or len(source) > 4000:
+    if not source.strip() or "\n" in source or "\0" in source or len(source) > 4000:
         return False
     return Path(source).suffix in _SOURCE_SUFFIXES or not re.search(r"[{};]", source)
 

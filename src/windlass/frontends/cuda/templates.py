@@ -60,7 +60,9 @@ def with_requested_names(
     "axpy<real>" is "axpy<double>" to the compiler. Such a name is given to the one instance of that template whose name
     was not asked for and is not spelled like one.
     """
-    named = {comparable(kernel.name) for kernel in kernels} | {comparable(unqualified(kernel.name)) for kernel in kernels}
+    named = {comparable(kernel.name) for kernel in kernels} | {
+        comparable(unqualified(kernel.name)) for kernel in kernels
+    }
     extra: list[KernelSignature] = []
     for name in requested:
         if comparable(name) in named:

@@ -60,7 +60,9 @@ class TypeReader:
 
     def is_record(self, node: Node | None) -> bool:
         stripped = self.strip(node)
-        return stripped is not None and stripped.word("tag") in _RECORDS and stripped.text("name") not in _NUMBER_CLASSES
+        return (
+            stripped is not None and stripped.word("tag") in _RECORDS and stripped.text("name") not in _NUMBER_CLASSES
+        )
 
     def pointee(self, node: Node | None) -> Node | None:
         stripped = self.strip(node)

@@ -1,5 +1,6 @@
 // The CUDA driver API, as far as programs use it.
 #pragma once
+#define __cuda_cuda_h__
 #include "windlass_cuda.h"
 
 typedef enum cudaError_enum {

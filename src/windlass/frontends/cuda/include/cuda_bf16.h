@@ -1,5 +1,6 @@
 // Bfloat16: __nv_bfloat16 and __nv_bfloat162 around __bf16 (LLVM's bfloat).
 #pragma once
+#define __CUDA_BF16_H__
 #include "windlass_cuda.h"
 #include "windlass/narrow_floats.h"
 

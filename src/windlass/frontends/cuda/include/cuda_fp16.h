@@ -1,5 +1,6 @@
 // Half precision: __half and __half2 around _Float16 (LLVM's half).
 #pragma once
+#define __CUDA_FP16_H__
 #include "windlass_cuda.h"
 #include "windlass/narrow_floats.h"
 

@@ -108,6 +108,15 @@ inline cudaError_t cudaBindTexture2D(size_t *, const X &texture, const void *poi
                                      size_t pitch) {
     return __windlass_bind_texture(&texture, pointer, &format, width, height, pitch);
 }
+static inline cudaError_t cudaBindTexture(size_t *, const struct textureReference *texture, const void *pointer,
+                                          const struct cudaChannelFormatDesc *format, size_t bytes = 0xffffffffu) {
+    return __windlass_bind_texture(texture, pointer, format, bytes, 1, bytes);
+}
+static inline cudaError_t cudaBindTexture2D(size_t *, const struct textureReference *texture, const void *pointer,
+                                            const struct cudaChannelFormatDesc *format, size_t width, size_t height,
+                                            size_t pitch) {
+    return __windlass_bind_texture(texture, pointer, format, width, height, pitch);
+}
 template <class X> inline cudaError_t cudaBindTextureToArray(const X &texture, const struct cudaArray *array) {
     return __windlass_bind_texture_array(&texture, array);
 }
@@ -138,18 +147,17 @@ __WINDLASS_TEXTURE(float, f32)
 
 template <class T>
 __WINDLASS_DEVICE T __windlass_fetch_all(unsigned long long texture, int operation, int i, float x, float y, float z) {
-    typedef typename __windlass_channels<T>::element element;
     constexpr int count = __windlass_channels<T>::count;
-    element channels[4];
-    for (int c = 0; c < count; ++c) __windlass_fetch(&channels[c], texture, operation, c, i, x, y, z);
     T result;
     if constexpr (std::is_arithmetic_v<T>) {
-        result = (T)channels[0];
+        typename __windlass_channels<T>::element channel;
+        __windlass_fetch(&channel, texture, operation, 0, i, x, y, z);
+        result = (T)channel;
     } else {
-        result.x = channels[0];
-        if constexpr (count > 1) result.y = channels[1];
-        if constexpr (count > 2) result.z = channels[2];
-        if constexpr (count > 3) result.w = channels[3];
+        __windlass_fetch(&result.x, texture, operation, 0, i, x, y, z);
+        if constexpr (count > 1) __windlass_fetch(&result.y, texture, operation, 1, i, x, y, z);
+        if constexpr (count > 2) __windlass_fetch(&result.z, texture, operation, 2, i, x, y, z);
+        if constexpr (count > 3) __windlass_fetch(&result.w, texture, operation, 3, i, x, y, z);
     }
     return result;
 }
