@@ -19,9 +19,10 @@ from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
 from windlass.raising.layout import Access, Layout, Line, Segments, Window, find_layout
-from windlass.raising.predicate import Predicate
+from windlass.raising.predicate import Predicate, conjunction
 from windlass.raising.races import Writers, combine_over, settle
 from windlass.raising.reading import read
+from windlass.raising.regrouping import Regrouping, make_plan, regrouped_index, regrouped_predicate
 from windlass.raising.writing import find_targets, write
 
 MOST_PARTS = 8
@@ -39,9 +40,13 @@ def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_str
     if memory.shape[0] == 0 or box.is_empty or smaller.is_empty or residual.is_false:
         return Lanes(emission.zero_like(memory))
     index = index.simplify(smaller)
-    access = Access(smaller, residual, residual.is_true, tuple(row_strides))
-    layout = find_layout(index, memory.shape[0], access)
-    return read(memory, layout, smaller).cover(box)
+    facts = conjunction(each for each in residual.conjuncts() if not each.has_data)
+    access = Access(smaller, facts, residual.is_true, tuple(row_strides))
+    plan = make_plan(index, memory.shape[0], access)
+    lanes = read(memory, plan.layout, plan.box)
+    for regrouping, old_box in reversed(plan.steps):
+        lanes = regrouping.backward(lanes, old_box)
+    return lanes.cover(box)
 
 
 def store(
@@ -75,8 +80,9 @@ def scatter_combine(
     `combiner` is an op class such as Add, Maximum or And. `dims` are all the dimensions of the lanes that do this:
     those too that neither the index nor the value nor the mask depends on, for each lane counts.
     """
-    writers = Writers(value, box, mask)
-    return _Store(tuple(row_strides), combiner).run(memory, as_index(index), writers, tuple(dims), MOST_PARTS)
+    index, writers = as_index(index), Writers(value, box, mask)
+    every = in_order({*dims, *index.dimensions, *value.dims, *mask.dimensions})
+    return _Store(tuple(row_strides), combiner).run(memory, index, writers, every, MOST_PARTS)
 
 
 class _Store:
@@ -100,8 +106,12 @@ class _Store:
         writers = found
         box, mask = writers.box, writers.mask
         index = index.simplify(box)
-        access = Access(box, mask, mask.is_true, self.row_strides, splits_strides=True)
-        layout = find_layout(index, memory.shape[0], access)
+        facts = conjunction(each for each in mask.conjuncts() if not each.has_data)
+        access = Access(box, facts, mask.is_true, self.row_strides, splits_strides=True)
+        plan = make_plan(index, memory.shape[0], access)
+        if plan.steps and plan.layout.is_whole:
+            return self._regrouped(memory, index, writers, dims, budget, plan.steps[0][0])
+        layout = find_layout(index, memory.shape[0], access) if plan.steps else plan.layout
         parts = _parts_of(layout, box)
         if parts is not None and len(parts) <= budget and parts != [box]:
             # Each lane is in one part, so that parts may be written one after the other.
@@ -114,6 +124,24 @@ class _Store:
         if targets is None:
             return scatter(memory, index, writers.value, box, mask, dims, self.combiner)
         return write(memory, layout, targets, writers.value, box, mask, self.combiner)
+
+    def _regrouped(
+        self,
+        memory: Value,
+        index: Index,
+        writers: Writers,
+        dims: tuple[Dimension, ...],
+        budget: int,
+        regrouping: Regrouping,
+    ) -> Value:
+        """The same over other dimensions."""
+        new = [each for replacement in regrouping.replacements.values() for each in replacement.dimensions]
+        dims = in_order([*(each for each in dims if each not in regrouping.removed), *new])
+        box = writers.box.without(regrouping.removed)
+        mask = regrouped_predicate(writers.mask, regrouping, writers.box) & regrouping.bounds(writers.box)
+        value = regrouping.forward(writers.value, writers.box)
+        index = regrouped_index(index, regrouping, writers.box)
+        return self.run(memory, index, Writers(value, box, mask), dims, budget)
 
     def _without_races(self, index: Index, writers: Writers, dims: tuple[Dimension, ...]) -> Writers | None:
         """Writers that no two of which differ in nothing but dimensions that the index does not depend on."""

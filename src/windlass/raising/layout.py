@@ -102,7 +102,7 @@ class Axis:
             case Window():
                 return 2 + Axis(self.way.size, self.way.inner).cost
             case Take():
-                return 60
+                return 60 + 5 * len(self.way.index.dimensions)
 
 
 @dataclass(frozen=True)

@@ -84,11 +84,13 @@ def write(
 
     Neither the value nor the mask depends on a dimension that no axis has.
     """
-    array = shape_memory(memory, layout)
     update = _in_window(value, targets, box, 0)
     sizes = update.shape
-    is_all = all(target.start == 0 for target in targets) and sizes == array.shape
+    is_all = all(target.start == 0 for target in targets) and sizes == tuple(axis.size for axis in layout.axes)
     writes_all = mask.is_true and all(target.step == 1 for target in targets)
+    if is_all and writes_all and combiner is None:
+        return _put_back(memory, update, layout)
+    array = shape_memory(memory, layout)
     if not writes_all or combiner is not None:
         old = array if is_all else _read_window(array, targets, sizes, box)
         if combiner is not None:

@@ -1,0 +1,58 @@
+"""What is kept of each loop that is being vectorised: its dimension, and which memory its body touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from windlass.diagnostics import Position
+from windlass.ir import Argument, Block, Op, Value
+from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.domain import Domain
+from windlass.raising.index import Index
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
+
+
+@dataclass(frozen=True)
+class AccessRecord:
+    """One access of all lanes of a box: `address` counts bytes from the memory's start.
+
+    `kind` is "load", "store" or "atomic" with the operation's name.
+    """
+
+    memory: Memory
+    kind: str
+    address: Index
+    size: int
+    box: Box
+    while_depth: int
+    position: Position | None
+
+
+@dataclass
+class VectorFrame:
+    """A loop whose iterations are lanes: `dimension` counts them.
+
+    `inner_dimensions` are those of loops within it, whose values in two iterations have nothing to do with each other.
+    `accesses` are in program order.
+    """
+
+    dimension: Dimension
+    domain: Domain
+    while_depth: int
+    block_depths: Mapping[Block, int]
+    inner_dimensions: set[Dimension] = field(default_factory=set[Dimension])
+    accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])
+    read_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
+    written_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
+
+    def is_inner(self, value: Value) -> bool:
+        """Whether a value is computed in a loop of tensor ops within this one, so that it changes there."""
+        block = value.block if isinstance(value, Op | Argument) else None
+        owner = getattr(value, "owner", None)
+        if block is None and isinstance(owner, Op):
+            block = owner.block
+        return block is not None and self.block_depths.get(block, 0) > self.while_depth

@@ -1,0 +1,211 @@
+"""Interprets a loop-level kernel once for all of its threads: each op becomes items and tensor ops.
+
+Lockstep is one of the interleavings that a race-free kernel allows: all threads do one statement, then all do the next.
+"""
+
+from __future__ import annotations
+
+from windlass.ir import Block, Op, TensorType, Value
+from windlass.ops import loops
+from windlass.ops.creation import Constant
+from windlass.raising import memory as memories
+from windlass.raising.arithmetic import constant_item, run_scalar_op
+from windlass.raising.atomics import run_atomic, run_compare_exchange
+from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
+from windlass.raising.index import Index
+from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
+from windlass.raising.memory import Memory
+from windlass.raising.obstacle import LAUNCH_MISMATCH, NO_MEMORY, NOT_RAISED, SHARED_MEMORY
+from windlass.raising.predicate import FALSE, TRUE, Predicate
+from windlass.raising.reductions import AccumulationTest, select_by_test
+from windlass.raising.state import RaisingState
+
+
+def run_block(state: RaisingState, block: Block) -> Op:
+    """Interpret the ops of a block; gives its terminator."""
+    last = block.terminator
+    for op in block:
+        if op is last:
+            break
+        state.builder.source = op.source or state.builder.source
+        run_op(state, op)
+    return last
+
+
+def run_op(state: RaisingState, op: Op) -> None:
+    """Interpret one op and enter its results into the environment."""
+    from windlass.raising.loops import run_do_while, run_for
+
+    environment = state.environment
+    match op:
+        case Constant():
+            environment[op] = constant_item(op.number, op.dtype)
+        case loops.LaunchSize():
+            environment[op] = Index(state.specification.launch_size(op.dimension))
+        case loops.Load():
+            environment[op] = memories.read(state, buffer_of(state, op.buffer), index_of(state, op.offset), op.dtype_read)
+        case loops.Store():
+            item = state.lookup(op.value)
+            if not isinstance(item, Undefined):
+                buffer = buffer_of(state, op.buffer)
+                memories.write(state, buffer, index_of(state, op.offset), item, op.value.dtype)
+        case loops.If():
+            run_if(state, op)
+        case loops.For():
+            run_for(state, op)
+        case loops.DoWhile():
+            run_do_while(state, op)
+        case loops.Atomic():
+            environment[op] = run_atomic(state, op)
+        case loops.CompareExchange():
+            environment[op] = run_compare_exchange(state, op)
+        case loops.Undefined():
+            environment[op] = UNDEFINED
+        case loops.Allocate():
+            environment[op] = allocate(state, op)
+        case loops.DeviceVariableBuffer():
+            environment[op] = Pointer(variable_memory(state, op.variable))
+        case loops.NullBuffer():
+            environment[op] = Pointer(None)
+        case loops.SelectBuffer():
+            environment[op] = select_buffer(state, op)
+        case loops.SameBuffer():
+            environment[op] = same_buffer(buffer_of(state, op.lhs), buffer_of(state, op.rhs))
+        case loops.Barrier():
+            run_barrier(state)
+        case loops.Assert() | loops.Print():
+            pass
+        case loops.Collective():
+            raise state.obstacle(f"threads of a warp exchange values ({op.kind})", NOT_RAISED)
+        case loops.DeviceCall():
+            raise state.obstacle(f"it calls '{op.callee}', of which only the name is known", NOT_RAISED)
+        case _:
+            if not isinstance(op.type, TensorType) or not op.is_pure:
+                raise state.obstacle(f"it holds {type(op).__name__}, which has no tensor form here", NOT_RAISED)
+            environment[op] = run_scalar_op(state, op, [state.lookup(operand) for operand in op.operands])
+
+
+# -- operands ---------------------------------------------------------------------------------------------------------
+
+
+def buffer_of(state: RaisingState, value: Value) -> Buffer:
+    """What a buffer operand stands for.
+
+    Raises Obstacle where it is not known which memory it goes into.
+    """
+    item = state.environment[value]
+    if isinstance(item, Pointer | PointerChoice):
+        return item
+    raise state.obstacle("it is not known which array a pointer goes into", NO_MEMORY)
+
+
+def index_of(state: RaisingState, value: Value) -> Index:
+    """An integer operand."""
+    item = state.lookup(value)
+    if isinstance(item, Index):
+        return item
+    if isinstance(item, Undefined):
+        return Index(0)
+    raise state.obstacle("an address depends on earlier iterations in a way that is no plain counter")
+
+
+def predicate_of(state: RaisingState, value: Value) -> Predicate:
+    """A boolean operand."""
+    item = state.lookup(value)
+    if isinstance(item, Predicate):
+        return item
+    if isinstance(item, Undefined):
+        return FALSE
+    raise state.obstacle("a condition depends on earlier iterations")
+
+
+# -- branches ---------------------------------------------------------------------------------------------------------
+
+
+def run_branch(state: RaisingState, block: Block) -> list[Item]:
+    """Interpret one side of a branch; gives what it yields."""
+    last = run_block(state, block)
+    return [state.lookup(value) for value in last.operands]
+
+
+def run_if(state: RaisingState, op: loops.If) -> None:
+    """Interpret each side for the lanes that take it."""
+    if isinstance(state.lookup(op.condition), AccumulationTest):
+        _run_if_of_test(state, op)
+        return
+    condition, takes_true, takes_false = split_domains(state, predicate_of(state, op.condition))
+    outer = state.domain
+    sides: list[list[Item] | None] = []
+    for taken, side, region in ((takes_true, condition, op.then), (takes_false, ~condition, op.otherwise)):
+        if not taken:
+            sides.append(None)
+            continue
+        with state.within(outer.restrict(side)):
+            sides.append(run_branch(state, region.block))
+    on_true, on_false = sides
+    for position, result in enumerate(op.results):
+        if on_true is None or on_false is None:
+            side = on_true or on_false
+            state.environment[result] = side[position] if side else UNDEFINED
+        else:
+            dtype = yielded_dtype(op, position)
+            merged = merge_items(state, condition, on_true[position], on_false[position], dtype)
+            state.environment[result] = merged
+
+
+def _run_if_of_test(state: RaisingState, op: loops.If) -> None:
+    """`if (x < least) least = x`: both sides hold no effects, and are interpreted for all lanes."""
+    test = state.lookup(op.condition)
+    assert isinstance(test, AccumulationTest)
+    for region in op.regions:
+        if any(not inner.is_pure for inner in region.walk() if inner is not region.block.terminator):
+            raise state.obstacle("what happens in one iteration depends on the ones before")
+    on_true = run_branch(state, op.then.block)
+    on_false = run_branch(state, op.otherwise.block)
+    for result, one, other in zip(op.results, on_true, on_false, strict=True):
+        state.environment[result] = one if one is other else select_by_test(state, test, one, other)
+
+
+# -- buffers ----------------------------------------------------------------------------------------------------------
+
+
+def allocate(state: RaisingState, op: loops.Allocate) -> Pointer:
+    """A local array; shared ones are not raised yet."""
+    if op.space != "local":
+        raise state.obstacle(
+            "it uses shared memory", SHARED_MEMORY, "kernels with shared memory run in the emulator and natively"
+        )
+    return Pointer(memories.allocate(state, op.variable or "local array", op.size))
+
+
+def variable_memory(state: RaisingState, variable: str) -> Memory:
+    """The memory of a `__device__` or `__constant__` variable."""
+    for name, number in state.specification.variables:
+        if name == variable:
+            return state.memories[number]
+    raise state.obstacle(f"the launch gives no memory for the variable '{variable}'", LAUNCH_MISMATCH)
+
+
+def select_buffer(state: RaisingState, op: loops.SelectBuffer) -> Item:
+    """One of two pointers, lane by lane."""
+    condition = predicate_of(state, op.condition)
+    return merge_items(
+        state, condition, state.environment[op.on_true], state.environment[op.on_false], None
+    )
+
+
+def same_buffer(one: Buffer, other: Buffer) -> Predicate:
+    """Whether two pointers go into the same memory."""
+    if isinstance(one, PointerChoice):
+        return (one.condition & same_buffer(one.on_true, other)) | (~one.condition & same_buffer(one.on_false, other))
+    if isinstance(other, PointerChoice):
+        return same_buffer(other, one)
+    return TRUE if one.memory is other.memory else FALSE
+
+
+def run_barrier(state: RaisingState) -> None:
+    """Lockstep keeps what barriers ask for, so long as the iterations around them stay in order."""
+    if state.frames:
+        raise state.obstacle("its iterations are ordered by barriers")
+
+

@@ -1,0 +1,142 @@
+"""The way in: a loop-level kernel and a launch give a tensor function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from windlass.ir import Argument, Block, Function, Value, tensor_type
+from windlass.ops.control import Return
+from windlass.ops.loops import Parallel
+from windlass.raising.domain import Domain
+from windlass.raising.dimensions import Box
+from windlass.raising.interpreter import run_block, run_op
+from windlass.raising.items import Item, Pointer
+from windlass.raising.memory import Memory, MemoryState
+from windlass.raising.obstacle import LAUNCH_MISMATCH, Obstacle
+from windlass.raising.predicate import TRUE
+from windlass.raising.records import known_item, record_memory, traced_item
+from windlass.raising.reinterpretation import byte_width, write_back
+from windlass.raising.report import RaisingReport
+from windlass.raising.specification import (
+    NULL_MEMORY,
+    KernelArgument,
+    KnownScalar,
+    LaunchSpecification,
+    PointerArgument,
+    RecordArgument,
+    TracedScalar,
+)
+from windlass.raising.state import CountingBuilder, RaisingState
+from windlass.raising.threads import thread_ids
+from windlass.rewriting.common_subexpressions import share_common_subexpressions
+
+
+@dataclass
+class RaisedKernel:
+    """A tensor function that does what a launch of the kernel does.
+
+    Its arguments are one flat tensor of words for each memory of the specification, then the traced scalars in order;
+    its results are the new words of the memories in `written`.
+    """
+
+    function: Function
+    written: tuple[int, ...]
+    report: RaisingReport = field(default_factory=RaisingReport)
+
+
+def raise_kernel(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
+    """The tensor form of a kernel for a launch.
+
+    Raises RaisingError, with the source position and the reason, where it has none. Takes time in proportion to the
+    kernel, not to its launch or arrays.
+    """
+    try:
+        return _raise_kernel(kernel, specification)
+    except Obstacle as obstacle:
+        raise obstacle.as_error(kernel.name) from obstacle
+
+
+def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
+    parallel = next((op for op in kernel.body if isinstance(op, Parallel)), None)
+    if parallel is None or len(kernel.arguments) != len(specification.arguments):
+        raise Obstacle(
+            f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",
+            kernel.source,
+            LAUNCH_MISMATCH,
+        )
+    types = [
+        tensor_type((each.size_bytes // byte_width(each.word_dtype),), each.word_dtype)
+        for each in specification.memories
+    ]
+    types += [tensor_type((), dtype) for dtype in specification.traced_dtypes()]
+    body = Block(types)
+    words = body.arguments[: len(specification.memories)]
+    traced = iter(body.arguments[len(specification.memories) :])
+    with CountingBuilder(body, [0]) as builder:
+        assert isinstance(builder, CountingBuilder)
+        builder.source = kernel.source
+        ids = thread_ids(parallel.body.block, list(kernel.arguments), specification)
+        state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
+        for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):
+            strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
+            state.memories.append(Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides))
+        for argument, given in zip(kernel.arguments, specification.arguments, strict=True):
+            state.environment[argument] = _argument_item(state, argument, given, traced)
+        state.environment.update(zip(parallel.body.block.arguments, ids.items, strict=True))
+        globals_count = len(specification.memories)
+        for op in kernel.body:
+            if op is parallel:
+                run_block(state, parallel.body.block)
+            elif op is kernel.body.terminator:
+                break
+            else:
+                run_op(state, op)
+        results: list[Value] = []
+        written: list[int] = []
+        for number, memory in enumerate(state.memories[:globals_count]):
+            value = memory.state.words
+            assert value is not None
+            if memory.state.is_written:
+                written.append(number)
+                results.append(write_back(value, words[number]))
+        Return(tuple(results))
+    share_common_subexpressions(body)
+    remove_dead_ops(body)
+    function = Function(kernel.name, body)
+    function.source = kernel.source
+    return RaisedKernel(function, tuple(written), state.report)
+
+
+def _argument_item(
+    state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]
+) -> Item:
+    """What a parameter of the kernel stands for."""
+    match given:
+        case PointerArgument():
+            if given.memory == NULL_MEMORY:
+                return Pointer(None)
+            memory = state.memories[given.memory]
+            memory.name = argument.name or memory.name
+            return Pointer(memory, given.byte_offset)
+        case KnownScalar():
+            return known_item(given, argument.dtype)
+        case TracedScalar():
+            return traced_item(next(traced), argument.dtype)
+        case RecordArgument():
+            return record_memory(state, argument.name or "record", given, traced)
+
+
+def remove_dead_ops(block: Block) -> None:
+    """Erase ops whose results nothing uses, in this block and in those within it."""
+    op = block.last
+    while op is not None:
+        previous = op.previous
+        if op is not block.last and op.is_pure and op.is_unused:
+            op.erase()
+        else:
+            for region in op.regions:
+                for inner in region.blocks:
+                    remove_dead_ops(inner)
+        op = previous
+

@@ -1,0 +1,375 @@
+"""Memories and what is read from and written to them by all lanes at once.
+
+A memory is a flat tensor of words. Its state is a value that changes with each store, so that several pointers into
+one memory see each other's stores. Words may be of any type: a memory is kept in the type it was last stored with,
+and other types see a view of it.
+
+Local arrays whose indices are all constant are kept as separate slots, one item each. Other local arrays, and shared
+ones, are memories in which each thread (or block) has a segment of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from windlass.ir import Op, Value
+from windlass.raising import access, emission
+from windlass.raising.conditions import box_condition, merge_items
+from windlass.raising.domain import Domain
+from windlass.raising.frames import AccessRecord
+from windlass.raising.index import ZERO, Data, Index
+from windlass.raising.items import (
+    UNDEFINED,
+    Buffer,
+    Item,
+    Pointer,
+    PointerChoice,
+    Undefined,
+    from_lanes,
+)
+from windlass.raising.lanes import Lanes
+from windlass.raising.obstacle import MISALIGNED, NO_MEMORY
+from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
+from windlass.raising.report import AccessNote
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
+
+_versions = itertools.count(1)
+
+
+def fresh_version() -> int:
+    """A number that no state of a memory has had."""
+    return next(_versions)
+
+
+SlotKey = tuple[int, str]
+"""A slot's byte offset and dtype."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What one element of a local array holds, and the lanes that it was last stored for."""
+
+    item: Item
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class MemoryState:
+    """What a memory holds at one moment: its words, or the slots of a local array."""
+
+    words: Value | None
+    version: int = 0
+    is_written: bool = False
+    slots: Mapping[SlotKey, Slot] | None = None
+
+
+class Memory:
+    """A memory. `segment` is where the part begins that a lane's offsets count from, in bytes: 0 for global memory."""
+
+    def __init__(
+        self,
+        name: str,
+        size_bytes: int,
+        state: MemoryState,
+        row_strides_bytes: tuple[int, ...] = (),
+        segment: Index = ZERO,
+        home: Domain | None = None,
+    ) -> None:
+        self.name = name
+        self.size_bytes = size_bytes
+        self.row_strides_bytes = row_strides_bytes
+        self.segment = segment
+        self.home = home
+        self.state = state
+
+    def change(self, words: Value) -> None:
+        """Hold other words from now on."""
+        self.state = MemoryState(words, fresh_version(), True)
+
+    def row_strides(self, dtype: str) -> tuple[int, ...]:
+        """The declared row strides in words of a type."""
+        width = byte_width(dtype)
+        return tuple(stride // width for stride in self.row_strides_bytes if stride % width == 0)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def read(state: RaisingState, buffer: Buffer, offset: Index, dtype: str) -> Item:
+    """What each lane reads at its byte offset."""
+    if isinstance(buffer, PointerChoice):
+        return _read_choice(state, buffer, offset, dtype)
+    memory = _memory_of(state, buffer)
+    if memory.state.slots is not None:
+        found = _read_slot(state, memory, offset + buffer.byte_offset, dtype)
+        if found is not None:
+            return found
+        make_addressable(state, memory)
+    address = memory.segment + offset + buffer.byte_offset
+    record_access(state, memory, "load", address, dtype)
+    return load_words(state, memory, word_index(state, address, dtype), dtype)
+
+
+def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) -> Item:
+    """What each lane reads at a word index."""
+    domain = state.domain
+    key = ("load", memory, memory.state.version, dtype, index, domain.box, domain.mask)
+    if key in state.memo:
+        return state.memo[key]
+    words = view(state, memory, dtype)
+    last = state.builder.block.last
+    lanes = access.load(words, index, domain.box, domain.mask, memory.row_strides(dtype))
+    note_access(state, memory, "load", last)
+    item = from_lanes(lanes)
+    state.memo[key] = item
+    state.memo["origin", id(_lanes_in(item))] = (memory, memory.state.version, dtype, index, item)
+    return item
+
+
+def _lanes_in(item: Item) -> Item | Lanes:
+    """The lanes that an item is just a wrapper of."""
+    if isinstance(item, Index) and len(item.terms) == 1 and item.constant == 0:
+        ((atom, factor),) = item.terms.items()
+        if isinstance(atom, Data) and factor == 1:
+            return atom.lanes
+    return item
+
+
+def origin(state: RaisingState, item: Item) -> tuple[Memory, int, str, Index] | None:
+    """Where an item was loaded from: memory, version, dtype and word index; None if it was computed."""
+    found = state.memo.get(("origin", id(_lanes_in(item))))
+    return None if found is None else found[:4]
+
+
+def write(state: RaisingState, buffer: Buffer, offset: Index, item: Item, dtype: str) -> None:
+    """Each active lane writes its value at its byte offset."""
+    if isinstance(buffer, PointerChoice):
+        condition = buffer.condition.simplify(state.box)
+        for side, pointer in ((condition, buffer.on_true), (~condition, buffer.on_false)):
+            domain = state.domain.restrict(side)
+            if not domain.is_empty:
+                with state.within(domain):
+                    write(state, pointer, offset, item, dtype)
+        return
+    memory = _memory_of(state, buffer)
+    if memory.state.slots is not None:
+        if _write_slot(state, memory, offset + buffer.byte_offset, item, dtype):
+            return
+        make_addressable(state, memory)
+    address = memory.segment + offset + buffer.byte_offset
+    record_access(state, memory, "store", address, dtype)
+    index = word_index(state, address, dtype)
+    with state.within(last_iterations(state, index)):
+        store_words(state, memory, index, item, dtype)
+
+
+def store_words(state: RaisingState, memory: Memory, index: Index, item: Item, dtype: str) -> None:
+    """Each active lane writes its value at a word index."""
+    domain = state.domain
+    words = view(state, memory, dtype)
+    value = state.lanes(item, dtype)
+    last = state.builder.block.last
+    changed = access.store(words, index, value, domain.box, domain.mask, memory.row_strides(dtype))
+    note_access(state, memory, "store", last)
+    put_view(memory, changed)
+
+
+def last_iterations(state: RaisingState, index: Index) -> Domain:
+    """Of loops whose iterations all store to the same place, the last one stores last.
+
+    Raises Obstacle where it is not known which iteration that is.
+    """
+    domain = state.domain
+    for frame in state.frames:
+        dimension = frame.dimension
+        if domain.box.extent(dimension) <= 1:
+            continue
+        if dimension not in index.dimensions:
+            if dimension in domain.mask.dimensions:
+                raise state.obstacle("which iteration stores last depends on data")
+            lower, upper = domain.box.bounds(dimension)
+            domain = Domain(domain.dimensions, domain.box.restrict(dimension, max(lower, upper - 1), upper), domain.mask)
+        elif index.has_data:
+            raise state.obstacle("iterations may store to the same place, which is known at run time only")
+    return domain
+
+
+def view(state: RaisingState, memory: Memory, dtype: str) -> Value:
+    """The memory's words as words of a type."""
+    words = memory.state.words
+    assert words is not None
+    if words.dtype == dtype:
+        return words
+    if "complex" in words.dtype or "complex" in dtype:
+        raise state.obstacle(f"memory of {words.dtype} is read as {dtype}", MISALIGNED)
+    key = ("view", memory, memory.state.version, dtype)
+    if key not in state.memo:
+        state.memo[key] = reinterpret(words, dtype)
+    return state.memo[key]
+
+
+def put_view(memory: Memory, changed: Value) -> None:
+    """Let the memory hold the changed words, which may be of another type than its own."""
+    words = memory.state.words
+    assert words is not None
+    if changed.shape[0] * byte_width(changed.dtype) != words.shape[0] * byte_width(words.dtype):
+        changed = write_back(changed, words)
+    memory.change(changed)
+
+
+def _memory_of(state: RaisingState, pointer: Pointer) -> Memory:
+    if pointer.memory is None:
+        raise state.obstacle(
+            "it goes through a null pointer", NO_MEMORY, "pass an array for the pointer that is None, or guard the access"
+        )
+    return pointer.memory
+
+
+def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
+    """The word at an address, which is a multiple of the word's size by CUDA's rules."""
+    width = byte_width(dtype)
+    box = state.box
+    if address.modulo(width, box).constant_value not in (0, None):
+        raise state.obstacle(f"a value of {width} bytes is accessed at an address that is no multiple of {width}", MISALIGNED)
+    return address.floor_divide(width, box)
+
+
+def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
+    record = AccessRecord(
+        memory, kind, address, byte_width(dtype), state.box, state.while_depth, state.position
+    )
+    for frame in state.frames:
+        frame.accesses.append(record)
+
+
+def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> None:
+    """Note in the report what the ops placed after `last` show the access to have become."""
+    op = state.builder.block.first if last is None else last.next
+    names: set[str] = set()
+    while op is not None:
+        names.add(type(op).__name__)
+        op = op.next
+    kind = next(
+        (
+            kind
+            for name, kind in (
+                ("Gather", "gather"),
+                ("Scatter", "scatter"),
+                ("DynamicUpdateSlice", "update"),
+                ("DynamicSlice", "dynamic slice"),
+            )
+            if name in names
+        ),
+        "slice" if action == "load" else "update",
+    )
+    state.report.accesses.append(AccessNote(state.position, action, memory.name, kind))
+
+
+def _read_choice(state: RaisingState, buffer: PointerChoice, offset: Index, dtype: str) -> Item:
+    condition = buffer.condition.simplify(state.box)
+    if condition.is_true or condition.is_false:
+        return read(state, buffer.on_true if condition.is_true else buffer.on_false, offset, dtype)
+    items: list[Item] = []
+    domains = [state.domain.restrict(condition), state.domain.restrict(~condition)]
+    for domain, pointer in zip(domains, (buffer.on_true, buffer.on_false), strict=True):
+        if domain.is_empty:
+            items.append(UNDEFINED)
+            continue
+        with state.within(domain):
+            items.append(read(state, pointer, offset, dtype))
+    return merge_items(state, condition, items[0], items[1], dtype)
+
+
+# -- local arrays -----------------------------------------------------------------------------------------------------
+
+
+def _slot_key(state: RaisingState, memory: Memory, offset: Index, dtype: str) -> SlotKey | None:
+    """The slot at a constant offset; None where there is none or its neighbours overlap it."""
+    place = offset.simplify(state.box).constant_value
+    if place is None:
+        return None
+    width = byte_width(dtype)
+    slots = memory.state.slots
+    assert slots is not None
+    for other, other_dtype in slots:
+        if other < place + width and place < other + byte_width(other_dtype) and (other, other_dtype) != (place, dtype):
+            return None
+    return place, dtype
+
+
+def _read_slot(state: RaisingState, memory: Memory, offset: Index, dtype: str) -> Item | None:
+    key = _slot_key(state, memory, offset, dtype)
+    if key is None:
+        return None
+    slots = memory.state.slots
+    assert slots is not None
+    for frame in state.frames:
+        if (memory, key) not in frame.written_slots:
+            frame.read_slots.add((memory, key))
+    slot = slots.get(key)
+    return UNDEFINED if slot is None else slot.item
+
+
+def _write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, dtype: str) -> bool:
+    key = _slot_key(state, memory, offset, dtype)
+    if key is None:
+        return False
+    slots = memory.state.slots
+    assert slots is not None
+    old = slots.get(key)
+    domain = state.domain
+    for frame in state.frames:
+        if domain != frame.domain and (memory, key) not in frame.written_slots:
+            # Lanes that are not stored to keep what an earlier iteration may have left.
+            frame.read_slots.add((memory, key))
+        frame.written_slots.add((memory, key))
+    if old is not None and not isinstance(old.item, Undefined) and domain != old.domain:
+        home = memory.home
+        assert home is not None
+        condition = box_condition(domain.box, home.box) & domain.mask
+        whole = Domain(domain.dimensions, home.box, home.mask)
+        if not condition.simplify(whole.box).is_true:
+            with state.within(whole):
+                item = merge_items(state, condition, item, old.item, dtype)
+        domain = whole
+    memory.state = replace(memory.state, slots={**slots, key: Slot(item, domain)}, version=fresh_version())
+    return True
+
+
+def allocate(state: RaisingState, name: str, size_bytes: int) -> Memory:
+    """A local array, one for each lane, in slots as yet."""
+    memory = Memory(name, size_bytes, MemoryState(None, slots={}), home=state.domain)
+    state.memories.append(memory)
+    return memory
+
+
+def make_addressable(state: RaisingState, memory: Memory) -> None:
+    """Give a local array words, a segment for each lane, since its slots are not enough: an index is not constant."""
+    slots = memory.state.slots
+    home = memory.home
+    assert slots is not None and home is not None
+    widths = {byte_width(dtype) for _, dtype in slots} or {4}
+    dtypes = {dtype for _, dtype in slots}
+    dtype = next(iter(dtypes)) if len(dtypes) == 1 else f"ui{8 * min(widths)}"
+    if dtype == "i1":
+        dtype = "ui8"
+    owners = home.dimensions
+    lane: Index = ZERO
+    count = 1
+    for dimension in reversed(owners):
+        lane = lane + Index.of(dimension).scale(count)
+        count *= dimension.size
+    words = emission.constant(0, dtype, (count * memory.size_bytes // byte_width(dtype),))
+    memory.segment = lane.scale(memory.size_bytes)
+    memory.row_strides_bytes = (memory.size_bytes,)
+    memory.state = MemoryState(words, fresh_version())
+    for (place, slot_dtype), slot in slots.items():
+        with state.within(slot.domain):
+            index = word_index(state, memory.segment + place, slot_dtype)
+            if not isinstance(slot.item, Undefined):
+                store_words(state, memory, index, slot.item, slot_dtype)

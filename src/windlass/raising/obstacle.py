@@ -1,0 +1,42 @@
+"""Why something can't be raised, while it is being tried: caught by whoever has another way to try."""
+
+from __future__ import annotations
+
+from windlass.diagnostics import Diagnostic, Position, RaisingError
+
+NOT_RAISED = "WL0301"
+RESULT_OF_ATOMIC = "WL0302"
+TOO_IRREGULAR = "WL0303"
+NO_MEMORY = "WL0304"
+LAUNCH_MISMATCH = "WL0305"
+MISALIGNED = "WL0306"
+SHARED_MEMORY = "WL0307"
+LOOP = "WL0308"
+
+
+class Obstacle(Exception):
+    """What stands in the way of one form of an op or loop. At the outermost level it becomes a RaisingError."""
+
+    def __init__(
+        self, reason: str, position: Position | None = None, code: str = LOOP, help: str | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.position = position
+        self.code = code
+        self.help = help
+        self.notes: list[str] = []
+        self.is_final = code != LOOP
+        """Whether no other form of a loop around it would help."""
+
+    def as_error(self, kernel: str) -> RaisingError:
+        """The error that the user sees."""
+        return RaisingError(
+            Diagnostic(
+                self.code,
+                f"kernel '{kernel}' can't be raised: {self.reason}",
+                self.position,
+                notes=tuple(self.notes),
+                help=self.help,
+            )
+        )

@@ -1,0 +1,423 @@
+"""Values that a loop accumulates: sums, products, minima, maxima and bit operations over its iterations.
+
+While a loop's body is interpreted once for all iterations, a carried value is an `Accumulation`: the value before the
+loop, combined with terms, each one for the lanes that add it. After the body the terms are reduced over the
+iterations. Sums of floats are made in an order that is not the source's, as XLA's reductions are; sums of products
+whose factors lie over different dimensions become contractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from windlass.ir import Op, Value
+from windlass.ops.contraction import DotGeneral
+from windlass.ops.creation import Constant
+from windlass.ops.comparison import Compare
+from windlass.ops.movement import Transpose
+from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Negate, Or, Select, Subtract, Xor
+from windlass.ops.reduction import Reduce
+from windlass.ops.regions import combiner_region, identity_of
+from windlass.raising import emission
+from windlass.raising.conditions import box_condition, merge_items
+from windlass.raising.dimensions import Box, Dimension, in_order
+from windlass.raising.domain import Domain
+from windlass.raising.items import Item, from_lanes, is_float
+from windlass.raising.lanes import Lanes
+from windlass.raising.predicate import Predicate, conjunction
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
+
+Combiner: TypeAlias = "type[Add | Multiply | Minimum | Maximum | And | Or | Xor]"
+COMBINERS: tuple[Combiner, ...] = (Add, Multiply, Minimum, Maximum, And, Or, Xor)
+
+
+class Root:
+    """What a loop carries from one iteration to the next in one place. Compared by identity."""
+
+    def __init__(self, dtype: str, while_depth: int) -> None:
+        self.dtype = dtype
+        self.while_depth = while_depth
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """Something that the lanes of a domain combine into an accumulation."""
+
+    item: Item
+    domain: Domain
+
+
+@dataclass(frozen=True, eq=False)
+class Accumulation:
+    """The root's value before the loop, combined with terms by one op; `combiner` is None while there are no terms."""
+
+    root: Root
+    combiner: Combiner | None = None
+    terms: tuple[Term, ...] = ()
+    ignores_nan: bool = False
+    """Whether terms that are NaN are left out, as `x < least ? x : least` does."""
+
+
+@dataclass(frozen=True, eq=False)
+class AccumulationTest:
+    """The comparison `item direction accumulation`, with which a loop keeps the least or greatest item."""
+
+    direction: str
+    item: Item
+    accumulation: Accumulation
+    is_negated: bool = False
+    """Whether the comparison is false where it should be true: for NaN `not (x >= y)` is not `x < y`."""
+    followers: dict[Root, object] = field(default_factory=dict[Root, object])
+
+
+def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
+    """An op that takes an accumulation.
+
+    Raises Obstacle where that is no step of a reduction.
+    """
+    match op:
+        case Add() | Multiply() | Minimum() | Maximum() | And() | Or() | Xor():
+            one, other = items
+            if isinstance(other, Accumulation):
+                one, other = other, one
+            if isinstance(one, Accumulation) and not isinstance(other, Accumulation | AccumulationTest):
+                return _with_term(state, one, type(op), other)
+        case Subtract():
+            one, other = items
+            if isinstance(one, Accumulation) and not isinstance(other, Accumulation | AccumulationTest):
+                return _with_term(state, one, Add, negate_item(state, other, one.root.dtype))
+        case Compare():
+            return _test(state, op, items)
+        case Select():
+            condition, on_true, on_false = items
+            if isinstance(condition, AccumulationTest):
+                return select_by_test(state, condition, on_true, on_false)
+            if isinstance(condition, Predicate):
+                return _merge_truths(state, condition, on_true, on_false, op.dtype)
+            if isinstance(condition, Accumulation):
+                # `found ? true : x` is `found or x`; `all ? x : false` is `all and x`.
+                if isinstance(on_true, Predicate) and on_true.is_true and isinstance(on_false, Predicate):
+                    return _with_term(state, condition, Or, on_false)
+                if isinstance(on_false, Predicate) and on_false.is_false and isinstance(on_true, Predicate):
+                    return _with_term(state, condition, And, on_true)
+        case _:
+            pass
+    raise state.obstacle("a value of one iteration depends on the one before in a way that is no reduction")
+
+
+def _merge_truths(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str) -> Item:
+    """A select; `c ? true : found` is `found or c`, and `c ? all : false` is `all and c`."""
+    if isinstance(on_true, Predicate) and isinstance(on_false, Accumulation) and on_true.is_true:
+        return _with_term(state, on_false, Or, condition)
+    if isinstance(on_true, Accumulation) and isinstance(on_false, Predicate) and on_false.is_false:
+        return _with_term(state, on_true, And, condition)
+    if isinstance(on_true, Predicate) and isinstance(on_false, Accumulation) and on_true.is_false:
+        return _with_term(state, on_false, And, ~condition)
+    if isinstance(on_true, Accumulation) and isinstance(on_false, Predicate) and on_false.is_true:
+        return _with_term(state, on_true, Or, ~condition)
+    return merge_items(state, condition, on_true, on_false, dtype)
+
+
+def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
+    if accumulation.root.while_depth != state.while_depth:
+        raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorised")
+    if accumulation.combiner not in (None, combiner) or accumulation.ignores_nan:
+        raise state.obstacle("a value is accumulated by several different operations")
+    return Accumulation(accumulation.root, combiner, (*accumulation.terms, Term(item, state.domain)))
+
+
+def negate_item(state: RaisingState, item: Item, dtype: str) -> Item:
+    """-item, which wraps around for integers."""
+    from windlass.raising.index import Index
+    from windlass.raising.integers import fit
+
+    if isinstance(item, Index):
+        fitted = fit(-item, dtype, state.box)
+        if fitted is not None:
+            return fitted
+    lanes = state.lanes(item, dtype)
+    return from_lanes(Lanes(Negate(lanes.value), lanes.dims, lanes.lower))
+
+
+def _test(state: RaisingState, op: Compare, items: list[Item]) -> AccumulationTest:
+    left, right = items
+    direction = op.direction
+    if isinstance(left, Accumulation) and not isinstance(right, Accumulation):
+        left, right = right, left
+        direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, "")
+    if not isinstance(right, Accumulation) or isinstance(left, Accumulation | AccumulationTest):
+        raise state.obstacle("two accumulated values are compared")
+    if direction not in ("LT", "LE", "GT", "GE"):
+        raise state.obstacle("an accumulated value is compared for equality")
+    return AccumulationTest(direction, left, right)
+
+
+def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, on_false: Item) -> Item:
+    """`x < least ? x : least` and its like: a minimum or maximum."""
+    accumulation = test.accumulation
+    direction = test.direction
+    if on_true is accumulation and _same(on_false, test.item):
+        # `least < x ? least : x` was turned round into `x > least`; what is left of NaN differs from the usual form.
+        direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}[direction]
+        if is_float(accumulation.root.dtype):
+            raise state.obstacle("a minimum or maximum keeps NaN in a way that depends on the order")
+    elif not (on_false is accumulation and _same(on_true, test.item)):
+        raise state.obstacle("what is kept with a minimum or maximum depends on the order")
+    combiner = Minimum if direction in ("LT", "LE") else Maximum
+    if accumulation.root.while_depth != state.while_depth or accumulation.combiner not in (None, combiner):
+        raise state.obstacle("a value is accumulated by several different operations")
+    terms = (*accumulation.terms, Term(test.item, state.domain))
+    return Accumulation(accumulation.root, combiner, terms, is_float(accumulation.root.dtype))
+
+
+def _same(one: Item, other: Item) -> bool:
+    from windlass.raising.index import Index
+
+    if isinstance(one, Lanes) and isinstance(other, Lanes):
+        return one.value is other.value and one.dims == other.dims and one.lower == other.lower
+    return one is other or (isinstance(one, Index) and one == other)
+
+
+def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item) -> Item:
+    """Where the sides of a branch add different terms: each counts at its own lanes."""
+    if (
+        not isinstance(on_true, Accumulation)
+        or not isinstance(on_false, Accumulation)
+        or on_true.root is not on_false.root
+        or (on_true.combiner is not on_false.combiner and on_true.combiner is not None and on_false.combiner is not None)
+    ):
+        raise state.obstacle("a branch replaces a value that other iterations add to")
+    shared = [term for term in on_true.terms if any(term is other for other in on_false.terms)]
+    terms = list(shared)
+    for side, accumulation in ((condition, on_true), (~condition, on_false)):
+        for term in accumulation.terms:
+            if not any(term is other for other in shared):
+                terms.append(Term(term.item, term.domain.restrict(side)))
+    terms = [term for term in terms if not term.domain.is_empty]
+    combiner = on_true.combiner or on_false.combiner
+    return Accumulation(on_true.root, combiner, tuple(terms), on_true.ignores_nan or on_false.ignores_nan)
+
+
+# -- after the loop ---------------------------------------------------------------------------------------------------
+
+
+def finish(state: RaisingState, accumulation: Accumulation, initial: Item, dimension: Dimension) -> tuple[Item, str]:
+    """The value after the loop, and what the reduction became. The state is that after the loop."""
+    if accumulation.combiner is None:
+        return initial, "elementwise"
+    combiner = accumulation.combiner
+    dtype = accumulation.root.dtype
+    became = "reduce"
+    result = initial
+    summed: dict[Domain, Lanes] = {}
+    reduced: list[Lanes] = []
+    for term in accumulation.terms:
+        with state.within(term.domain):
+            lanes = state.lanes(term.item, dtype)
+            contracted = _contract(state, lanes, term.domain, dimension) if combiner is Add else None
+            if contracted is not None:
+                became = "contraction"
+                reduced.append(_extend(state, contracted, term.domain, combiner, dtype))
+            elif term.domain in summed:
+                summed[term.domain] = Lanes.elementwise(
+                    combiner, state.covering(summed[term.domain]), lanes, box=state.box
+                )
+            else:
+                summed[term.domain] = lanes
+    for domain, lanes in summed.items():
+        with state.within(domain):
+            masked = _mask(state, lanes, domain, dimension, combiner, dtype, accumulation.ignores_nan)
+            total = _reduce(masked, domain.box, dimension, combiner, dtype)
+        reduced.append(_extend(state, total, domain, combiner, dtype))
+    for total in reduced:
+        if combiner is Add and is_zero(result):
+            result = from_lanes(total)
+            continue
+        result = _apply(state, combiner, result, total, dtype, accumulation.ignores_nan)
+    return result, became
+
+
+def is_zero(item: Item) -> bool:
+    """Whether an item is the number zero, to which sums are added for nothing (the sign of a zero sum is not kept)."""
+    from windlass.raising.index import Index
+
+    if isinstance(item, Index):
+        return item.constant_value == 0
+    return isinstance(item, Lanes) and emission.splat_number(item.value) == 0
+
+
+def _apply(
+    state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, ignores_nan: bool
+) -> Item:
+    """The value before the loop combined with the total of one term."""
+    if isinstance(item, Accumulation):
+        if ignores_nan:
+            test = AccumulationTest("LT" if combiner is Minimum else "GT", from_lanes(total), item)
+            return select_by_test(state, test, test.item, item)
+        return _with_term(state, item, combiner, from_lanes(total))
+    before = state.lanes(item, dtype)
+    total = state.covering(total)
+    if ignores_nan:
+        direction = "LT" if combiner is Minimum else "GT"
+        better = Lanes.elementwise(lambda x, y: Compare(x, y, direction), total, before, box=state.box)
+        return from_lanes(Lanes.elementwise(Select, better, total, before, box=state.box))
+    return from_lanes(Lanes.elementwise(combiner, before, total, box=state.box))
+
+
+def identity(combiner: Combiner, dtype: str) -> int | float | bool:
+    """The number that leaves others as they are: -0.0 for sums of floats, which keeps the sign of zeros."""
+    if combiner is Add and is_float(dtype):
+        return -0.0
+    return identity_of(combiner, dtype)
+
+
+def _mask(
+    state: RaisingState,
+    lanes: Lanes,
+    domain: Domain,
+    dimension: Dimension,
+    combiner: Combiner,
+    dtype: str,
+    ignores_nan: bool,
+) -> Lanes:
+    """The term with the identity at lanes that don't count."""
+    condition = relevant_mask(domain, dimension, state)
+    neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
+    if ignores_nan:
+        is_number = Lanes(Compare(lanes.value, lanes.value, "EQ"), lanes.dims, lanes.lower)
+        lanes = Lanes.elementwise(Select, is_number, lanes, neutral, box=state.box)
+    if condition.is_true:
+        return lanes
+    return Lanes.elementwise(Select, state.condition_lanes(condition), lanes, neutral, box=state.box)
+
+
+def relevant_mask(domain: Domain, dimension: Dimension, state: RaisingState) -> Predicate:
+    """The parts of a domain's mask that say whether a term counts: not those that hold for all lanes of the loop."""
+    outer = set(state.reduction_mask.conjuncts())
+    return conjunction(part for part in domain.mask.conjuncts() if part not in outer)
+
+
+def _reduce(lanes: Lanes, box: Box, dimension: Dimension, combiner: Combiner, dtype: str) -> Lanes:
+    """The lanes folded over a dimension of the box, which they may not depend on."""
+    if dimension not in lanes.dims:
+        extent = box.extent(dimension)
+        if combiner in (Minimum, Maximum, And, Or):
+            return lanes
+        wide = Lanes.over(lanes.expand((*lanes.dims, dimension), box), (*lanes.dims, dimension), box)
+        if combiner is Add and not is_float(dtype) and dtype != "i1":
+            factor = Constant.of(wrapped(extent, dtype), dtype, lanes.value.shape)
+            return Lanes(Multiply(lanes.value, factor), lanes.dims, lanes.lower)
+        lanes = wide
+    lanes = lanes.at(box)
+    axis = lanes.dims.index(dimension)
+    init = Constant.of(identity(combiner, dtype), dtype)
+    total = Reduce((lanes.value,), (init,), (axis,), combiner_region(combiner, dtype)).results[0]
+    return without_axis(total, lanes, dimension)
+
+
+def wrapped(number: int, dtype: str) -> int:
+    """The number modulo the period of an integer type."""
+    from windlass.raising.items import dtype_range
+
+    least, most = dtype_range(dtype)
+    return (number - least) % (most - least + 1) + least
+
+
+def without_axis(value: Value, lanes: Lanes, dimension: Dimension) -> Lanes:
+    """What a reduction over one dimension of the lanes gave, as lanes."""
+    kept = [(each, lower) for each, lower in zip(lanes.dims, lanes.lower, strict=True) if each is not dimension]
+    return Lanes(value, [each for each, _ in kept], [lower for _, lower in kept])
+
+
+def _extend(state: RaisingState, lanes: Lanes, domain: Domain, combiner: Combiner, dtype: str) -> Lanes:
+    """A total over the lanes of a term, as one for all lanes of the loop: the identity where the term does not count."""
+    box = state.box
+    missing = [
+        each
+        for each in box_difference(domain.box, box)
+        if each in state.domain.dimensions
+    ]
+    if not missing:
+        return lanes
+    condition = box_condition(Box({each: domain.box.bounds(each) for each in missing}), box)
+    neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
+    return Lanes.elementwise(Select, condition.to_lanes(box), state.covering(lanes), neutral, box=box)
+
+
+def box_difference(inner: Box, outer: Box) -> list[Dimension]:
+    """The dimensions along which the inner box is shorter."""
+    return [each for each in inner.restricted if inner.bounds(each) != outer.bounds(each)]
+
+
+# -- contractions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """Two factors whose product was summed over some dimensions."""
+
+    left: Lanes
+    right: Lanes
+    over: tuple[Dimension, ...]
+
+
+def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dimension) -> Lanes | None:
+    """A sum of products as a contraction, where that keeps the product from being spread out."""
+    if not relevant_mask(domain, dimension, state).is_true:
+        return None
+    found = state.memo.get(("contraction", id(lanes.value)))
+    if found is not None:
+        left, right, over = found.left, found.right, (*found.over, dimension)
+    elif isinstance(lanes.value, Multiply) and is_float(lanes.dtype):
+        pair = state.memo.get(("factors", id(lanes.value)))
+        if pair is None:
+            return None
+        left, right = pair
+        over = (dimension,)
+    else:
+        return None
+    box = domain.box
+    left, right = left.at(box), right.at(box)
+    if any(each not in left.dims or each not in right.dims for each in over):
+        return None
+    if not set(left.dims) - set(right.dims) or not set(right.dims) - set(left.dims):
+        # One factor lies over all dimensions anyhow: matrix times vector. Worth it unless it is purely elementwise.
+        if set(left.dims) == set(right.dims):
+            return None
+    batching = [each for each in left.dims if each in right.dims and each not in over]
+    left_value, left_dims = _untransposed(left)
+    right_value, right_dims = _untransposed(right)
+    dot = DotGeneral(
+        left_value,
+        right_value,
+        tuple(left_dims.index(each) for each in batching),
+        tuple(right_dims.index(each) for each in batching),
+        tuple(left_dims.index(each) for each in over),
+        tuple(right_dims.index(each) for each in over),
+        ("HIGHEST", "HIGHEST"),
+    )
+    order = [
+        *batching,
+        *(each for each in left_dims if each not in batching and each not in over),
+        *(each for each in right_dims if each not in batching and each not in over),
+    ]
+    dims = in_order(order)
+    value = emission.transpose(dot, [order.index(each) for each in dims])
+    result = Lanes.over(value, dims, box)
+    state.memo["contraction", id(result.value)] = Contraction(left, right, over)
+    state.memo["spread", id(lanes.value)] = lanes
+    return result
+
+
+def _untransposed(lanes: Lanes) -> tuple[Value, tuple[Dimension, ...]]:
+    """The tensor before a transpose that made the lanes, and what its axes are."""
+    value = lanes.value
+    if not isinstance(value, Transpose):
+        return value, lanes.dims
+    before: list[Dimension] = list(lanes.dims)
+    for axis, place in enumerate(value.permutation):
+        before[place] = lanes.dims[axis]
+    return value.operand, tuple(before)

@@ -1,0 +1,59 @@
+"""What became of each access and each loop of a raised kernel, for explanations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from windlass.diagnostics import Position
+
+
+@dataclass(frozen=True)
+class AccessNote:
+    """One load, store or atomic: `kind` says what it became ("slice", "gather", "update", "scatter", ...)."""
+
+    position: Position | None
+    action: str
+    memory: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class LoopNote:
+    """One loop: `became` is "reduce", "contraction", "elementwise", "unrolled" or "while"; `attempts` says why the
+    better forms were not possible."""
+
+    position: Position | None
+    became: str
+    trips: int | None = None
+    attempts: tuple[str, ...] = ()
+
+
+@dataclass
+class RaisingReport:
+    """All notes of one raising, in program order."""
+
+    accesses: list[AccessNote] = field(default_factory=list[AccessNote])
+    loops: list[LoopNote] = field(default_factory=list[LoopNote])
+    notes: list[str] = field(default_factory=list[str])
+
+    def mark(self) -> tuple[int, int, int]:
+        """A place to return to with `forget_since`."""
+        return (len(self.accesses), len(self.loops), len(self.notes))
+
+    def forget_since(self, mark: tuple[int, int, int]) -> None:
+        """Drop what was noted after `mark`: the attempt that noted it was given up."""
+        for notes, length in zip((self.accesses, self.loops, self.notes), mark, strict=True):
+            del notes[length:]
+
+    def access_kinds(self) -> Counter[str]:
+        """How often each kind of access occurs."""
+        return Counter(note.kind for note in self.accesses)
+
+    def __str__(self) -> str:
+        lines = [f"{note.position or '?'}: {note.action} {note.memory}: {note.kind}" for note in self.accesses]
+        for loop in self.loops:
+            trips = "" if loop.trips is None else f" ({loop.trips} trips)"
+            lines.append(f"{loop.position or '?'}: loop{trips}: {loop.became}")
+            lines += [f"    not better because {reason}" for reason in loop.attempts]
+        return "\n".join(lines + self.notes)

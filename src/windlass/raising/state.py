@@ -1,0 +1,234 @@
+"""What the raiser knows at one moment: items of values, active lanes, memories, where ops go; and how to go back in time.
+
+Going back is what makes strategies cheap to try: `checkpoint`, try, and on an `Obstacle` `restore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from windlass.diagnostics import Position
+from windlass.ir import Block, Builder, Op, Value
+from windlass.raising.dimensions import Box
+from windlass.raising.domain import Domain
+from windlass.raising.index import Index
+from windlass.raising.integers import symbolic_result
+from windlass.raising.items import Item, Undefined
+from windlass.raising.lanes import Lanes
+from windlass.raising.materialize import materialize
+from windlass.raising.obstacle import TOO_IRREGULAR, Obstacle
+from windlass.raising.predicate import TRUE, Predicate
+from windlass.raising.report import RaisingReport
+from windlass.raising.specification import LaunchSpecification
+
+if TYPE_CHECKING:
+    from windlass.raising.frames import VectorFrame
+    from windlass.raising.memory import Memory, MemoryState
+
+MOST_OPS = 20_000
+"""Kernels that need more tensor ops than this are better run as loops."""
+
+
+class CountingBuilder(Builder):
+    """Counts what it places, and gives up past a budget."""
+
+    __slots__ = ("counter",)
+
+    def __init__(self, block: Block, counter: list[int]) -> None:
+        super().__init__(block)
+        self.counter = counter
+
+    def place(self, op: Op) -> None:
+        super().place(op)
+        self.counter[0] += 1
+        if self.counter[0] > MOST_OPS:
+            raise Obstacle(
+                f"it needs more than {MOST_OPS} tensor operations",
+                op.source,
+                TOO_IRREGULAR,
+                "control flow this irregular runs better as native loops",
+            )
+
+
+@dataclass
+class Checkpoint:
+    """A moment to go back to."""
+
+    environment: dict[Value, Item]
+    retried: dict[Value, Box]
+    memo: dict[Any, Any]
+    domain: Domain
+    memories: list[tuple[Memory, MemoryState]]
+    report: tuple[int, int, int]
+    block: Block
+    last: Op | None
+    count: int
+    frames: list[tuple[VectorFrame, int]]
+
+
+@dataclass
+class RaisingState:
+    """All that changes while a kernel is interpreted.
+
+    `retried` holds integers that had to be computed lane by lane, with the box in which they were: over a smaller box
+    they may be symbolic after all. `memo` holds results that would be the same again: loads by memory, version and
+    index, ops by operands, conditions by box.
+    """
+
+    specification: LaunchSpecification
+    builder: CountingBuilder
+    domain: Domain
+    environment: dict[Value, Item] = field(default_factory=dict["Value", "Item"])
+    retried: dict[Value, Box] = field(default_factory=dict["Value", "Box"])
+    memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    memories: list[Memory] = field(default_factory=list["Memory"])
+    frames: list[VectorFrame] = field(default_factory=list["VectorFrame"])
+    report: RaisingReport = field(default_factory=RaisingReport)
+    hopeless: dict[tuple[Op, str, int], str] = field(default_factory=dict["tuple[Op, str, int]", str])
+    """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
+    loop_depth: int = 0
+    while_depth: int = 0
+    block_depths: dict[Block, int] = field(default_factory=dict[Block, int])
+    """How many loops each block of a loop's body stands in."""
+    reduction_mask: Predicate = TRUE
+    """The mask of the loop that is being reduced: what holds for all its lanes need not be asked of terms."""
+
+    @property
+    def box(self) -> Box:
+        return self.domain.box
+
+    @property
+    def position(self) -> Position | None:
+        """Where the op that is being raised stands."""
+        return self.builder.source
+
+    def obstacle(self, reason: str, code: str | None = None, help: str | None = None) -> Obstacle:
+        """An obstacle at the op that is being raised."""
+        return Obstacle(reason, self.position, code, help) if code else Obstacle(reason, self.position, help=help)
+
+    # -- domains --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def within(self, domain: Domain) -> Iterator[None]:
+        """Interpret for the lanes of another domain."""
+        outer, self.domain = self.domain, domain
+        try:
+            yield
+        finally:
+            self.domain = outer
+
+    # -- going back -----------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> Checkpoint:
+        block = self.builder.block
+        return Checkpoint(
+            dict(self.environment),
+            dict(self.retried),
+            dict(self.memo),
+            self.domain,
+            [(memory, memory.state) for memory in self.memories],
+            self.report.mark(),
+            block,
+            block.last,
+            self.builder.counter[0],
+            [(frame, len(frame.accesses)) for frame in self.frames],
+        )
+
+    def restore(self, moment: Checkpoint) -> None:
+        """Make everything as it was at the checkpoint; ops placed since then are erased."""
+        self.environment = dict(moment.environment)
+        self.retried = dict(moment.retried)
+        self.memo = dict(moment.memo)
+        self.domain = moment.domain
+        self.memories = [memory for memory, _ in moment.memories]
+        for memory, state in moment.memories:
+            memory.state = state
+        self.report.forget_since(moment.report)
+        self.frames = [frame for frame, _ in moment.frames]
+        for frame, length in moment.frames:
+            del frame.accesses[length:]
+        self.builder.block = moment.block
+        self.builder.counter[0] = moment.count
+        erase_after(moment.block, moment.last)
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Place ops in another block, which sees what is computed around it; what it computes is not seen outside."""
+        outer, memo, environment, retried = self.builder.block, self.memo, self.environment, self.retried
+        self.builder.block = block
+        self.while_depth += 1
+        self.block_depths[block] = self.while_depth
+        self.memo, self.environment, self.retried = dict(memo), dict(environment), dict(retried)
+        try:
+            yield
+        finally:
+            self.builder.block = outer
+            self.while_depth -= 1
+            self.memo, self.environment, self.retried = memo, environment, retried
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def lookup(self, value: Value) -> Item:
+        """The item that a value stands for.
+
+        An integer that had to be computed lane by lane is tried again over a smaller box, where it may be symbolic.
+        """
+        item = self.environment[value]
+        tried = self.retried.get(value)
+        if tried is None or tried == self.box or not isinstance(value, Op):
+            return item
+        operands = [self.lookup(operand) for operand in value.operands]
+        if not all(isinstance(operand, Index) for operand in operands):
+            return item
+        symbolic = symbolic_result(value, [operand for operand in operands if isinstance(operand, Index)], self.box)
+        return item if symbolic is None else symbolic
+
+    def lanes(self, item: Item, dtype: str) -> Lanes:
+        """The item as lanes that cover the current box.
+
+        Raises Obstacle for what is no number: pointers, and values that a reduction has yet to give.
+        """
+        box = self.box
+        match item:
+            case Lanes():
+                return self.covering(item)
+            case Index():
+                key = ("lanes", item, dtype, box)
+                if key not in self.memo:
+                    self.memo[key] = materialize(item, box, dtype)
+                return self.memo[key]
+            case Predicate():
+                return self.condition_lanes(item)
+            case Undefined():
+                from windlass.raising import emission
+
+                return Lanes(emission.constant(0, dtype))
+            case _:
+                raise self.obstacle("a value that depends on earlier iterations is used in a way that is no reduction")
+
+    def covering(self, lanes: Lanes) -> Lanes:
+        """The lanes for the current box: cut or padded."""
+        box = self.box
+        if lanes.region.contains(box):
+            return lanes.at(box)
+        return lanes.cover(box)
+
+    def condition_lanes(self, condition: Predicate) -> Lanes:
+        """A condition as lanes of i1 for the current box."""
+        key = ("condition", condition, self.box)
+        if key not in self.memo:
+            self.memo[key] = condition.to_lanes(self.box)
+        return self.memo[key]
+
+
+def erase_after(block: Block, last: Op | None) -> None:
+    """Erase the ops of a block that come after `last`: all of them if it is None."""
+    while block.last is not None and block.last is not last:
+        op = block.last
+        for user in [user for result in op.results for user in result.uses]:
+            # Users can only be ops of blocks that were given up: nothing that is kept refers to what is erased.
+            user.drop_operands()
+        op.erase()

@@ -1,0 +1,141 @@
+"""Block and thread ids as dimensions.
+
+Where a kernel uses `blockIdx.a` and `threadIdx.a` only together, as `blockIdx.a * blockDim.a + threadIdx.a`, they are
+one dimension, so that a guard on that sum is a box. Where it uses them apart they are two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windlass.ir import Block, Op, TensorType, Value
+from windlass.ops.conversion import BitcastConvert, Convert
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
+from windlass.ops.loops import LaunchSize
+from windlass.raising.dimensions import Dimension
+from windlass.raising.index import Index
+from windlass.raising.items import is_integer
+from windlass.raising.specification import KnownScalar, LaunchSpecification
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class ThreadIds:
+    """The dimensions of a launch, and what the ids of blocks and threads are in them (x first, blocks first)."""
+
+    dimensions: tuple[Dimension, ...]
+    items: tuple[Index, ...]
+
+
+def thread_ids(body: Block, arguments: list[Value], specification: LaunchSpecification) -> ThreadIds:
+    """The dimensions for a launch of a kernel. `arguments` are the kernel's own parameters."""
+    apart = _axes_used_apart(body, arguments, specification)
+    dimensions: list[Dimension] = []
+    blocks: dict[int, Index] = {}
+    threads: dict[int, Index] = {}
+    for place, axis in enumerate((2, 1, 0)):
+        name = AXES[axis]
+        grid, block = specification.grid[axis], specification.block[axis]
+        if axis in apart and grid > 1 and block > 1:
+            outer = Dimension(f"block.{name}", grid, place)
+            inner = Dimension(f"thread.{name}", block, 10 + place)
+            dimensions += [outer, inner]
+            blocks[axis], threads[axis] = Index.of(outer), Index.of(inner)
+            continue
+        both = Dimension(name, grid * block, 10 + place)
+        dimensions.append(both)
+        index = Index.of(both)
+        blocks[axis], threads[axis] = index.floor_divide(block), index.modulo(block)
+    ordered = tuple(sorted(dimensions, key=lambda dimension: dimension.key))
+    return ThreadIds(ordered, tuple([*(blocks[axis] for axis in range(3)), *(threads[axis] for axis in range(3))]))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """block·blockIdx + thread·threadIdx + something that depends on neither; for each axis."""
+
+    block: tuple[int, int, int] = (0, 0, 0)
+    thread: tuple[int, int, int] = (0, 0, 0)
+    known: int | None = None
+    """The number that it is, if it is one."""
+
+    @property
+    def uses(self) -> bool:
+        return any(self.block) or any(self.thread)
+
+    def plus(self, other: _Form, sign: int = 1) -> _Form:
+        known = None if self.known is None or other.known is None else self.known + sign * other.known
+        return _Form(
+            _triple(a + sign * b for a, b in zip(self.block, other.block, strict=True)),
+            _triple(a + sign * b for a, b in zip(self.thread, other.thread, strict=True)),
+            known,
+        )
+
+    def times(self, factor: int) -> _Form:
+        return _Form(
+            _triple(factor * a for a in self.block),
+            _triple(factor * a for a in self.thread),
+            None if self.known is None else factor * self.known,
+        )
+
+
+def _triple(numbers: object) -> tuple[int, int, int]:
+    a, b, c = tuple(numbers)  # pyright: ignore
+    return int(a), int(b), int(c)
+
+
+def _axes_used_apart(body: Block, arguments: list[Value], specification: LaunchSpecification) -> set[int]:
+    """The axes on which some use of block or thread ids is not through their fused sum."""
+    forms: dict[Value, _Form] = {}
+    for argument, given in zip(arguments, specification.arguments, strict=True):
+        if isinstance(given, KnownScalar) and isinstance(given.value, int):
+            forms[argument] = _Form(known=int(given.value))
+    for axis in range(3):
+        unit = _triple(int(each == axis) for each in range(3))
+        forms[body.arguments[axis]] = _Form(block=unit)
+        forms[body.arguments[3 + axis]] = _Form(thread=unit)
+    apart: set[int] = set()
+    for op in body.walk():
+        form = _form_of(op, forms, specification)
+        if form is not None:
+            forms[op] = form
+            continue
+        for operand in op.operands:
+            used = forms.get(operand)
+            if used is not None and used.uses:
+                apart |= {
+                    axis for axis in range(3) if used.block[axis] != used.thread[axis] * specification.block[axis]
+                }
+    return apart
+
+
+def _form_of(op: Op, forms: dict[Value, _Form], specification: LaunchSpecification) -> _Form | None:
+    """The form of an op's result; None for ops that are not linear in the ids."""
+    unknown = _Form()
+    operands = [forms.get(operand, unknown) for operand in op.operands]
+    match op:
+        case LaunchSize():
+            return _Form(known=specification.launch_size(op.dimension))
+        case Constant() if is_integer(op.dtype):
+            return _Form(known=int(op.number))
+        case Add():
+            return operands[0].plus(operands[1])
+        case Or() if op.dtype != "i1":
+            # What the front end writes for an addition without carry, if one side is a multiple of a power of two.
+            return operands[0].plus(operands[1]) if sum(operand.uses for operand in operands) == 2 else None
+        case Subtract():
+            return operands[0].plus(operands[1], -1)
+        case Multiply():
+            if operands[1].known is not None:
+                return operands[0].times(operands[1].known)
+            if operands[0].known is not None:
+                return operands[1].times(operands[0].known)
+            return None
+        case ShiftLeft() if operands[1].known is not None:
+            return operands[0].times(2 ** operands[1].known)
+        case Convert() | BitcastConvert() if isinstance(op.type, TensorType) and is_integer(op.dtype):
+            return operands[0] if is_integer(op.operands[0].dtype) else None
+        case _:
+            return None

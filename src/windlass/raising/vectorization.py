@@ -1,0 +1,322 @@
+"""Loops whose iterations become lanes: the loop's counter is one more dimension, what it accumulates is reduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from windlass.ir import Argument, Op, TensorType, Value
+from windlass.ops.elementwise import Add, Subtract
+from windlass.ops.loops import For
+from windlass.raising.dependences import check_dependences
+from windlass.raising.dimensions import Dimension
+from windlass.raising.domain import Domain
+from windlass.raising.frames import VectorFrame
+from windlass.raising.index import Index
+from windlass.raising.integers import fit
+from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
+from windlass.raising.iterations import at_iteration
+from windlass.raising.memory import Memory, Slot, SlotKey
+from windlass.raising.predicate import Predicate
+from windlass.raising.reductions import Accumulation, Root, finish
+
+if TYPE_CHECKING:
+    from windlass.raising.state import Checkpoint, RaisingState
+
+MOST_ELEMENTS = 2**28
+"""Tensors that are larger than this are not made of the iterations of a loop."""
+
+LOOP_ORDER = 100
+"""Loop dimensions stand behind those of threads."""
+
+
+class _NeedsCells(Exception):
+    """Elements of local arrays are carried from one iteration to the next."""
+
+    def __init__(self, cells: set[tuple[Memory, SlotKey]]) -> None:
+        super().__init__("local arrays carry values")
+        self.cells = cells
+
+
+@dataclass
+class _Carried:
+    """How one carried value of the loop is treated."""
+
+    kind: str
+    """"unchanged", "induction", "last" or "accumulation"."""
+    initial: Item
+    step: Index | None = None
+    root: Root | None = None
+
+
+def vectorize(state: RaisingState, op: For, trips: Index, count: int) -> str:
+    """Interpret the loop for all iterations at once; gives what it became.
+
+    `trips` is the number of iterations, which may differ from lane to lane, `count` the greatest.
+
+    Raises Obstacle, with the state changed, where iterations depend on each other in a way that is no reduction.
+    """
+    cells: set[tuple[Memory, SlotKey]] = set()
+    moment = state.checkpoint()
+    while True:
+        try:
+            return _vectorize(state, op, trips, count, cells, moment)
+        except _NeedsCells as more:
+            if more.cells <= cells:
+                raise state.obstacle("a local array carries values between iterations") from None
+            state.restore(moment)
+            cells |= more.cells
+
+
+def _vectorize(
+    state: RaisingState,
+    op: For,
+    trips: Index,
+    count: int,
+    cells: set[tuple[Memory, SlotKey]],
+    moment: Checkpoint,
+) -> str:
+    from windlass.raising.interpreter import run_block
+
+    outer = state.domain
+    body = op.body.block
+    dimension = Dimension(f"loop.{state.loop_depth}", count, LOOP_ORDER + state.loop_depth)
+    domain = outer.extended(dimension)
+    is_ragged = trips.constant_value is None
+    if is_ragged:
+        domain = domain.restrict(Predicate.compare("LT", Index.of(dimension), trips))
+        if domain.is_empty:
+            raise state.obstacle("the loop has no iterations")
+    for frame in state.frames:
+        frame.inner_dimensions.add(dimension)
+    frame = VectorFrame(dimension, domain, state.while_depth, state.block_depths)
+    state.environment[body.arguments[0]] = Index.of(dimension)
+    carried = [
+        _bind(state, argument, state.lookup(initial), yielded, op, dimension, domain)
+        for argument, initial, yielded in zip(body.arguments[1:], op.initial, body.terminator.operands, strict=True)
+    ]
+    initial_slots = _bind_cells(state, cells, domain)
+    state.frames.append(frame)
+    state.loop_depth += 1
+    try:
+        with state.within(domain):
+            run_block(state, body)
+            finals = [state.lookup(value) for value in body.terminator.operands]
+    finally:
+        state.frames.pop()
+        state.loop_depth -= 1
+    check_dependences(frame)
+    carrying = {cell for cell in frame.written_slots & frame.read_slots if cell not in cells}
+    if carrying:
+        raise _NeedsCells(carrying)
+    outer_mask, state.reduction_mask = state.reduction_mask, outer.mask
+    became: set[str] = set()
+    for result, item, each in zip(op.results, finals, carried, strict=True):
+        state.environment[result], kind = _finish(state, item, each, trips, dimension, is_ragged, result)
+        became.add(kind)
+    _finish_cells(state, frame, initial_slots, dimension, is_ragged)
+    state.reduction_mask = outer_mask
+    _check_sizes(state, moment)
+    return next((kind for kind in ("contraction", "reduce") if kind in became), "elementwise")
+
+
+# -- carried values ---------------------------------------------------------------------------------------------------
+
+
+def _bind(
+    state: RaisingState,
+    argument: Argument,
+    initial: Item,
+    yielded: Value,
+    op: For,
+    dimension: Dimension,
+    domain: Domain,
+) -> _Carried:
+    """Choose how a carried value is treated, and enter what it stands for within the body."""
+    if yielded is argument:
+        state.environment[argument] = initial
+        return _Carried("unchanged", initial)
+    if not argument.uses:
+        state.environment[argument] = UNDEFINED
+        return _Carried("last", initial)
+    if isinstance(initial, Pointer | PointerChoice) or not isinstance(argument.type, TensorType):
+        state.environment[argument] = initial
+        return _Carried("pointer", initial)
+    step = induction_step(state, argument, yielded, op)
+    if step is not None and isinstance(initial, Index):
+        progress = Index.of(dimension).multiply(step)
+        if progress is not None:
+            value = fit(initial + progress, argument.dtype, domain.box)
+            if value is not None:
+                state.environment[argument] = value
+                return _Carried("induction", initial, step)
+    root = Root(argument.dtype, state.while_depth)
+    state.environment[argument] = Accumulation(root)
+    return _Carried("accumulation", initial, root=root)
+
+
+def induction_step(state: RaisingState, argument: Argument, yielded: Value, op: Op) -> Index | None:
+    """What is added to an integer in each iteration, if that is one number known before the loop."""
+    if not is_integer(argument.dtype) or not isinstance(yielded, Add | Subtract):
+        return None
+    left, right = yielded.operands
+    if left is argument:
+        other = right
+    elif right is argument and isinstance(yielded, Add):
+        other = left
+    else:
+        return None
+    if other not in state.environment or (isinstance(other, Op) and is_within(other, op)):
+        from windlass.ops.creation import Constant
+
+        if not isinstance(other, Constant):
+            return None
+        item: Item = Index(int(other.number))
+    else:
+        item = state.lookup(other)
+    if not isinstance(item, Index):
+        return None
+    return item if isinstance(yielded, Add) else -item
+
+
+def is_within(op: Op, outer: Op) -> bool:
+    """Whether an op stands in a region of another."""
+    inner: Op | None = op
+    while inner is not None:
+        if inner is outer:
+            return True
+        inner = inner.parent_op
+    return False
+
+
+def _finish(
+    state: RaisingState,
+    item: Item,
+    carried: _Carried,
+    trips: Index,
+    dimension: Dimension,
+    is_ragged: bool,
+    result: Value,
+) -> tuple[Item, str]:
+    """The value after the loop, and the kind of loop that this makes it."""
+    match carried.kind:
+        case "unchanged":
+            return carried.initial, "elementwise"
+        case "pointer":
+            if item is not carried.initial and not same_pointer(item, carried.initial):
+                raise state.obstacle("a pointer goes into different arrays from one iteration to the next")
+            return carried.initial, "elementwise"
+        case "induction":
+            assert isinstance(carried.initial, Index) and carried.step is not None
+            if not result.uses:
+                return UNDEFINED, "elementwise"
+            progress = trips.maximum(Index(0), state.box).multiply(carried.step)
+            final = None if progress is None else fit(carried.initial + progress, result.dtype, state.box)
+            if final is None:
+                raise state.obstacle("a counter may overflow")
+            return final, "elementwise"
+        case "last":
+            if not result.uses:
+                return UNDEFINED, "elementwise"
+            return _last(state, item, dimension, is_ragged), "elementwise"
+        case _:
+            if isinstance(item, Accumulation) and item.root is carried.root:
+                return finish(state, item, carried.initial, dimension)
+            if not result.uses and not isinstance(item, Accumulation):
+                return UNDEFINED, "elementwise"
+            raise state.obstacle("a carried value is replaced by one that other iterations do not add to")
+
+
+def same_pointer(one: Item, other: Item) -> bool:
+    """Whether two items are pointers to the same place."""
+    return (
+        isinstance(one, Pointer)
+        and isinstance(other, Pointer)
+        and one.memory is other.memory
+        and one.byte_offset == other.byte_offset
+    )
+
+
+def _last(state: RaisingState, item: Item, dimension: Dimension, is_ragged: bool) -> Item:
+    """The value of the last iteration."""
+    if isinstance(item, Accumulation):
+        raise state.obstacle("a carried value is the accumulated one of another")
+    if is_ragged:
+        raise state.obstacle("which iteration is the last differs between threads")
+    return at_iteration(state, item, dimension, dimension.size - 1)
+
+
+# -- local arrays -----------------------------------------------------------------------------------------------------
+
+
+def _bind_cells(
+    state: RaisingState, cells: set[tuple[Memory, SlotKey]], domain: Domain
+) -> dict[tuple[Memory, SlotKey], tuple[Root, Item]]:
+    """Let elements of local arrays be accumulations in the loop; gives what they hold before it."""
+    initial: dict[tuple[Memory, SlotKey], tuple[Root, Item]] = {}
+    for memory, key in cells:
+        slots = memory.state.slots
+        if slots is None or key not in slots:
+            raise state.obstacle("a local array is accessed in several ways")
+        root = Root(key[1], state.while_depth)
+        initial[memory, key] = (root, slots[key].item)
+        replace_slot(memory, key, Slot(Accumulation(root), domain))
+    return initial
+
+
+def replace_slot(memory: Memory, key: SlotKey, slot: Slot) -> None:
+    """Let a slot hold another item."""
+    from dataclasses import replace
+
+    assert memory.state.slots is not None
+    memory.state = replace(memory.state, slots={**memory.state.slots, key: slot})
+
+
+def _finish_cells(
+    state: RaisingState,
+    frame: VectorFrame,
+    initial: dict[tuple[Memory, SlotKey], tuple[Root, Item]],
+    dimension: Dimension,
+    is_ragged: bool,
+) -> None:
+    """Give elements of local arrays the values that they have after the loop."""
+    for cell in sorted(frame.written_slots | set(initial), key=lambda cell: (cell[0].name, cell[1])):
+        memory, key = cell
+        slots = memory.state.slots
+        if slots is None:
+            raise state.obstacle("a local array is accessed in several ways")
+        item = slots[key].item
+        if cell in initial:
+            root, before = initial[cell]
+            if isinstance(item, Accumulation) and item.root is root:
+                final, _ = finish(state, item, before, dimension)
+                replace_slot(memory, key, Slot(final, state.domain))
+                continue
+            raise state.obstacle("an element of a local array is replaced by what other iterations do not add to")
+        if isinstance(item, Undefined):
+            continue
+        if is_ragged:
+            raise state.obstacle("which iteration stores last to a local array differs between threads")
+        replace_slot(memory, key, Slot(_last(state, item, dimension, is_ragged), state.domain))
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def _check_sizes(state: RaisingState, moment: Checkpoint) -> None:
+    """Raise Obstacle if the loop's iterations made tensors too large to be had at once.
+
+    Ops that nothing uses (products that became contractions) do not count: they will be removed.
+    """
+    live: set[Op] = set()
+    op = state.builder.block.last
+    while op is not None and op is not moment.last:
+        users = [user for result in op.results for user in result.uses]
+        if any(user in live or user.block is not state.builder.block for user in users) or (
+            not users and ("spread", id(op)) not in state.memo
+        ):
+            live.add(op)
+            for result in op.results:
+                if isinstance(result.type, TensorType) and result.type.size > MOST_ELEMENTS:
+                    raise state.obstacle(f"all iterations at once would make a tensor of {result.type.size} elements")
+        op = op.previous
