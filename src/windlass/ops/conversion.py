@@ -8,7 +8,7 @@ import numpy as np
 
 from windlass.ir.core import Value
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
-from windlass.ops.base import ANY, COMPLEX, FLOAT, Array, Elementwise, TensorOp
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, TensorOp
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Int32
 
@@ -86,9 +86,9 @@ class BitcastConvert(TensorOp):
     def infer(self) -> Type:
         type_ = self.operand.tensor
         source, target = bit_width(type_.dtype), bit_width(self.dtype)
-        if "complex" in type_.dtype != "complex" in self.dtype:
+        if type_.is_complex is not (self.dtype in COMPLEX):
             self.fault("C2", "complex bits stay complex")
-        if type_.dtype == "i1" != self.dtype == "i1":
+        if type_.is_boolean is not (self.dtype in BOOLEAN):
             self.fault("C1", "booleans have no bits of another type")
         if source == target:
             return tensor_type(type_.shape, self.dtype)

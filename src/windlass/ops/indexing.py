@@ -278,7 +278,8 @@ class Scatter(TensorOp):
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         operand = tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(("f32", "i32", "bf16", "ui8")))
         batch = draw.shape(most_rank=2)
-        components = draw.integer(0, operand.rank)
+        # With no component at all XLA applies one update only.
+        components = draw.integer(1, operand.rank)
         kept = draw.subset(operand.rank)
         window = [draw.integer(0, operand.shape[axis]) for axis in kept]
         return (

@@ -350,7 +350,8 @@ class DynamicSlice(TensorOp):
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        shape = draw.shape()
+        # MLIR's parser does not read back what its printer writes for rank 0.
+        shape = draw.shape(least_rank=1)
         index = tensor_type((), draw.dtype(INTEGER))
         return (tensor_type(shape, draw.dtype(ANY)), *(index for _ in shape))
 

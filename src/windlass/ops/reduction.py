@@ -69,8 +69,9 @@ class Reduce(TensorOp):
         count = len(arrays) // 2
         scope = scope or Scope()
         kept = [axis for axis in range(arrays[0].ndim) if axis not in self.dimensions]
+        count_along = math.prod(arrays[0].shape[axis] for axis in self.dimensions)
         lines = [
-            array.transpose(*self.dimensions, *kept).reshape(-1, *(array.shape[axis] for axis in kept))
+            array.transpose(*self.dimensions, *kept).reshape(count_along, *(array.shape[axis] for axis in kept))
             for array in arrays[:count]
         ]
         types = [result.tensor for result in self.results]
@@ -87,14 +88,19 @@ class Reduce(TensorOp):
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        shape, count = draw.shape(), draw.choose((1, 1, 2))
-        dtypes = [draw.dtype(("f32", "i32", "i1", "f64", "ui8", "bf16")) for _ in range(count)]
+        shape = draw.shape(least_rank=1)
+        first = draw.dtype(("f32", "i32", "i1", "f64", "ui8", "bf16"))
+        # XLA does not accept floats of different widths in one reduction.
+        dtypes = [first, draw.choose((first, "i32"))][: draw.choose((1, 1, 2))]
         return (*(tensor_type(shape, dtype) for dtype in dtypes), *(tensor_type((), dtype) for dtype in dtypes))
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         dtypes = [type_.dtype for type_ in operand_types[: len(operand_types) // 2]]
-        return {"dimensions": draw.subset(operand_types[0].rank), "body": sample_reducer(draw, dtypes)}
+        rank = operand_types[0].rank
+        # XLA takes a reduction over no dimensions for the operand itself, whatever the body does with init_values.
+        dimensions = draw.subset(rank, draw.integer(1, rank))
+        return {"dimensions": dimensions, "body": sample_reducer(draw, dtypes)}
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return sample_summand(self, draw, position)
