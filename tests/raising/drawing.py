@@ -82,3 +82,57 @@ def predicates(draw: st.DrawFn, dims: Sequence[Dimension], depth: int = 2) -> Pr
             return ~first
         case _:
             return (first & second) | (first & ~second)
+
+
+@st.composite
+def ways_along_an_axis(draw: st.DrawFn, dims: Sequence[Dimension], size: int) -> Index:
+    """A place along an axis as kernels compute it: shifted, strided, reversed, clamped, wrapped, repeated, in tiles."""
+    position = Index(0)
+    for dimension in dims:
+        inner = 1
+        for later in dims[list(dims).index(dimension) + 1 :]:
+            inner *= later.size
+        position = position + Index.of(dimension).scale(inner if draw(st.integers(0, 5)) else draw(st.integers(-3, 3)))
+    position = position.scale(draw(st.sampled_from([1, 1, 1, 1, -1, 2, 3]))) + draw(st.integers(-3, 3))
+    divisor = draw(st.integers(2, 5))
+    match draw(st.sampled_from(["plain", "plain", "clamp", "wrap", "edge", "reflect", "repeat", "tile", "floor"])):
+        case "clamp":
+            return position.maximum(Index(0)).minimum(Index(size - 1))
+        case "wrap":
+            return (position + size).modulo(size)
+        case "edge":
+            return Index.choose(position - 1, position - 1, position)
+        case "reflect":
+            return Index.choose(position, position, -position)
+        case "repeat":
+            return position.floor_divide(divisor)
+        case "tile":
+            return position.modulo(divisor)
+        case "floor":
+            return position.floor_divide(divisor).scale(divisor + 1) + position.modulo(divisor)
+        case _:
+            return position
+
+
+@st.composite
+def array_accesses(draw: st.DrawFn) -> tuple[list[Dimension], Index, tuple[int, ...], int]:
+    """Dimensions, an index into a row-major array, its row strides, and how many words it has."""
+    dims = draw(dimensions(1, 4, 5))
+    shape = [draw(st.integers(1, 7)) for _ in range(draw(st.integers(1, 3)))]
+    along: list[list[Dimension]] = [[] for _ in shape]
+    for dimension in dims:
+        if draw(st.integers(0, 5)):
+            along[draw(st.integers(0, len(shape) - 1))].append(dimension)
+    index, stride = Index(0), 1
+    strides: list[int] = []
+    for size, own in zip(reversed(shape), reversed(along), strict=True):
+        index = index + draw(ways_along_an_axis(own, size)).scale(stride)
+        stride *= size
+        strides.append(stride)
+    hints = tuple(strides[:-1]) if draw(st.booleans()) else ()
+    return dims, index, hints, stride
+
+
+def in_bounds(index: Index, size: int) -> Predicate:
+    """A mask under which the index is inside of memory."""
+    return Predicate.compare("GE", index, Index(0)) & Predicate.compare("LT", index, Index(size))

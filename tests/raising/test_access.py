@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import affine_indices, boxes, dimensions, indices, predicates
+from tests.raising.drawing import affine_indices, array_accesses, boxes, dimensions, in_bounds, indices, predicates
 from tests.raising.lanes_by_hand import Program, lane_value, lanes_of, points
 from windlass.ops.elementwise import Add, Maximum
 from windlass.raising.access import load, scatter_combine, store
@@ -122,6 +122,36 @@ def test_combining_stores_count_every_lane(data: st.DataObject) -> None:
     with program.building():
         after = scatter_combine(memory, index, value, box, mask, combiner, dims)
     assert program.run(after).tolist() == expected.tolist()
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_loads_from_arrays_agree_with_single_lanes(data: st.DataObject) -> None:
+    dims, index, strides, size = data.draw(array_accesses())
+    box, mask = data.draw(boxes(dims)), data.draw(st.one_of(st.just(TRUE), predicates(dims, 1)))
+    found = None if data.draw(st.booleans()) else shifted_into_memory(index, dims, box, mask)
+    if found is None:
+        mask = mask & in_bounds(index, size)
+    else:
+        index, size = found
+        after = data.draw(st.sampled_from([0, 0, 1, 7]))
+        size += after
+    check_load(dims, index, box, mask, size, strides)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_stores_to_arrays_agree_with_single_lanes(data: st.DataObject) -> None:
+    dims, index, strides, size = data.draw(array_accesses())
+    box, mask = data.draw(boxes(dims)), data.draw(st.one_of(st.just(TRUE), predicates(dims, 1)))
+    found = None if data.draw(st.booleans()) else shifted_into_memory(index, dims, box, mask)
+    if found is None:
+        mask = mask & in_bounds(index, size)
+    else:
+        index, size = found
+        after = data.draw(st.sampled_from([0, 0, 1, 7]))
+        size += after
+    check_store(dims, index, box, mask, size, strides)
 
 
 def test_empty_boxes_touch_nothing() -> None:

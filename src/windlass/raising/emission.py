@@ -83,7 +83,7 @@ def pad_axis(value: Value, axis: int, low: int, high: int, filling: int | float 
 def reshape(value: Value, shape: Sequence[int]) -> Value:
     """The same elements in row-major order with another shape."""
     shape = tuple(shape)
-    if isinstance(value, Reshape):
+    if value.shape != shape and isinstance(value, Reshape):
         value = value.operand
     if value.shape == shape:
         return value
