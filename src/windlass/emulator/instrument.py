@@ -24,7 +24,7 @@ from windlass.emulator.text import (
     take_type,
 )
 
-ATOMIC, VOLATILE, RELAXED = 1, 2, 4
+ATOMIC, VOLATILE, RELAXED, SPECULATED = 1, 2, 4, 8
 PREFIX = "windlass."
 INITIAL = PREFIX + "initial."
 
@@ -132,6 +132,8 @@ class Instrumenter:
         self.mark: str | None = None
         self.result: str | None = None
         self.debug: int | None = None
+        self.has_debug = False
+        self.function_has_debug = False
         self.handlers: dict[str, Callable[[str, str], list[str]]] = {
             "load": self._load,
             "store": self._store,
@@ -173,7 +175,7 @@ class Instrumenter:
             elif line.startswith("declare "):
                 match = _DECLARE.match(line)
                 if match is not None:
-                    self.declared[match.group(2)] = line
+                    self.declared[match.group(2)] = re.sub(r"!\w+ !\d+ ?", "", line)
         iterator = iter(lines)
         for line in iterator:
             if line.startswith("@"):
@@ -276,6 +278,7 @@ class Instrumenter:
         self.exchanged = {pointer for line in body if "cmpxchg" in line for pointer in _EXCHANGED_POINTER.findall(line)}
         self.debug = None
         debug = re.search(r"!dbg !(\d+)", rest[end:])
+        self.function_has_debug = debug is not None
         needs_mark = any(" alloca " in line for line in body)
         for index, parameter in enumerate(split_at_commas(rest[:end])):
             if parameter == "...":
@@ -353,6 +356,7 @@ class Instrumenter:
 
     def _instruction(self, line: str) -> list[str]:
         debug = _DEBUG.search(line)
+        self.has_debug = debug is not None
         self.debug = int(debug.group(1)) if debug else self.debug
         if "!" in line:
             line = _METADATA.sub("", line)
@@ -425,8 +429,8 @@ class Instrumenter:
         pointer = parts[1]
         if take_operand(take_type(pointer)[1])[0] in self.exchanged:
             flags |= RELAXED
-        if flags & ATOMIC:
-            flags |= RELAXED
+        if not self.has_debug and self.function_has_debug and flags == 0:
+            flags |= SPECULATED  # the optimizer takes the position from what it moves to where it may not be needed
         if flags & VOLATILE:
             self.own.waits = True
         check = self._check("wl_load", "load", pointer, value_type, self._alignment(parts), flags)

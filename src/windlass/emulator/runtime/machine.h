@@ -48,7 +48,9 @@ enum outcome {
     BAD_FREE,
 };
 
-enum site_flag { SITE_ATOMIC = 1, SITE_VOLATILE = 2, SITE_RELAXED = 4 };
+// Relaxed: the plain load of a compare-and-swap loop. Speculated: moved by the optimizer to where its result may go
+// unused; only its bounds matter.
+enum site_flag { SITE_ATOMIC = 1, SITE_VOLATILE = 2, SITE_RELAXED = 4, SITE_SPECULATED = 8 };
 
 // One instrumented instruction. `position` numbers distinct source positions: barriers are compared by it.
 typedef struct {

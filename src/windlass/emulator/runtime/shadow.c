@@ -25,14 +25,17 @@ typedef struct {
 static block_record *blocks;
 static size_t block_records, block_capacity;
 
-// A conflicting write that is about to happen: it is a race if it turns out to change the memory.
-enum { PENDING_BYTES = 64 };
+// A write that is about to happen. Whether it changes the memory is seen at the thread's next event: if it does not, the
+// write is forgotten, and no race.
+enum { PENDING_BYTES = 16 };
 static struct {
     uint64_t address, size;
-    uint32_t site, thread;
-    stamp other;
-    bool other_is_write;
+    uint32_t site, count;
+    cell *cells;
+    stamp other; // what it conflicts with, 0: nothing
+    bool other_is_write, keeps_stamps;
     unsigned char before[PENDING_BYTES];
+    stamp stamps[PENDING_BYTES];
 } pending;
 
 void advance_time(void) {
@@ -199,20 +202,12 @@ static void __attribute__((noreturn)) report_race(uint64_t address, uint64_t siz
 
 void settle_pending(void) {
     has_pending = false;
-    if (!memcmp((void *)pending.address, pending.before, pending.size)) return;
-    report_race(pending.address, pending.size, pending.site, true, pending.other, pending.other_is_write);
-}
-
-static void expect_conflict(uint64_t address, uint64_t size, uint32_t site_number, stamp other, bool other_is_write) {
-    if (has_pending) return;
-    if (size > PENDING_BYTES) report_race(address, size, site_number, true, other, other_is_write);
-    has_pending = true;
-    pending.address = address;
-    pending.size = size;
-    pending.site = site_number;
-    pending.other = other;
-    pending.other_is_write = other_is_write;
-    memcpy(pending.before, (void *)address, size);
+    if (memcmp((void *)pending.address, pending.before, pending.size)) {
+        if (pending.other)
+            report_race(pending.address, pending.size, pending.site, true, pending.other, pending.other_is_write);
+    } else if (pending.keeps_stamps) {
+        for (uint32_t i = 0; i < pending.count; i++) pending.cells[i].write = pending.stamps[i];
+    }
 }
 
 static void note_read(cell *cell, uint64_t address, uint64_t size, uint32_t site_number, const region *region, stamp mine) {
@@ -225,14 +220,38 @@ static void note_read(cell *cell, uint64_t address, uint64_t size, uint32_t site
     cell->read = mine;
 }
 
-static void note_write(cell *cell, uint64_t address, uint64_t size, uint32_t site_number, const region *region, stamp mine) {
-    if (may_conflict(cell->write, site_number, region))
-        expect_conflict(address, size, site_number, cell->write, true);
-    else if (may_conflict(cell->read, site_number, region))
-        expect_conflict(address, size, site_number, cell->read, false);
-    else if (may_conflict(cell->other_read, site_number, region))
-        expect_conflict(address, size, site_number, cell->other_read, false);
-    cell->write = mine;
+// What a write conflicts with, or 0.
+static stamp conflict_of(const cell *cell, uint32_t site_number, const region *region, bool *is_write) {
+    *is_write = may_conflict(cell->write, site_number, region);
+    if (*is_write) return cell->write;
+    if (may_conflict(cell->read, site_number, region)) return cell->read;
+    return may_conflict(cell->other_read, site_number, region) ? cell->other_read : 0;
+}
+
+static void note_write(cell *cells, uint64_t count, uint64_t address, uint64_t size, uint32_t site_number,
+                       const region *region, stamp mine) {
+    stamp other = 0;
+    bool other_is_write = false, keeps_stamps = true;
+    for (uint64_t i = 0; i < count && !other; i++) other = conflict_of(&cells[i], site_number, region, &other_is_write);
+    if (size <= PENDING_BYTES && !(launch.sites[site_number].flags & SITE_ATOMIC)) {
+        has_pending = true;
+        pending.address = address;
+        pending.size = size;
+        pending.site = site_number;
+        pending.count = (uint32_t)count;
+        pending.cells = cells;
+        pending.other = other;
+        pending.other_is_write = other_is_write;
+        memcpy(pending.before, (void *)address, size);
+        for (uint64_t i = 0; i < count; i++) {
+            pending.stamps[i] = cells[i].write;
+            keeps_stamps &= region->kind != SHARED || TIME_OF(cells[i].write) >= block_time;
+        }
+        pending.keeps_stamps = keeps_stamps; // the first write of shared memory counts: it initializes
+    } else if (other) {
+        report_race(address, size, site_number, true, other, other_is_write);
+    }
+    for (uint64_t i = 0; i < count; i++) cells[i].write = mine;
 }
 
 enum access { READS, WRITES, UPDATES }; // an atomic both reads and writes
@@ -256,9 +275,9 @@ static void note(region *region, uint64_t address, uint64_t size, uint32_t site_
             for (uint64_t i = 0; i < count; i++) cells[i].write = mine;
         return;
     }
-    for (uint64_t i = 0; i < count; i++)
-        if (access == READS) note_read(&cells[i], address, size, site_number, region, mine);
-        else note_write(&cells[i], address, size, site_number, region, mine);
+    if (access != READS) note_write(cells, count, address, size, site_number, region, mine);
+    else
+        for (uint64_t i = 0; i < count; i++) note_read(&cells[i], address, size, site_number, region, mine);
 }
 
 // ---- ordering by fences and atomics
@@ -374,11 +393,14 @@ static inline void check(uint64_t address, uint64_t size, uint32_t site_number, 
     const site *where = &launch.sites[site_number];
     if (UNLIKELY(address & where->alignment_mask))
         fail_at(MISALIGNED, address, size, site_number, find_region(address, 1));
+    bool is_speculated = where->flags & SITE_SPECULATED;
     if (is_local(address)) {
-        access_local(address, size, site_number, access);
+        if (is_speculated) locate_local(address, size, site_number);
+        else access_local(address, size, site_number, access);
         return;
     }
     region *region = locate(address, size, site_number);
+    if (UNLIKELY(is_speculated)) return;
     if (access != READS) {
         if (UNLIKELY(region->kind == CONSTANT || region->kind == LITERAL))
             fail_at(READ_ONLY, address, size, site_number, region);
