@@ -1,0 +1,515 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.raising.hand_built import (
+    BUFFER,
+    FLOAT,
+    INT,
+    atomic,
+    check,
+    compare,
+    global_id,
+    kernel,
+    load,
+    number,
+    op_names,
+    repeat,
+    repeat_while,
+    run_raised,
+    specify,
+    store,
+    when,
+)
+from windlass.diagnostics import RaisingError
+from windlass.ops import loops
+from windlass.ops.conversion import BitcastConvert, Convert
+from windlass.ops.elementwise import Add, And, Divide, Multiply, Remainder, Select, ShiftRightLogical, Subtract
+from windlass.raising import raise_kernel
+
+random = np.random.default_rng(7)
+
+
+def floats(*shape):
+    return random.random(shape).astype(np.float32)
+
+
+def integers(limit, *shape):
+    return random.integers(0, limit, shape).astype(np.int32)
+
+
+def saxpy(ids, n, a, x, y):
+    i = global_id(ids)
+    when(compare(i, "LT", n), lambda: store(Add(Multiply(a, load(x, i)), load(y, i)), y, i))
+
+
+SAXPY = kernel({"n": INT, "a": FLOAT, "x": BUFFER, "y": BUFFER}, saxpy)
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 1000])
+def test_saxpy_is_two_elementwise_ops(n):
+    raised = check(SAXPY, (4,), (256,), [n, np.float32(2.5), floats(1000), floats(1000)])
+    assert "Gather" not in op_names(raised) and "Scatter" not in op_names(raised)
+
+
+def test_one_array_passed_twice_is_one_memory():
+    x = floats(100)
+    check(SAXPY, (1,), (128,), [100, np.float32(3), x, x])
+
+
+def test_raising_does_not_depend_on_the_size_of_arrays():
+    def seconds(n):
+        specification, _, _ = specify(((n + 255) // 256,), (256,), [n, np.float32(1), np.empty(n, "f"), np.empty(n, "f")])
+        begin = time.perf_counter()
+        raised = raise_kernel(SAXPY, specification)
+        assert len(op_names(raised)) < 10
+        return time.perf_counter() - begin
+
+    seconds(1 << 10)
+    assert min(seconds(1 << 24) for _ in range(3)) < 0.05
+
+
+def test_heat_step_is_slices_only():
+    def heat(ids, n, new, old):
+        i, j = global_id(ids, 1), global_id(ids, 0)
+        last = Subtract(n, number(1))
+        inside = And(
+            And(compare(i, "GT", number(0)), compare(i, "LT", last)),
+            And(compare(j, "GT", number(0)), compare(j, "LT", last)),
+        )
+
+        def body():
+            def at(di, dj):
+                return load(old, Add(Multiply(Add(i, number(di)), n), Add(j, number(dj))))
+
+            total = Add(Add(at(-1, 0), at(1, 0)), Add(at(0, -1), at(0, 1)))
+            store(Multiply(total, number(0.25, "f32")), new, Add(Multiply(i, n), j))
+
+        when(inside, body)
+
+    raised = check(kernel({"n": INT, "new": BUFFER, "old": BUFFER}, heat), (3, 3), (16, 16), [37, floats(37, 37), floats(37, 37)])
+    assert not {"Gather", "Scatter"} & set(op_names(raised))
+
+
+def test_both_sides_of_a_branch_are_merged():
+    def branches(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            value = load(x, i)
+            (chosen,) = when(
+                compare(value, "GT", number(0.5, "f32")),
+                lambda: [Multiply(value, number(2, "f32"))],
+                lambda: [Subtract(number(0, "f32"), value)],
+            )
+            store(chosen, y, i)
+
+        when(compare(i, "LT", n), body)
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, branches), (2,), (64,), [100, floats(100), floats(100)])
+
+
+def test_a_store_before_a_load_is_seen_by_it():
+    def twice(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            store(Add(load(x, i), number(1, "f32")), x, i)
+            store(load(x, i), y, i)
+
+        when(compare(i, "LT", n), body)
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, twice), (2,), (64,), [100, floats(100), floats(100)])
+
+
+def test_a_periodic_neighbour_is_no_gather():
+    def periodic(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            left = Select(compare(i, "EQ", number(0)), Subtract(n, number(1)), Subtract(i, number(1)))
+            store(Subtract(load(x, i), load(x, left)), y, i)
+
+        when(compare(i, "LT", n), body)
+
+    raised = check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, periodic), (2,), (64,), [100, floats(100), floats(100)])
+    assert "Gather" not in op_names(raised)
+
+
+# -- integers ---------------------------------------------------------------------------------------------------------
+
+
+def test_integers_wrap_around():
+    def hash_of(ids, n, y):
+        i = global_id(ids)
+
+        def body():
+            mixed = Multiply(Add(i, number(12345)), number(1103515245))
+            unsigned = BitcastConvert(mixed, "ui32")
+            shifted = BitcastConvert(ShiftRightLogical(unsigned, number(7, "ui32")), "i32")
+            store(Remainder(mixed, number(1000)), y, i)
+            store(Add(shifted, Divide(mixed, number(-7))), y, Add(i, n))
+
+        when(compare(i, "LT", n), body)
+
+    check(kernel({"n": INT, "y": BUFFER}, hash_of), (4,), (64,), [200, integers(10, 400)])
+
+
+def test_unsigned_comparison_of_a_negative_number():
+    def guarded(ids, n, x, y):
+        i = global_id(ids)
+        left = Subtract(i, number(1))
+        unsigned = compare(BitcastConvert(left, "ui32"), "LT", BitcastConvert(n, "ui32"))
+        when(unsigned, lambda: store(load(x, left), y, i))
+
+    raised = check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, guarded), (1,), (64,), [40, floats(64), floats(64)])
+    assert "Gather" not in op_names(raised)
+
+
+def test_traced_integers_are_right_for_all_values():
+    def shifted(ids, n, x, y):
+        i = global_id(ids)
+        when(compare(i, "LT", n), lambda: store(load(x, Add(i, n)), y, i))
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, shifted)
+    check(function, (1,), (64,), [np.int32(30), floats(64), floats(64)])
+
+
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def matmul(ids, n, a, b, c):
+    i, j = global_id(ids, 1), global_id(ids, 0)
+
+    def body():
+        (total,) = repeat(
+            n,
+            [number(0, "f32")],
+            lambda k, total: [Add(total, Multiply(load(a, Add(Multiply(i, n), k)), load(b, Add(Multiply(k, n), j))))],
+        )
+        store(total, c, Add(Multiply(i, n), j))
+
+    when(And(compare(i, "LT", n), compare(j, "LT", n)), body)
+
+
+def test_naive_matmul_is_one_contraction():
+    function = kernel({"n": INT, "a": BUFFER, "b": BUFFER, "c": BUFFER}, matmul)
+    raised = check(function, (2, 2), (8, 8), [13, floats(13, 13), floats(13, 13), floats(13, 13)])
+    names = op_names(raised)
+    assert names.count("DotGeneral") == 1 and not {"Reduce", "While", "Gather", "Multiply"} & set(names)
+
+
+def test_a_row_sum_is_one_reduction():
+    def row_sum(ids, n, m, x, y):
+        i = global_id(ids)
+
+        def body():
+            (total,) = repeat(m, [number(0, "f32")], lambda k, total: [Add(total, load(x, Add(Multiply(i, m), k)))])
+            store(total, y, i)
+
+        when(compare(i, "LT", n), body)
+
+    function = kernel({"n": INT, "m": INT, "x": BUFFER, "y": BUFFER}, row_sum)
+    raised = check(function, (1,), (32,), [20, 37, floats(20, 37), floats(20)])
+    assert op_names(raised).count("Reduce") == 1 and "While" not in op_names(raised)
+
+
+def test_a_guarded_sum_and_a_maximum():
+    def both(ids, n, m, x, y):
+        i = global_id(ids)
+
+        def body():
+            def step(k, total, most):
+                value = load(x, Add(Multiply(i, m), k))
+                (total,) = when(
+                    compare(value, "GT", number(0.5, "f32")), lambda: [Add(total, value)], lambda: [total]
+                )
+                most = Select(compare(value, "GT", most), value, most)
+                return [total, most]
+
+            total, most = repeat(m, [number(1, "f32"), number(0.1, "f32")], step)
+            store(Add(total, Multiply(most, number(100, "f32"))), y, i)
+
+        when(compare(i, "LT", n), body)
+
+    function = kernel({"n": INT, "m": INT, "x": BUFFER, "y": BUFFER}, both)
+    raised = check(function, (1,), (32,), [20, 37, floats(20, 37), floats(20)])
+    assert "While" not in op_names(raised)
+
+
+def test_a_triangular_sum_is_masked():
+    def triangle(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            (total,) = repeat(i, [number(0, "f32")], lambda k, total: [Add(total, load(x, Add(Multiply(i, n), k)))])
+            store(total, y, i)
+
+        when(compare(i, "LT", n), body)
+
+    raised = check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, triangle), (1,), (64,), [40, floats(40, 40), floats(40)])
+    assert "While" not in op_names(raised)
+
+
+def test_a_recurrence_along_a_column_is_a_loop_of_rows():
+    def scan(ids, n, m, x):
+        j = global_id(ids)
+
+        def body():
+            def step(k, carried):
+                place = Add(Multiply(k, m), j)
+                carried = Add(Multiply(carried, number(0.5, "f32")), load(x, place))
+                store(carried, x, place)
+                return [carried]
+
+            repeat(n, [number(0, "f32")], step)
+
+        when(compare(j, "LT", m), body)
+
+    function = kernel({"n": INT, "m": INT, "x": BUFFER}, scan)
+    raised = check(function, (1,), (32,), [50, 20, floats(50, 20)])
+    names = op_names(raised)
+    assert names.count("While") == 1 and "Gather" not in names and "Scatter" not in names
+
+
+def test_a_loop_that_stores_what_a_later_iteration_loads():
+    def chain(ids, n, m, x):
+        j = global_id(ids)
+
+        def body():
+            def step(k):
+                here = Add(Multiply(j, m), k)
+                store(Add(load(x, here), load(x, Add(here, number(1)))), x, Add(here, number(1)))
+                return []
+
+            repeat(Subtract(m, number(1)), [], step)
+
+        when(compare(j, "LT", n), body)
+
+    check(kernel({"n": INT, "m": INT, "x": BUFFER}, chain), (1,), (8,), [7, 40, floats(7, 40)])
+
+
+def test_a_loop_that_loads_what_a_later_iteration_stores():
+    def shift(ids, n, m, x):
+        j = global_id(ids)
+
+        def body():
+            def step(k):
+                here = Add(Multiply(j, m), k)
+                store(Multiply(load(x, Add(here, number(1))), number(2, "f32")), x, here)
+                return []
+
+            repeat(Subtract(m, number(1)), [], step)
+
+        when(compare(j, "LT", n), body)
+
+    raised = check(kernel({"n": INT, "m": INT, "x": BUFFER}, shift), (1,), (8,), [7, 40, floats(7, 40)])
+    assert "While" not in op_names(raised)
+
+
+def test_the_last_iteration_stores_last():
+    def overwrite(ids, n, m, x, y):
+        i = global_id(ids)
+
+        def body():
+            def step(k):
+                store(load(x, Add(Multiply(i, m), k)), y, i)
+                return []
+
+            repeat(m, [], step)
+
+        when(compare(i, "LT", n), body)
+
+    function = kernel({"n": INT, "m": INT, "x": BUFFER, "y": BUFFER}, overwrite)
+    check(function, (1,), (8,), [7, 40, floats(7, 40), floats(7)])
+
+
+def test_a_sum_kept_in_memory():
+    def accumulate(ids, n, m, x, y):
+        i = global_id(ids)
+
+        def body():
+            def step(k):
+                store(Add(load(y, i), load(x, Add(Multiply(i, m), k))), y, i)
+                return []
+
+            repeat(m, [], step)
+
+        when(compare(i, "LT", n), body)
+
+    function = kernel({"n": INT, "m": INT, "x": BUFFER, "y": BUFFER}, accumulate)
+    check(function, (1,), (8,), [7, 40, floats(7, 40), floats(7)])
+
+
+def test_adding_at_a_place_that_depends_on_data():
+    def histogram(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            def step(k):
+                place = load(x, k, "i32")
+                store(Add(load(y, place), number(1, "f32")), y, place)
+                return []
+
+            repeat(n, [], step)
+
+        when(compare(i, "EQ", number(0)), body)
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, histogram), (1,), (1,), [50, integers(8, 50), floats(8)])
+
+
+def test_rows_of_a_sparse_matrix_have_as_many_iterations_as_data_say():
+    def spmv(ids, n, rows, columns, values, x, y):
+        i = global_id(ids)
+
+        def body():
+            begin, end = load(rows, i, "i32"), load(rows, Add(i, number(1)), "i32")
+
+            def step(k, total):
+                place = Add(begin, k)
+                return [Add(total, Multiply(load(values, place), load(x, load(columns, place, "i32"))))]
+
+            (total,) = repeat(Subtract(end, begin), [number(0, "f32")], step)
+            store(total, y, i)
+
+        when(compare(i, "LT", n), body)
+
+    rows = np.concatenate([[0], np.cumsum(integers(9, 30))]).astype(np.int32)
+    names = ("n", "rows", "columns", "values", "x", "y")
+    function = kernel({name: INT if name == "n" else BUFFER for name in names}, spmv)
+    count = int(rows[-1])
+    check(function, (1,), (32,), [30, rows, integers(25, count), floats(count), floats(25), floats(30)])
+
+
+def test_escape_times():
+    def mandelbrot(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            c = load(x, i)
+
+            def step(z, count):
+                z = Add(Multiply(z, z), c)
+                count = Add(count, number(1))
+                goes_on = And(compare(z, "LT", number(4, "f32")), compare(count, "LT", number(50)))
+                return goes_on, [z, count]
+
+            _, count = repeat_while([number(0, "f32"), number(0)], step)
+            store(count, y, i)
+
+        when(compare(i, "LT", n), body)
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, mandelbrot), (1,), (64,), [50, floats(50), integers(5, 50)])
+
+
+def test_a_halving_counter_is_unrolled():
+    def halving(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            def step(s, total):
+                total = Add(total, load(x, Add(i, s)))
+                s = Divide(s, number(2))
+                return compare(s, "GT", number(0)), [s, total]
+
+            _, total = repeat_while([number(16), number(0, "f32")], step)
+            store(total, y, i)
+
+        when(compare(i, "LT", n), body)
+
+    raised = check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, halving), (1,), (64,), [50, floats(80), floats(50)])
+    assert "While" not in op_names(raised) and "Gather" not in op_names(raised)
+
+
+# -- local arrays -----------------------------------------------------------------------------------------------------
+
+
+def test_a_local_array_with_constant_indices():
+    def local(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            array = loops.Allocate("local", 16)
+            for place in range(4):
+                store(load(x, Add(Multiply(i, number(4)), number(place))), array, number(place))
+            when(compare(load(array, number(0)), "GT", number(0.5, "f32")), lambda: store(number(9, "f32"), array, number(1)))
+            store(Add(load(array, number(1)), load(array, number(3))), y, i)
+
+        when(compare(i, "LT", n), body)
+
+    raised = check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, local), (1,), (64,), [50, floats(200), floats(50)])
+    assert "Gather" not in op_names(raised)
+
+
+def test_a_local_array_with_indices_from_data():
+    def local(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            array = loops.Allocate("local", 16)
+            repeat(number(4), [], lambda k: store(Convert(Multiply(k, i), "f32"), array, k) or [])
+            store(load(array, load(x, i, "i32")), y, i)
+
+        when(compare(i, "LT", n), body)
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, local), (1,), (64,), [50, integers(4, 50), floats(50)])
+
+
+def test_sums_in_a_local_array():
+    def sums(ids, n, m, x, y):
+        i = global_id(ids)
+
+        def body():
+            array = loops.Allocate("local", 8)
+            store(number(0, "f32"), array, number(0))
+            store(number(1, "f32"), array, number(1))
+
+            def step(k):
+                value = load(x, Add(Multiply(i, m), k))
+                store(Add(load(array, number(0)), value), array, number(0))
+                store(Add(load(array, number(1)), Multiply(value, value)), array, number(1))
+                return []
+
+            repeat(m, [], step)
+            store(Multiply(load(array, number(0)), load(array, number(1))), y, i)
+
+        when(compare(i, "LT", n), body)
+
+    function = kernel({"n": INT, "m": INT, "x": BUFFER, "y": BUFFER}, sums)
+    raised = check(function, (1,), (16,), [10, 50, floats(10, 50), floats(10)], 1e-4)
+    assert "While" not in op_names(raised)
+
+
+# -- atomics ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["add", "sub", "min", "max", "and", "or", "xor", "umin", "umax"])
+def test_atomics_combine_duplicates(kind):
+    def combine(ids, n, x, y):
+        i = global_id(ids)
+        when(compare(i, "LT", n), lambda: atomic(kind, load(x, i, "i32"), y, Remainder(load(x, i, "i32"), number(5))))
+
+    x = integers(1000, 100)
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, combine), (2,), (64,), [100, x, integers(1000, 5)])
+
+
+def test_all_threads_add_to_one_place():
+    def total(ids, n, x, y):
+        i = global_id(ids)
+        when(compare(i, "LT", n), lambda: atomic("fadd", load(x, i), y, number(0)))
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, total), (2,), (64,), [100, floats(100), floats(3)], 1e-4)
+
+
+def test_the_result_of_an_atomic_is_refused():
+    def ticket(ids, n, x, y):
+        i = global_id(ids)
+        place = loops.Atomic("add", x, number(0, "i64"), number(1))
+        store(i, y, place)
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, ticket)
+    with pytest.raises(RaisingError, match="WL0302"):
+        run_raised(function, (1,), (4,), [4, integers(1, 1), integers(9, 4)])
