@@ -197,6 +197,19 @@ class SelectBuffer(Op):
         return self.on_true.type if self.on_true.type is self.on_false.type else BufferType.of("global")
 
 
+class ViewBuffer(Op):
+    """The same buffer under a type that says less: what branches yield whose buffers differ in type."""
+
+    name = "windlass.view_buffer"
+    buffer: Value
+    space: str
+
+    def infer(self) -> Type:
+        if not isinstance(self.buffer.type, BufferType):
+            raise TypeFault(f"expected a buffer, got {self.buffer.type}")
+        return BufferType.of(self.space)
+
+
 class SameBuffer(Op):
     """Whether two pointers go into the same buffer (comparison of pointers, tests for null)."""
 

@@ -1,0 +1,158 @@
+"""A kernel's function at the loop level."""
+
+from __future__ import annotations
+
+from windlass.diagnostics import Diagnostic, RaisingError
+from windlass.frontends.llvm import arithmetic, atomics, calls, memory
+from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
+from windlass.frontends.llvm.layout import PointerType
+from windlass.frontends.llvm.module import DeviceModule, module_of
+from windlass.frontends.llvm.provenance import Base
+from windlass.frontends.llvm.structure import Structurer
+from windlass.frontends.llvm.syntax import FunctionText, Reader, UnknownSyntax
+from windlass.frontends.llvm.translator import Translator
+from windlass.frontends.llvm.values import Pointer
+from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Type, tensor_type
+from windlass.ir.signature import DeviceCode, KernelSignature
+from windlass.ir.types import MLIR_DTYPES
+from windlass.ops.control import Return
+from windlass.ops.loops import LAUNCH_DIMENSIONS, LaunchSize, Parallel, Yield
+
+TRANSLATORS = (arithmetic, atomics, calls, memory)
+"""Importing these registers what they translate."""
+
+
+def import_kernel(code: DeviceCode, mangled_name: str) -> Function:
+    """The kernel of that linker name at the loop level (see `windlass.ops.loops`).
+
+    The function's arguments are the kernel's parameters in order: scalars as rank-0 tensors, pointers as buffers,
+    records passed by value as buffers of space "parameter". Its body is the launch's sizes, one `Parallel`, and
+    `Return`. The function's name is the readable one where the code tells it.
+
+    Raises RaisingError for what the loop level has no words for: WL0201 to WL0209.
+    """
+    module = module_of(code)
+    signature = next((each for each in code.kernels if each.mangled == mangled_name), None)
+    try:
+        text = module.function(mangled_name)
+    except KeyError:
+        names = ", ".join(module.function_names) or "none"
+        diagnostic = Diagnostic("WL0208", f"there is no kernel {mangled_name!r}", notes=(f"kernels: {names}",))
+        raise RaisingError(diagnostic) from None
+    except UnknownSyntax as error:
+        raise RaisingError(Diagnostic("WL0209", f"LLVM IR that can't be read: {error}")) from error
+    name = signature.name if signature is not None else mangled_name
+    try:
+        flow = ControlFlow(text)
+    except IrreducibleError as error:
+        raise irreducible(module, text, name, error) from error
+    translator = Translator(module, text, flow, name)
+    memory.find_print_arguments(translator)
+    return build_function(translator, signature)
+
+
+def irreducible(module: DeviceModule, text: FunctionText, name: str, error: IrreducibleError) -> RaisingError:
+    """The diagnostic for a cycle with several entries."""
+    instructions = (*error.node.instructions, error.node.terminator)
+    located = (module.positions.position(each.location) for each in instructions)
+    position = next((each for each in located if each is not None), module.positions.position(text.location))
+    return RaisingError(
+        Diagnostic(
+            "WL0201",
+            "a loop that can be entered in several places",
+            position,
+            notes=(f"in kernel {name}",),
+            help="write the loop without goto into its middle",
+        )
+    )
+
+
+def build_function(translator: Translator, signature: KernelSignature | None) -> Function:
+    """Parameters, launch sizes, and the body between them."""
+    text = translator.function
+    types: list[Type] = []
+    names: list[str] = []
+    declared = signature.parameters if signature is not None else ()
+    matches = len(declared) == len(text.parameters)
+    for index, (name, type_, attributes) in enumerate(text.parameters):
+        names.append(declared[index].name if matches and declared[index].name else name)
+        if not isinstance(type_, PointerType):
+            types.append(tensor_type((), translator.dtype_of(type_)))
+        elif "byval" in attributes:
+            types.append(BufferType.of("parameter", None, by_value_size(translator, attributes)))
+        else:
+            dtype = declared[index].dtype if matches else None
+            types.append(BufferType.of("global", MLIR_DTYPES.get(dtype) if dtype is not None else None))
+    outer = Block(types, names)
+    body = Block([tensor_type((), "i32")] * len(LAUNCH_DIMENSIONS), list(LAUNCH_DIMENSIONS))
+    structurer = Structurer(translator)
+    structurer.open_blocks.append(outer)
+    for argument, (name, type_, _) in zip(outer.arguments, text.parameters, strict=True):
+        if isinstance(type_, PointerType):
+            translator.buffers[Base("parameter", name)] = argument
+            translator.values[name] = Pointer(argument, translator.emit.constant(0, "i64"))
+        else:
+            translator.values[name] = argument
+    with Builder(outer, source=translator.position_of(None)) as builder:
+        extents = tuple(LaunchSize(dimension) for dimension in LAUNCH_DIMENSIONS)
+        for dimension, extent, argument in zip(LAUNCH_DIMENSIONS, extents, body.arguments, strict=True):
+            translator.identifiers[dimension] = argument
+            translator.identifiers[f"size of {dimension}"] = extent
+        try:
+            structurer.run(body)
+        except UnknownSyntax as error:
+            raise RaisingError(Diagnostic("WL0209", f"LLVM IR that can't be read: {error}")) from error
+        with Builder(body):
+            Yield(())
+        move_to_front(translator.emit.prologue, body)
+        remove_unused(body)
+        builder.source = translator.position_of(None)
+        Parallel(extents, LAUNCH_DIMENSIONS, Region(body))
+        Return(())
+    remove_unused(outer)
+    function = Function(signature.name if signature is not None else text.name, outer)
+    function.source = signature.position if signature is not None else None
+    if function.source is None:
+        function.source = translator.position_of(None)
+    return function
+
+
+def by_value_size(translator: Translator, attributes: str) -> int:
+    """The size of a record that is passed by value, from the parameter's attributes."""
+    reader = Reader(attributes, translator.module.types)
+    while reader.next() != "byval":
+        pass
+    reader.expect("(")
+    return reader.read_type().size
+
+
+def move_to_front(prologue: Block, body: Block) -> None:
+    """Put the ops that depend on nothing before all others."""
+    first = body.first
+    for op in tuple(prologue):
+        prologue.unlink(op)
+        if first is None:
+            body.append(op)
+        else:
+            body.insert_before(op, first)
+
+
+def remove_unused(block: Block) -> None:
+    """Erase pure ops, loads and allocations whose results nothing uses, inner blocks first."""
+    op = block.last
+    while op is not None:
+        previous = op.previous
+        for region in op.regions:
+            remove_unused(region.block)
+        if op.is_unused and op.results and is_removable(op):
+            op.erase()
+        op = previous
+
+
+def is_removable(op: Op) -> bool:
+    """Whether the op has no effect but its results."""
+    from windlass.ops.loops import Allocate, Load
+
+    if isinstance(op, Load):
+        return not op.is_volatile
+    return op.is_pure or isinstance(op, Allocate)
