@@ -1,0 +1,129 @@
+"""`windlass doctor`: what is installed, what it runs on, what it keeps, and whether the whole way works."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from windlass.command_line.explain import spell_size
+from windlass.diagnostics.cache import cache_directory
+
+PACKAGES = ("windlass", "jax", "jaxlib", "llvmlite", "ziglang", "numpy", "ml_dtypes")
+PROBE = """\
+__global__ void probe(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) y[i] = 0.5f * (x[i - 1] + x[i + 1]);
+}
+"""
+
+
+def version_of(package: str) -> str:
+    """A package's version, or "not installed".
+
+    >>> version_of("no-such-package")
+    'not installed'
+    """
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def examine() -> bool:
+    """Prints the report; whether every check passed."""
+    console = Console(highlight=False)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    for package in PACKAGES:
+        table.add_row(package, version_of(package))
+    for title, text in (*_devices(), *_caches()):
+        table.add_row(title, text)
+    console.print(table)
+    return _run_checks(console)
+
+
+def _devices() -> list[tuple[str, str]]:
+    import jax
+
+    try:
+        return [("device", f"{device.platform}: {device.device_kind}") for device in jax.devices()]
+    except RuntimeError as error:
+        return [("device", f"none: {error}")]
+
+
+def _caches() -> list[tuple[str, str]]:
+    import jax
+
+    directory = cache_directory()
+    lines = [("cache", f"{directory}, {spell_size(_size_of(directory))}")]
+    compilation = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if compilation:
+        lines.append(("xla cache", f"{compilation}, {spell_size(_size_of(Path(compilation)))}"))
+    return lines
+
+
+def _size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _run_checks(console: Console) -> bool:
+    """Each step of the way from source to result; a step that fails ends it."""
+    for title, check in _checks():
+        start = time.perf_counter()
+        try:
+            found = check()
+        except Exception as error:
+            line = Text("✗ ", style="bold red")
+            line.append(f"{title}: {error}", style="default")
+            console.print(line, soft_wrap=True)
+            return False
+        line = Text("✓ ", style="bold green")
+        line.append(f"{title}{found}, {1000 * (time.perf_counter() - start):.0f} ms", style="default")
+        console.print(line, soft_wrap=True)
+    return True
+
+
+def _checks() -> list[tuple[str, Callable[[], str]]]:
+    import numpy as np
+
+    import windlass as wl
+
+    modules: list[wl.cuda.Module] = []
+    x = np.arange(100, dtype=np.float32) ** 2
+    emulated, raised = np.zeros_like(x), np.zeros_like(x)
+
+    def compile_probe() -> str:
+        modules.append(wl.cuda.compile(PROBE))
+        return ""
+
+    def emulate_probe() -> str:
+        wl.emulate(modules[0]["probe"])[1, 128](x, emulated, 100)
+        return ""
+
+    def run_probe() -> str:
+        modules[0]["probe"][1, 128](x, raised, 100)
+        report = modules[0]["probe"].explain()
+        if not report.is_raised:
+            raise RuntimeError(report.reason)
+        return ""
+
+    def compare() -> str:
+        if not (np.array_equal(emulated, raised) and raised[1:-1].all()):
+            raise RuntimeError("they differ")
+        return ""
+
+    return [
+        ("clang (ziglang) compiles a kernel", compile_probe),
+        ("llvmlite runs it thread by thread", emulate_probe),
+        ("XLA runs it as tensors", run_probe),
+        ("both give the same numbers", compare),
+    ]

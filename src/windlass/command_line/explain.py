@@ -1,0 +1,130 @@
+"""`windlass explain`: for each kernel of a file, what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+import windlass as wl
+from windlass.command_line.guessing import Wishes, guess_launch
+from windlass.diagnostics import Diagnostic, RaisingError, WindlassError
+from windlass.ir import Function
+from windlass.public.explain import Report
+from windlass.public.kernel import Kernel
+
+MOST_OPS = 8
+"""How many kinds of tensor ops are named."""
+
+
+def explain_file(
+    file: Path,
+    include: Sequence[Path],
+    define: Sequence[str],
+    names: Sequence[str],
+    wishes: Wishes,
+    details: bool = False,
+) -> bool:
+    """Prints a report on each kernel (or on those that are named); whether all of them are raised.
+
+    Raises CompilationError where the file does not compile, LaunchError where the launch that the user wishes does not
+    fit a kernel.
+    """
+    if not file.exists():
+        raise WindlassError(Diagnostic("WL0701", f"can't read '{file}': no such file"))
+    macros = dict(_read_macro(each) for each in define)
+    module = wl.cuda.compile(file, include=list(include), define=macros)
+    chosen = [module[name] for name in (names or module.kernels)]
+    console = Console(highlight=False)
+    count = 0
+    for kernel in chosen:
+        count += _explain_kernel(console, kernel, wishes, details)
+    plural = "kernel" if len(chosen) == 1 else "kernels"
+    console.print(Text(f"{count} of {len(chosen)} {plural} raised", style="bold"))
+    return count == len(chosen)
+
+
+def _read_macro(text: str) -> tuple[str, str]:
+    name, has_value, value = text.partition("=")
+    return name, value if has_value else "1"
+
+
+def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: bool) -> bool:
+    position = kernel.signature.position
+    where = f"  {position}" if position else ""
+    try:
+        function = kernel.function
+    except RaisingError as error:
+        _print_title(console, kernel.name, where, "not raised", "yellow")
+        _print_error(console, error)
+        return False
+    report = _report(kernel, function, wishes)
+    if report.error is not None:
+        _print_title(console, kernel.name, where, "not raised", "yellow")
+        _print_line(console, "launch", _assumed(kernel, function, wishes))
+        _print_error(console, report.error)
+        return False
+    _print_title(console, kernel.name, where, "raised", "green")
+    _print_line(console, "launch", _assumed(kernel, function, wishes))
+    _print_line(console, "tensor ops", _spell_ops(report))
+    _print_line(console, "memory", f"{spell_size(report.bytes_read)} read, {spell_size(report.bytes_written)} written")
+    _print_line(console, "arithmetic", f"{report.flops:,} operations" + _loops_note(report))
+    if details:
+        for title, items in (("access", report.accesses), ("loop", report.loops), ("note", report.notes)):
+            for item in items:
+                _print_line(console, title, item)
+    console.print()
+    return True
+
+
+def _report(kernel: Kernel, function: Function, wishes: Wishes) -> Report:
+    guess = guess_launch(kernel.signature, function, wishes)
+    return kernel.explain(guess.grid, guess.block, *guess.arguments)
+
+
+def _assumed(kernel: Kernel, function: Function, wishes: Wishes) -> str:
+    return guess_launch(kernel.signature, function, wishes).assumptions
+
+
+def _loops_note(report: Report) -> str:
+    return ", bodies of loops counted once" if "while" in report.ops else ""
+
+
+def _spell_ops(report: Report) -> str:
+    common = report.ops.most_common()
+    shown = ", ".join(f"{count} {name}" for name, count in common[:MOST_OPS])
+    rest = sum(count for _, count in common[MOST_OPS:])
+    return (shown or "none") + (f", {rest} others" if rest else "")
+
+
+def spell_size(count: int) -> str:
+    """A number of bytes in a unit that suits it.
+
+    >>> spell_size(1500), spell_size(16_777_216)
+    ('1.5 kB', '16.8 MB')
+    """
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
+
+
+def _print_title(console: Console, name: str, where: str, outcome: str, style: str) -> None:
+    title = Text(name, style="bold")
+    title.append(f"  {outcome}", style=f"bold {style}")
+    title.append(where, style="dim")
+    console.print(title, soft_wrap=True)
+
+
+def _print_line(console: Console, title: str, text: str) -> None:
+    line = Text(f"  {title:<11}", style="cyan")
+    line.append(text, style="default")
+    console.print(line, soft_wrap=True)
+
+
+def _print_error(console: Console, error: WindlassError) -> None:
+    for line in str(error).splitlines():
+        console.print(Text(f"  {line}"), soft_wrap=True)
+    console.print()

@@ -1,0 +1,156 @@
+"""The commands and their options, and how their errors end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windlass.diagnostics import Diagnostic, WindlassError
+
+app = typer.Typer(
+    name="windlass",
+    help="Raises CUDA C++ kernels to tensor programs and runs them on CPU, GPU or TPU through XLA.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+OK, WRONG_INPUT, INTERRUPTED = 0, 1, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program on the arguments (by default the process's own) and exit with its status."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; its exit status. Errors are printed on stderr as diagnostics."""
+    try:
+        outcome = app(list(arguments), prog_name="windlass", standalone_mode=False)
+    except WindlassError as error:
+        print(error, file=sys.stderr)
+        return WRONG_INPUT
+    except typer.Exit as error:
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has had enough; keep Python from failing again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:
+        return _end_of(error)
+    return outcome if isinstance(outcome, int) else OK
+
+
+def _end_of(error: Exception) -> int:
+    """The status for an error that is not one of ours: wrong options, or a defect of Windlass."""
+    show, status = getattr(error, "show", None), getattr(error, "exit_code", None)
+    if callable(show) and isinstance(status, int):
+        show()
+        return status
+    if os.environ.get("WINDLASS_TRACEBACK"):
+        raise error
+    print(
+        Diagnostic(
+            "WL0704",
+            f"Windlass itself failed: {type(error).__name__}: {error}",
+            help="please report it; WINDLASS_TRACEBACK=1 in the environment shows where",
+        ),
+        file=sys.stderr,
+    )
+    return WRONG_INPUT
+
+
+@app.command()
+def explain(
+    file: Annotated[Path, typer.Argument(help="A CUDA C++ file.")],
+    kernel: Annotated[
+        list[str] | None, typer.Option("--kernel", "-k", help="Only this kernel; may be repeated.")
+    ] = None,
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder for #include.")] = None,
+    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro: NAME or NAME=VALUE.")] = None,
+    grid: Annotated[
+        str | None, typer.Option(help="Blocks, such as 64 or 16,16; otherwise what covers the sizes.")
+    ] = None,
+    block: Annotated[str | None, typer.Option(help="Threads of a block; otherwise 256, 16,16 or 8,8,4.")] = None,
+    size: Annotated[int | None, typer.Option(help="The value of integers that look like sizes.")] = None,
+    value: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter's value: NAME=NUMBER, for arrays their length.")
+    ] = None,
+    details: Annotated[bool, typer.Option("--details", help="Tell of each access and loop.")] = False,
+    require_raised: Annotated[
+        bool, typer.Option("--require-raised", help="Exit with status 1 unless all are raised.")
+    ] = False,
+) -> int:
+    """Tell for each kernel of a CUDA C++ file what it becomes: tensor ops, memory traffic, or why not."""
+    from windlass.command_line.explain import explain_file
+    from windlass.command_line.guessing import Wishes
+
+    wishes = Wishes.read(grid, block, size, value or [])
+    all_raised = explain_file(file, include or [], define or [], kernel or [], wishes, details)
+    return WRONG_INPUT if require_raised and not all_raised else OK
+
+
+@app.command()
+def opt(
+    file: Annotated[Path, typer.Argument(help="A StableHLO module, text or bytecode; - for standard input.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write here and not to standard output.")
+    ] = None,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", "-s", help="Print op counts and rules on stderr.")
+    ] = False,
+) -> int:
+    """Optimize a StableHLO module with the catalogue of rewrites."""
+    from windlass.command_line.optimize import optimize_file
+
+    optimize_file(file, output, statistics)
+    return OK
+
+
+@app.command()
+def doctor() -> int:
+    """Show devices, versions and caches, and try the whole way from source to result."""
+    from windlass.command_line.doctor import examine
+
+    return OK if examine() else WRONG_INPUT
+
+
+@app.command()
+def errors(
+    code: Annotated[
+        str | None, typer.Argument(help="An error code, such as WL0101; without one, all are listed.")
+    ] = None,
+) -> int:
+    """Explain an error code at length."""
+    from windlass.command_line.errors import list_errors, show_error
+
+    if code is None:
+        list_errors()
+    else:
+        show_error(code)
+    return OK
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        from windlass.command_line.doctor import version_of
+
+        print(f"windlass {version_of('windlass')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before any command."""
