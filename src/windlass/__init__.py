@@ -1,1 +1,96 @@
-"""Windlass raises CUDA C++ kernels, loops and array programs to tensor programs and runs them through XLA."""
+"""Windlass raises CUDA C++ kernels, loops and array programs to tensor programs and runs them through XLA.
+
+>>> import numpy as np
+>>> import windlass as wl
+>>> module = wl.cuda.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+>>> x = np.arange(4, dtype=np.float32)
+>>> module["twice"][1, 4](x)
+>>> x.tolist()
+[0.0, 2.0, 4.0, 6.0]
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from windlass.diagnostics import (
+    CompilationError,
+    Diagnostic,
+    EmulationError,
+    LaunchError,
+    ProgramError,
+    RaisingError,
+    WindlassError,
+    WindlassWarning,
+)
+
+if TYPE_CHECKING:
+    from windlass import cuda, stablehlo
+    from windlass.frontends.arrays import Array
+    from windlass.public.emulation import emulate
+    from windlass.public.explain import explain
+    from windlass.public.jit import jit
+
+__version__ = "0.1.0"
+
+_PLACES = {
+    "Array": "windlass.frontends.arrays",
+    "emulate": "windlass.public.emulation",
+    "explain": "windlass.public.explain",
+    "jit": "windlass.public.jit",
+}
+_MODULES = frozenset({"cuda", "stablehlo"})
+_PLANNED = frozenset(
+    {
+        "Active",
+        "Const",
+        "Duplicated",
+        "Forward",
+        "Reverse",
+        "autodiff",
+        "grad",
+        "hessian",
+        "jacobian",
+        "jvp",
+        "optimize",
+        "value_and_grad",
+        "vjp",
+    }
+)
+
+__all__ = [
+    "Array",
+    "CompilationError",
+    "Diagnostic",
+    "EmulationError",
+    "LaunchError",
+    "ProgramError",
+    "RaisingError",
+    "WindlassError",
+    "WindlassWarning",
+    "cuda",
+    "emulate",
+    "explain",
+    "jit",
+    "stablehlo",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when first used: `import windlass` itself is quick."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    if name in _MODULES:
+        return import_module(f"windlass.{name}")
+    if name in _PLANNED:
+        # An AttributeError as well, so that hasattr() and tools that look around get the answer they expect.
+        raise _NotThereYet(
+            Diagnostic("WL0905", f"windlass.{name} is not there yet", help="this version compiles and runs; it does not "
+                       "differentiate")
+        )
+    raise AttributeError(f"module 'windlass' has no attribute {name!r}")
+
+
+class _NotThereYet(WindlassError, AttributeError):
+    """A name that the design has and this version does not."""

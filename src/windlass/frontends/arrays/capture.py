@@ -1,0 +1,270 @@
+"""Python's loops and branches, captured from a function's syntax tree.
+
+`for name in range(...)`, `while` and `if` become calls to `control_flow`, with their bodies as functions of the names
+that they assign. There it is decided, each time, whether they run as plain Python (bounds and conditions known) or become
+one operation of the compiled program. Bodies that a function can't stand for (with `return`, `break`, `yield`, changes
+of lists and the like) are left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import Any, cast
+
+from windlass.frontends.arrays import control_flow
+
+PREFIX = "__windlass_"
+CHANGING_METHODS = frozenset(
+    {"append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem", "write"}
+)
+"""Methods that change Python's containers: a body that calls one is never run just once for all iterations."""
+
+
+@functools.cache
+def captured(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its loops and branches captured; itself, where its source text can't be had."""
+    if not isinstance(function, FunctionType):
+        return function
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        return function
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        return function
+    ast.increment_lineno(tree, first - 1)
+    definition.decorator_list = []
+    definition.body = [piece for statement in definition.body for piece in _as_list(_Capturing().visit(statement))]
+    definition.args = _without_defaults(definition.args)
+    # Within a function that has the free variables as locals, so that the compiler makes them free here too.
+    free = function.__code__.co_freevars
+    ours = {f"{PREFIX}{name}": getattr(control_flow, name) for name in control_flow.ENTRY_POINTS}
+    maker = ast.parse(f"def {PREFIX}maker({', '.join((*free, *ours))}):\n    pass\n").body[0]
+    assert isinstance(maker, ast.FunctionDef)
+    maker.body = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
+    module = ast.fix_missing_locations(ast.Module([maker], []))
+    filename = inspect.getsourcefile(function) or "<captured>"
+    code = _code_of(compile(module, filename, "exec"), definition.name)
+    cells = dict(zip(free, function.__closure__ or (), strict=True))
+    cells.update({name: CellType(value) for name, value in ours.items()})
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return functools.wraps(function)(made)
+
+
+def _code_of(module: CodeType, name: str) -> CodeType:
+    (maker,) = (each for each in module.co_consts if isinstance(each, CodeType))
+    return next(each for each in maker.co_consts if isinstance(each, CodeType) and each.co_name == name)
+
+
+def _without_defaults(arguments: ast.arguments) -> ast.arguments:
+    """The parameters alone: default values and annotations were computed when the function was defined."""
+    bare = copy.deepcopy(arguments)
+    bare.defaults = [ast.Constant(None) for _ in bare.defaults]
+    bare.kw_defaults = [None if each is None else ast.Constant(None) for each in bare.kw_defaults]
+    for argument in (*bare.posonlyargs, *bare.args, *bare.kwonlyargs, bare.vararg, bare.kwarg):
+        if argument is not None:
+            argument.annotation = None
+    return bare
+
+
+class _Capturing(ast.NodeTransformer):
+    """Replaces loops and branches, inner ones first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:  # noqa: N802
+        return node  # a function of its own: its loops are left alone
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:  # noqa: N802
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:  # noqa: N802
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:  # noqa: N802
+        names = _assigned([node.target, *node.body])
+        blocked = not _can_stand_alone(node.body) or bool(node.orelse)
+        self.generic_visit(node)
+        call = node.iter
+        if (
+            blocked
+            or not isinstance(node.target, ast.Name)
+            or not isinstance(call, ast.Call)
+            or not isinstance(call.func, ast.Name)
+            or call.func.id != "range"
+            or call.keywords
+            or any(isinstance(argument, ast.Starred) for argument in call.args)
+        ):
+            return node
+        number = self._number()
+        body = _function(f"body_{number}", [f"{PREFIX}index", *names], node.body, names)
+        first = ast.Assign([ast.Name(node.target.id, ast.Store())], ast.Name(f"{PREFIX}index", ast.Load()))
+        body.body.insert(0, first)
+        entry = _call("run_for", call.func, ast.Tuple(call.args, ast.Load()), _name(body.name), _getters(names))
+        return _placed(node, [body, _assign(names, entry), *_undefine(names)])
+
+    def visit_While(self, node: ast.While) -> Any:  # noqa: N802
+        names = _assigned([node.test, *node.body])
+        blocked = not _can_stand_alone(node.body) or bool(node.orelse)
+        self.generic_visit(node)
+        if blocked:
+            return node
+        number = self._number()
+        test = _function(f"test_{number}", names, [], names)
+        test.body = [ast.Return(node.test)]
+        body = _function(f"body_{number}", names, node.body, names)
+        entry = _call("run_while", _name(test.name), _name(body.name), _getters(names))
+        return _placed(node, [test, body, _assign(names, entry), *_undefine(names)])
+
+    def visit_If(self, node: ast.If) -> Any:  # noqa: N802
+        names = _assigned([*node.body, *node.orelse])
+        blocked = not _can_stand_alone(node.body, loops=True) or not _can_stand_alone(node.orelse, loops=True)
+        self.generic_visit(node)
+        if blocked:
+            return node
+        number = self._number()
+        then = _function(f"then_{number}", names, node.body, names)
+        otherwise = _function(f"else_{number}", names, node.orelse, names)
+        entry = _call("run_if", node.test, _name(then.name), _name(otherwise.name), _getters(names))
+        return _placed(node, [then, otherwise, _assign(names, entry), *_undefine(names)])
+
+    def _number(self) -> int:
+        self.count += 1
+        return self.count
+
+
+def _can_stand_alone(body: list[ast.stmt], loops: bool = False) -> bool:
+    """Whether the statements may become a function of their own: no way out, nothing that the names don't show."""
+    for node in _own_nodes(body):
+        if isinstance(
+            node,
+            ast.Return
+            | ast.Yield
+            | ast.YieldFrom
+            | ast.Await
+            | ast.Global
+            | ast.Nonlocal
+            | ast.Delete
+            | ast.Import
+            | ast.ImportFrom
+            | ast.AsyncFor
+            | ast.AsyncWith
+            | ast.Raise
+            | ast.Try,
+        ):
+            return False
+        if isinstance(node, ast.Break | ast.Continue) and not _is_within_loop(body, node):
+            return False
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in CHANGING_METHODS
+            and isinstance(node.func.value, ast.Name)
+            and not loops
+        ):
+            return False
+    return True
+
+
+def _is_within_loop(body: list[ast.stmt], wanted: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.For | ast.While) and any(inner is wanted for inner in ast.walk(node))
+        for node in _own_nodes(body)
+    )
+
+
+def _own_nodes(body: list[ast.stmt]) -> list[ast.AST]:
+    """All nodes, those of functions and classes within left out."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _assigned(nodes: list[Any]) -> list[str]:
+    """The names that the nodes bind, in order of their first appearance in the source, ours left out."""
+    names: list[tuple[int, int, str]] = []
+    comprehensions = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    inside: set[int] = set()
+    for node in _own_nodes(nodes):
+        if isinstance(node, comprehensions):
+            inside |= {
+                id(each)
+                for generator in node.generators
+                for each in ast.walk(generator.target)
+            }
+    for node in _own_nodes(nodes):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in inside:
+            names.append((node.lineno, node.col_offset, node.id))
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append((node.lineno, node.col_offset, node.name))
+    ordered = dict.fromkeys(name for _, _, name in sorted(names))
+    return [name for name in ordered if not name.startswith(PREFIX)]
+
+
+def _function(name: str, parameters: list[str], body: list[ast.stmt], results: list[str]) -> ast.FunctionDef:
+    """A function of the names, which gives them back (the getters tell which are bound)."""
+    arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
+    returned = ast.Return(_call("values_of", _getters(results)))
+    definition = ast.FunctionDef(PREFIX + name, arguments, [*_undefine(parameters), *body, returned], [])
+    return definition
+
+
+def _getters(names: list[str]) -> ast.expr:
+    empty = ast.arguments([], [], None, [], [], None, [])
+    return ast.Tuple([ast.Lambda(empty, ast.Name(name, ast.Load())) for name in names], ast.Load())
+
+
+def _assign(names: list[str], value: ast.expr) -> ast.stmt:
+    if not names:
+        return ast.Expr(value)
+    return ast.Assign([ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())], value)
+
+
+def _undefine(names: list[str]) -> list[ast.stmt]:
+    """`if name is UNDEFINED: del name`, so that using it is the error that it would be without us."""
+    return [
+        ast.If(
+            ast.Compare(ast.Name(name, ast.Load()), [ast.Is()], [_name(f"{PREFIX}UNDEFINED")]),
+            [ast.Delete([ast.Name(name, ast.Del())])],
+            [],
+        )
+        for name in names
+        if not name.startswith(PREFIX)
+    ]
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(_name(PREFIX + name), list(arguments), [])
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _placed(node: ast.stmt, statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements, with the source position of the one they stand for where they have none of their own."""
+    for statement in statements:
+        for each in ast.walk(statement):
+            if isinstance(each, ast.stmt | ast.expr | ast.arg) and not hasattr(each, "lineno"):
+                each.lineno, each.col_offset = node.lineno, node.col_offset
+                each.end_lineno, each.end_col_offset = node.lineno, node.col_offset
+    return statements
+
+
+def _as_list(found: Any) -> list[ast.stmt]:
+    return cast("list[ast.stmt]", found) if isinstance(found, list) else [found]

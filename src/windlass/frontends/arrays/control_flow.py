@@ -1,0 +1,520 @@
+"""Captured loops and branches: plain Python where bounds and conditions are known, one operation where they are not.
+
+The body is a function from the values of the names that it assigns to their new values, and it may write to any array
+that there is. Run once on trial (under `jax.eval_shape`, which keeps nothing of it), it shows which memories it writes
+and what becomes of each name. Memories are carried through the operation by identity: after a loop in which `u, v = v, u`
+swaps two names, each memory holds what it would hold in NumPy, for the loop's body is repeated until the names stand
+where they stood.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays.array import Array, Storage
+
+ENTRY_POINTS = ("run_for", "run_while", "run_if", "values_of", "UNDEFINED")
+"""What captured functions call."""
+MOST_UNROLLED = 8
+"""Loops of so few steps run as plain Python."""
+MOST_UNROLLED_BY_NEED = 1000
+"""So many steps run as plain Python where the loop can't be captured."""
+LONGEST_PERIOD = 6
+MOST_TRIALS = 6
+
+State: TypeAlias = tuple[Any, ...]
+Body: TypeAlias = Callable[..., State]
+
+
+class Undefined:
+    """What an unbound name is among values."""
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNDEFINED = Undefined()
+
+
+def values_of(getters: Sequence[Callable[[], Any]]) -> State:
+    """The values of names, UNDEFINED for those that are unbound."""
+    values: list[Any] = []
+    for getter in getters:
+        try:
+            values.append(getter())
+        except NameError:
+            values.append(UNDEFINED)
+    return tuple(values)
+
+
+class NotCapturable(Exception):
+    """The body can't be one operation; the text says why."""
+
+
+def is_traced(value: Any) -> bool:
+    """Whether the value is not known while the function is compiled."""
+    return isinstance(value.value if isinstance(value, Array) else value, jax.core.Tracer)
+
+
+# -- entry points -----------------------------------------------------------------------------------------------------
+
+
+def run_for(function: Any, bounds: Sequence[Any], body: Body, getters: Sequence[Callable[[], Any]]) -> State:
+    """`for name in function(*bounds)`, where `function` is most likely `range`."""
+    state = values_of(getters)
+    if function is not builtins.range:
+        return _run_plainly(function(*bounds), body, state)
+    if not any(is_traced(bound) for bound in bounds):
+        steps = range(*(_as_index(bound) for bound in bounds))
+        if len(steps) <= MOST_UNROLLED or not _is_tracing():
+            return _run_plainly(steps, body, state)
+        try:
+            return _for_loop(body, state, steps.start, steps.step, len(steps))
+        except (NotCapturable, WindlassError, TypeError, IndexError, KeyError, jax.errors.JAXTypeError) as error:
+            if len(steps) > MOST_UNROLLED_BY_NEED or (isinstance(error, WindlassError) and not _is_capture_fault(error)):
+                raise _explained(error) from error
+            return _run_plainly(steps, body, state)
+    start, stop, step = _range_bounds([_plain(bound) for bound in bounds])
+    trips = _trip_count(start, stop, step)
+    try:
+        return _for_loop(body, state, start, step, trips)
+    except NotCapturable as error:
+        raise _explained(error) from error
+
+
+def run_while(test: Callable[..., Any], body: Body, getters: Sequence[Callable[[], Any]]) -> State:
+    """`while test:`; plain Python as long as the test is known."""
+    state = values_of(getters)
+    while True:
+        continues = _trial_value(test, state)
+        if is_traced(continues):
+            break
+        if not continues:
+            return state
+        state = body(*state)
+    try:
+        return _while_loop(test, body, state)
+    except NotCapturable as error:
+        raise _explained(error) from error
+
+
+def run_if(test: Any, then: Body, otherwise: Body, getters: Sequence[Callable[[], Any]]) -> State:
+    """`if test: ... else: ...`."""
+    state = values_of(getters)
+    if not is_traced(test):
+        return then(*state) if test else otherwise(*state)
+    try:
+        return _branch(_plain(test), then, otherwise, state)
+    except NotCapturable as error:
+        raise _explained(error) from error
+
+
+def _run_plainly(steps: Iterable[Any], body: Body, state: State) -> State:
+    for index in steps:
+        state = body(index, *state)
+    return state
+
+
+# -- what a body does -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Trial:
+    """What a trial run showed: the memories written, and each name's value before and after."""
+
+    written: list[Storage]
+    after: State
+
+
+def _run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
+    """Run with abstract arguments; keep nothing but the trial's findings."""
+    storages = list(Storage.live)
+    before = {id(storage): storage.value for storage in storages}
+    found: list[Trial] = []
+
+    def trial(*traced: Any) -> None:
+        after = run(*traced)
+        found.append(Trial([each for each in storages if each.value is not before[id(each)]], after))
+
+    try:
+        jax.eval_shape(trial, *arguments)
+    finally:
+        for storage in storages:
+            storage.value = before[id(storage)]
+    return found[-1]
+
+
+def _trial_value(test: Callable[..., Any], state: State) -> Any:
+    """The test's value now."""
+    return test(*state)
+
+
+def _place(value: Any) -> tuple[Any, ...] | None:
+    """Which memory, and how, an array is; None for what is no array."""
+    if not isinstance(value, Array):
+        return None
+    shadow = value._shadow  # pyright: ignore[reportPrivateUsage]
+    return (id(value.storage), value._steps, shadow.shape, shadow.dtype)  # pyright: ignore[reportPrivateUsage]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Array | jax.Array | np.generic | int | float | complex | bool)
+
+
+def _stays(before: Any, after: Any, outer: set[int]) -> bool:
+    """Whether a name is what it was, so that nothing of it has to be carried."""
+    if isinstance(before, Array) and isinstance(after, Array):
+        return id(after.storage) in outer and _place(before) == _place(after)
+    if before is after:
+        return True
+    if isinstance(before, int | float | complex | str) and type(before) is type(after):
+        return bool(before == after)
+    return False
+
+
+@dataclass
+class Plan:
+    """How the names of a body are carried: `by_value` are positions whose values go round; the rest stay as they are.
+
+    `period` is how often the body runs until names that swap memories stand where they stood.
+    """
+
+    by_value: list[int]
+    period: int
+    written: list[Storage]
+    after: State
+    fixed: dict[int, Any]
+    """Names that the body binds to something that is no number, or to a known number, the same each time."""
+
+
+def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan:
+    """Find how a loop's names are carried.
+
+    Raises NotCapturable.
+    """
+    outer = {id(storage) for storage in Storage.live}
+
+    def run(number: Any) -> State:
+        return body(number, state)
+
+    trial = _run_on_trial(run, index)
+    by_value: list[int] = []
+    moving: list[int] = []
+    fixed: dict[int, Any] = {}
+    for position, (before, after) in enumerate(zip(state, trial.after, strict=True)):
+        if _stays(before, after, outer):
+            continue
+        if isinstance(before, Array) and isinstance(after, Array) and id(after.storage) in outer:
+            moving.append(position)
+        elif after is UNDEFINED:
+            raise NotCapturable("a name is unbound after the loop's body")
+        elif before is UNDEFINED and not (_is_number(after) and is_traced(after)):
+            fixed[position] = after
+        elif _is_number(after) and (_is_number(before) or before is UNDEFINED):
+            if isinstance(before, Array) and before.storage in trial.written:
+                raise NotCapturable("an array is written in place and its name then bound to a new one")
+            by_value.append(position)
+        else:
+            raise NotCapturable(f"a name is bound to {type(after).__name__} where it was {type(before).__name__}")
+    period = 1
+    if moving:
+        period = _find_period(body, state, index, moving, by_value)
+    return Plan(by_value, period, trial.written, trial.after, fixed)
+
+
+def _find_period(
+    body: Callable[[Any, State], State], state: State, index: Any, moving: list[int], by_value: list[int]
+) -> int:
+    def repeated(count: int) -> Callable[[Any], State]:
+        def run(number: Any) -> State:
+            current = state
+            for _ in range(count):
+                current = body(number, current)
+            return current
+
+        return run
+
+    for count in range(2, LONGEST_PERIOD + 1):
+        after = _run_on_trial(repeated(count), index).after
+        if all(_place(after[position]) == _place(state[position]) for position in moving):
+            return count
+    raise NotCapturable("names of arrays change places in a way that does not come round")
+
+
+@dataclass
+class Carried:
+    """The values that go round: those of memories, and those of names."""
+
+    storages: list[Storage]
+    positions: list[int]
+
+    def read(self, state: State) -> tuple[list[Any], list[Any]]:
+        return [storage.value for storage in self.storages], [_plain(state[position]) for position in self.positions]
+
+    def install(self, state: State, values: tuple[list[Any], list[Any]], wraps: dict[int, bool]) -> State:
+        for storage, value in zip(self.storages, values[0], strict=True):
+            storage.value = value
+        current = list(state)
+        for position, value in zip(self.positions, values[1], strict=True):
+            current[position] = Array(value) if wraps[position] else value
+        return tuple(current)
+
+
+def _settle(run: Callable[[State], State], state: State, carried: Carried, wraps: dict[int, bool], index: Any, body: Any) -> list[Any]:
+    """First values of the names, in the dtypes and shapes that they keep; widens `carried.storages` as needed."""
+    initial = [_plain(state[position]) for position in carried.positions]
+    for _ in range(MOST_TRIALS):
+        given: list[Any] = []
+
+        def step(number: Any, values: Any, given: list[Any] = given) -> State:
+            current = carried.install(state, values, wraps)
+            after = body(number, current)
+            given[:] = [jax.typeof(jnp.asarray(_plain(after[position]))) for position in carried.positions]
+            return after
+
+        start = [jnp.zeros((), np.int32) if each is UNDEFINED else jnp.asarray(each) for each in initial]
+        trial = _run_on_trial(step, index, ([storage.value for storage in carried.storages], start))
+        more = [storage for storage in trial.written if storage not in carried.storages]
+        carried.storages += more
+        wanted: list[Any] = []
+        for value, aval, raw in zip(start, given, initial, strict=True):
+            if raw is UNDEFINED:
+                wanted.append(jnp.zeros(aval.shape, aval.dtype))
+                continue
+            dtype = jnp.promote_types(value.dtype, aval.dtype) if not value.weak_type else aval.dtype
+            shape = jnp.broadcast_shapes(value.shape, aval.shape)
+            wanted.append(jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), shape))
+        settled = not more and all(
+            raw is not UNDEFINED and value.dtype == new.dtype and value.shape == new.shape and not value.weak_type
+            for value, new, raw in zip(start, wanted, initial, strict=True)
+        )
+        initial = wanted
+        if settled:
+            return initial
+    raise NotCapturable("the dtypes or shapes of names change from step to step")
+
+
+def _finish(
+    results: tuple[list[Any], list[Any]], state: State, carried: Carried, wraps: dict[int, bool], plan: Plan
+) -> State:
+    """The state after an operation."""
+    after = list(carried.install(state, results, wraps))
+    for position, value in plan.fixed.items():
+        after[position] = _without_leaks(value)
+    return tuple(after)
+
+
+def _without_leaks(value: Any) -> Any:
+    """A value that a trial left behind; unbound if it is one that exists only inside the operation."""
+    if isinstance(value, Array):
+        known = value.storage.value
+        return value if not isinstance(known, jax.core.Tracer) else UNDEFINED
+    return UNDEFINED if isinstance(value, jax.core.Tracer) else value
+
+
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> State:
+    def advance(number: Any, current: State) -> State:
+        return body(Array(number), *current)
+
+    first = jnp.asarray(start, jnp.int64)
+    plan = _plan(advance, state, first)
+    period = plan.period
+    wraps = {position: True for position in plan.by_value}
+    carried = Carried(list(plan.written), list(plan.by_value))
+
+    def several(number: Any, current: State) -> State:
+        for offset in range(period):
+            current = advance(number + offset * step, current)
+        return current
+
+    initial = _settle(lambda current: current, state, carried, wraps, first, several)
+
+    def cond(values: Any) -> Any:
+        return values[0] < values[1]
+
+    def run(values: Any) -> Any:
+        count, limit, inner = values
+        after = several(first + count * (step * period), carried.install(state, inner, wraps))
+        written, named = carried.read(after)
+        named = [
+            jnp.broadcast_to(jax.lax.convert_element_type(jnp.asarray(value), like.dtype), like.shape)
+            for value, like in zip(named, inner[1], strict=True)
+        ]
+        return count + 1, limit, (written, named)
+
+    before = ([storage.value for storage in carried.storages], initial)
+    whole = trips // period
+    counter = jnp.asarray(0, jnp.int64)
+    _, _, results = jax.lax.while_loop(cond, run, (counter, jnp.asarray(whole, jnp.int64), before))
+    state = _finish(results, state, carried, wraps, plan)
+    if period == 1:
+        return state
+    done = whole * period
+    if isinstance(trips, int):
+        for number in range(done, trips):
+            state = body(start + number * step, *state)
+        return state
+    for offset in range(period - 1):
+        index = first + (done + offset) * step
+
+        def again(*current: Any, index: Any = index) -> State:
+            return body(Array(index), *current)
+
+        state = _branch(done + offset < trips, again, lambda *current: current, state)
+    return state
+
+
+def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
+    def advance(number: Any, current: State) -> State:
+        return body(*current)
+
+    nothing = jnp.asarray(0, jnp.int32)
+    plan = _plan(advance, state, nothing)
+    if plan.period > 1:
+        raise NotCapturable("names of arrays change places in a `while` loop: use a `for` loop, or copy the elements")
+    wraps = {position: True for position in plan.by_value}
+    carried = Carried(list(plan.written), list(plan.by_value))
+    initial = _settle(lambda current: current, state, carried, wraps, nothing, advance)
+
+    def cond(values: Any) -> Any:
+        before = [storage.value for storage in carried.storages]
+        try:
+            found = jnp.asarray(_plain(test(*carried.install(state, values, wraps))))
+        finally:
+            for storage, value in zip(carried.storages, before, strict=True):
+                storage.value = value
+        return found != 0 if found.dtype != jnp.bool_ else found
+
+    def run(values: Any) -> Any:
+        after = body(*carried.install(state, values, wraps))
+        written, named = carried.read(after)
+        return written, [
+            jnp.broadcast_to(jax.lax.convert_element_type(jnp.asarray(value), like.dtype), like.shape)
+            for value, like in zip(named, values[1], strict=True)
+        ]
+
+    results = jax.lax.while_loop(cond, run, ([storage.value for storage in carried.storages], initial))
+    return _finish(results, state, carried, wraps, plan)
+
+
+# -- branches ---------------------------------------------------------------------------------------------------------
+
+
+def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
+    outer = {id(storage) for storage in Storage.live}
+    trials = [_run_on_trial(lambda: then(*state)), _run_on_trial(lambda: otherwise(*state))]
+    written = list({id(each): each for trial in trials for each in trial.written}.values())
+    values: list[int] = []
+    fixed: dict[int, Any] = {}
+    uncertain: set[int] = set()
+    for position, before in enumerate(state):
+        first, second = (trial.after[position] for trial in trials)
+        if _stays(before, first, outer) and _stays(before, second, outer):
+            continue
+        if _is_number(first) and _is_number(second):
+            values.append(position)
+            if any(isinstance(each, Array) and id(each.storage) in outer for each in (first, second)):
+                uncertain.add(position)
+        elif first is UNDEFINED or second is UNDEFINED:
+            fixed[position] = UNDEFINED
+        elif first is second:
+            fixed[position] = first
+        else:
+            raise NotCapturable("a name is bound to different things that are no numbers in the two branches")
+    types: list[tuple[Any, Any]] = []
+    for position in values:
+        avals = [_aval(trial.after[position]) for trial in trials]
+        types.append((jnp.result_type(*avals), jnp.broadcast_shapes(*(each.shape for each in avals))))
+    kept = [storage.value for storage in written]
+
+    def side(run: Body) -> Callable[[], Any]:
+        def branch() -> Any:
+            for storage, value in zip(written, kept, strict=True):
+                storage.value = value
+            after = run(*state)
+            news = [
+                jnp.broadcast_to(jax.lax.convert_element_type(jnp.asarray(_plain(after[position])), dtype), shape)
+                for position, (dtype, shape) in zip(values, types, strict=True)
+            ]
+            return [storage.value for storage in written], news
+
+        return branch
+
+    test = jnp.asarray(test)
+    results, news = jax.lax.cond(test if test.dtype == jnp.bool_ else test != 0, side(then), side(otherwise))
+    for storage, value in zip(written, results, strict=True):
+        storage.value = value
+    after = list(state)
+    for position, value in zip(values, news, strict=True):
+        array = Array(value)
+        array.storage.is_uncertain = position in uncertain
+        after[position] = array
+    for position, value in fixed.items():
+        after[position] = _without_leaks(value)
+    return tuple(after)
+
+
+def _aval(value: Any) -> Any:
+    return jax.typeof(value.storage.value) if isinstance(value, Array) and not value._steps else jax.eval_shape(  # pyright: ignore[reportPrivateUsage]
+        lambda: jnp.asarray(_plain(value))
+    )
+
+
+# -- small things -----------------------------------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Array) else value
+
+
+def _as_index(bound: Any) -> int:
+    return int(_plain(bound)) if isinstance(bound, Array | jax.Array) else bound
+
+
+def _is_tracing() -> bool:
+    return any(isinstance(storage.value, jax.core.Tracer) for storage in list(Storage.live))
+
+
+def _range_bounds(bounds: Sequence[Any]) -> tuple[Any, Any, Any]:
+    wide = [bound if isinstance(bound, int) else jnp.asarray(bound).astype(jnp.int64) for bound in bounds]
+    if len(wide) == 1:
+        return 0, wide[0], 1
+    return wide[0], wide[1], wide[2] if len(wide) == 3 else 1
+
+
+def _trip_count(start: Any, stop: Any, step: Any) -> Any:
+    span = (stop - start + step - 1) // step if isinstance(step, int) and step > 0 else None
+    if span is None:
+        step = jnp.asarray(step)
+        up = -((start - stop) // jnp.where(step == 0, 1, step))
+        span = up
+    return jnp.maximum(span, 0)
+
+
+def _is_capture_fault(error: WindlassError) -> bool:
+    return error.diagnostics[0].code in ("WL0904", "WL0908", "WL0910")
+
+
+def _explained(error: Exception) -> Exception:
+    if not isinstance(error, NotCapturable):
+        return error
+    return WindlassError(
+        Diagnostic(
+            "WL0910",
+            f"this loop or branch can't become one operation: {error}",
+            help="keep names bound to arrays of one shape and dtype, or loop over a known small range",
+        )
+    )
+
+

@@ -1,0 +1,333 @@
+"""NumPy's functions on `Array`s: computed by jax.numpy, with NumPy's result types, `out=` and views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays.array import Array
+
+WIDENING = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "nanprod", "nancumsum", "nancumprod", "trace"})
+"""These give 64-bit integers for narrower ones."""
+AVERAGING = frozenset({"mean", "std", "var", "average", "median", "nanmean", "nanstd", "nanvar", "nanmedian",
+                       "quantile", "percentile", "nanquantile", "nanpercentile"})  # fmt: skip
+"""These give doubles for integers."""
+JOINING = frozenset({"where", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "append", "select",
+                     "dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "cross", "convolve", "correlate",
+                     "interp", "clip", "block", "insert", "solve", "lstsq", "multi_dot", "matmul"})  # fmt: skip
+"""These promote all their arrays to one dtype."""
+VIEWS: dict[str, Callable[..., Any]] = {
+    "transpose": lambda a, axes=None: a.transpose(axes),
+    "reshape": lambda a, shape=None, order="C", newshape=None: a.reshape(shape if newshape is None else newshape, order=order),
+    "ravel": lambda a, order="C": a.ravel(order),
+    "squeeze": lambda a, axis=None: a.squeeze(axis),
+    "swapaxes": lambda a, axis1, axis2: a.swapaxes(axis1, axis2),
+    "real": lambda val: val.real,
+    "imag": lambda val: val.imag,
+    "flip": lambda m, axis=None: _flip(m, axis),
+    "expand_dims": lambda a, axis: _expand(a, axis),
+    "moveaxis": lambda a, source, destination: _move_axis(a, source, destination),
+}
+"""Functions whose result shares the memory of their argument."""
+REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+            "logical_or": "any"}  # fmt: skip
+ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What NumPy's `ufunc` (or a method of it) gives for these inputs, of which at least one is an `Array`."""
+    options = dict(options)
+    out = options.pop("out", None)
+    out = out[0] if isinstance(out, tuple) and len(cast("tuple[Any, ...]", out)) == 1 else out
+    if not all(_is_operand(each) for each in inputs):
+        return NotImplemented
+    values = [_unwrap(each) for each in inputs]
+    where = options.pop("where", True)
+    dtype = options.pop("dtype", None)
+    if method == "__call__":
+        casting = options.pop("casting", "same_kind")
+        _expect_no_options(ufunc.__name__, options)
+        result = _call(ufunc, values, dtype)
+    elif method == "reduce" and ufunc.__name__ in REDUCERS:
+        casting = "unsafe"
+        name = REDUCERS[ufunc.__name__]
+        options.setdefault("axis", 0)
+        if where is not True:
+            options["where"] = _unwrap(where)
+            where = True
+        result = _typed_call(name, getattr(jnp, name), values, {**options, **({"dtype": dtype} if dtype else {})})
+    elif method == "accumulate" and ufunc.__name__ in ACCUMULATORS:
+        casting = "unsafe"
+        name = ACCUMULATORS[ufunc.__name__]
+        options.setdefault("axis", 0)
+        result = _typed_call(name, getattr(jnp, name), values, options)
+    elif method == "outer":
+        casting = "same_kind"
+        first, second = (jnp.asarray(value) for value in values)
+        result = _call(ufunc, [jnp.reshape(first, (*first.shape, *(1,) * second.ndim)), second], dtype)
+    elif method == "at":
+        return _at(ufunc, inputs)
+    else:
+        raise _unsupported(f"numpy.{ufunc.__name__}.{method}")
+    return _deliver(result, out, where, casting)
+
+
+def apply_function(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What a function of NumPy gives where an `Array` is among its arguments."""
+    name = function.__name__
+    if name in VIEWS and arguments and isinstance(arguments[0], Array):
+        return VIEWS[name](*arguments, **options)
+    if name == "copyto":
+        return _copy_to(*arguments, **options)
+    if name in ("shape", "ndim", "size"):
+        return getattr(np, name)(np.broadcast_to(np.zeros(()), jnp.shape(_unwrap(arguments[0]))), *arguments[1:])
+    if name in ("may_share_memory", "shares_memory"):
+        first, second = arguments[:2]
+        return isinstance(first, Array) and isinstance(second, Array) and first.storage is second.storage
+    if name == "result_type":
+        return np.result_type(*(_dtype_or_number(each) for each in arguments))
+    options = dict(options)
+    out = options.pop("out", None)
+    target = _find(function)
+    plain = [_unwrap_all(each) for each in arguments]
+    named = {key: _unwrap_all(value) for key, value in options.items() if value is not np._NoValue}  # pyright: ignore
+    if name.endswith("_like") and "dtype" not in named and len(plain) < 2 and name != "full_like":
+        named["dtype"] = np.dtype(plain[0].dtype)
+    result = _typed_call(name, target, plain, named)
+    return _deliver(result, out, True, "same_kind")
+
+
+# -- result types -----------------------------------------------------------------------------------------------------
+
+
+def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
+    """A ufunc by jax.numpy, on inputs cast to the types that NumPy's own loop would have."""
+    target = getattr(jnp, ufunc.__name__, None) or _MORE_UFUNCS.get(ufunc.__name__)
+    if target is None:
+        raise _unsupported(f"numpy.{ufunc.__name__}")
+    types = [_dtype_or_kind(value) for value in values]
+    try:
+        resolved = ufunc.resolve_dtypes(
+            (*types, *(None,) * ufunc.nout), **({} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)})
+        )
+    except (TypeError, ValueError) as error:
+        if any(isinstance(kind, np.dtype) and kind.kind == "V" for kind in types):
+            return target(*values)  # ml_dtypes' floats, which NumPy's resolution does not know by itself
+        raise TypeError(str(error)) from None
+    cast_in = [_as(value, kind) for value, kind in zip(values, resolved[: ufunc.nin], strict=True)]
+    result = target(*cast_in)
+    if ufunc.nout > 1:
+        return tuple(_as(part, kind) for part, kind in zip(result, resolved[ufunc.nin :], strict=True))
+    return _as(result, resolved[ufunc.nin])
+
+
+def _typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """`target` on arguments promoted so that the result has the dtype which NumPy gives."""
+    arguments, options = list(arguments), dict(options)
+    if name in WIDENING and options.get("dtype") is None and arguments:
+        kind = np.dtype(jnp.result_type(arguments[0]))
+        if kind.kind in "bi" and kind.itemsize < 8:
+            arguments[0] = jnp.asarray(arguments[0]).astype(np.int64)
+        elif kind.kind == "u" and kind.itemsize < 8:
+            arguments[0] = jnp.asarray(arguments[0]).astype(np.uint64)
+    elif name in AVERAGING and arguments:
+        kind = np.dtype(jnp.result_type(arguments[0]))
+        if kind.kind in "biu":
+            arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
+    elif name in JOINING:
+        arguments = _promoted(name, arguments)
+    elif target.__module__.endswith("linalg") and arguments and jnp.result_type(arguments[0]).kind in "biu":
+        arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
+    return target(*arguments, **options)
+
+
+def _promoted(name: str, arguments: list[Any]) -> list[Any]:
+    """All arrays in one dtype, NumPy's; Python numbers stay weak, as they are for NumPy."""
+    is_sequence_first = name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "multi_dot", "block")
+    positions = range(1, len(arguments)) if name == "where" else range(len(arguments))
+    candidates: list[Any] = []
+    for position in positions:
+        argument = arguments[position]
+        candidates += list(argument) if is_sequence_first and isinstance(argument, list | tuple) else [argument]
+    arrays = [each for each in candidates if isinstance(each, jax.Array | np.ndarray | np.generic | int | float | complex)]
+    if not any(isinstance(each, jax.Array | np.ndarray | np.generic) for each in arrays):
+        return arguments
+    if name in ("dot", "inner", "outer", "vdot", "matmul", "kron"):
+        arrays = arrays[:2]
+    if name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "block"):
+        arrays = [each for each in arrays if not isinstance(each, int | float | complex) or isinstance(each, np.generic)]
+    common = np.result_type(*(_dtype_or_number(each) for each in arrays))
+
+    def promote(value: Any) -> Any:
+        return _as(value, common) if isinstance(value, jax.Array | np.ndarray | np.generic) else value
+
+    return [
+        type(argument)(promote(each) for each in argument)
+        if is_sequence_first and isinstance(argument, list | tuple)
+        else promote(argument)
+        if position in positions and (not is_sequence_first or position == 0)
+        else argument
+        for position, argument in enumerate(arguments)
+    ]
+
+
+def _dtype_or_kind(value: Any) -> Any:
+    """The dtype of an array; for a Python number its type, which NumPy promotes weakly."""
+    if isinstance(value, bool):
+        return np.dtype(np.bool_)
+    if isinstance(value, int | float | complex) and not isinstance(value, np.generic):
+        return type(value)
+    if isinstance(value, jax.Array) and value.weak_type:
+        return {"i": int, "f": float, "c": complex}.get(np.dtype(value.dtype).kind, np.dtype(value.dtype))
+    return np.dtype(jnp.result_type(value))
+
+
+def _dtype_or_number(value: Any) -> Any:
+    kind = _dtype_or_kind(_unwrap(value)) if not isinstance(value, np.dtype | type | str) else value
+    return {int: 0, float: 0.0, complex: 0j}.get(kind, kind) if isinstance(kind, type) else kind
+
+
+def _as(value: Any, dtype: Any) -> Any:
+    array = jnp.asarray(value)
+    target = np.dtype(dtype)
+    if array.dtype == target and not getattr(array, "weak_type", False):
+        return array
+    return jax.lax.convert_element_type(array, target)
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def _deliver(result: Any, out: Any, where: Any, casting: str) -> Any:
+    if isinstance(result, tuple | list):
+        items = cast("Sequence[Any]", result)
+        if isinstance(out, tuple):
+            return tuple(_deliver(each, to, where, casting) for each, to in zip(items, out, strict=True))
+        wrapped = [_wrap(each) for each in items]
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return type(result)(*wrapped)
+        return type(result)(wrapped)
+    if out is None:
+        if where is not True:
+            raise _unsupported("where= without out=")
+        return _wrap(result)
+    if not isinstance(out, Array):
+        raise WindlassError(
+            Diagnostic(
+                "WL0907",
+                "out= is an array from outside the compiled function: writing to it would have no effect",
+                help="pass the array to the compiled function as an argument",
+            )
+        )
+    result = jnp.asarray(result)
+    if not np.can_cast(np.dtype(result.dtype), out.dtype, casting):  # pyright: ignore[reportArgumentType]
+        raise TypeError(
+            f"Cannot cast ufunc output from dtype('{result.dtype}') to dtype('{out.dtype}') with casting rule '{casting}'"
+        )
+    if where is not True:
+        result = jnp.where(_unwrap(where), result.astype(out.dtype), out.value)
+    if jnp.broadcast_shapes(result.shape, out.shape) != out.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}"
+        )
+    out.assign(result)
+    return out
+
+
+def _wrap(value: Any) -> Any:
+    return Array(value) if isinstance(value, jax.Array) else value
+
+
+def _unwrap(value: Any) -> Any:
+    return value.value if isinstance(value, Array) else value
+
+
+def _unwrap_all(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        items = [_unwrap_all(each) for each in cast("Sequence[Any]", value)]
+        return items if isinstance(value, list) else tuple(items)
+    return _unwrap(value)
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, Array | jax.Array | np.ndarray | np.generic | int | float | complex | bool | list | tuple)
+
+
+def _expect_no_options(name: str, options: Mapping[str, Any]) -> None:
+    left = [key for key, value in options.items() if key not in ("order", "subok") and value is not None]
+    if left:
+        raise _unsupported(f"numpy.{name} with {', '.join(left)}=")
+
+
+def _unsupported(what: str) -> WindlassError:
+    return WindlassError(
+        Diagnostic("WL0909", f"{what} is not supported inside wl.jit", help="use a function of jax.numpy on the array")
+    )
+
+
+def _find(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of jax.numpy with the same name, in the same submodule."""
+    submodule = (getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".").split(".")[0]
+    home = getattr(jnp, submodule, jnp) if submodule in ("linalg", "fft") else jnp
+    found = getattr(home, function.__name__, None) or getattr(jnp, function.__name__, None)
+    if found is None:
+        raise _unsupported(f"numpy.{function.__name__}")
+    return found
+
+
+# -- functions with effects, and views --------------------------------------------------------------------------------
+
+
+def _copy_to(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    value = jnp.broadcast_to(jnp.asarray(_unwrap(src)), dst.shape)
+    _deliver(value, dst, where, casting)
+
+
+def _at(ufunc: np.ufunc, inputs: Sequence[Any]) -> None:
+    """`ufunc.at(a, indices, b)`: unbuffered, so that repeated indices accumulate."""
+    array, indices, *rest = inputs
+    methods = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min"}
+    values = [_as(_unwrap(each), array.dtype) for each in rest]
+    place = array.value.at[_unwrap_all(indices)]
+    if ufunc.__name__ == "subtract":
+        array.assign(place.add(-values[0]))
+    elif ufunc.__name__ in methods:
+        array.assign(getattr(place, methods[ufunc.__name__])(values[0]))
+    else:
+        raise _unsupported(f"numpy.{ufunc.__name__}.at")
+
+
+def _flip(array: Array, axis: Any) -> Array:
+    axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    flipped = {each % array.ndim for each in axes}
+    return array[tuple(slice(None, None, -1) if each in flipped else slice(None) for each in range(array.ndim))]
+
+
+def _expand(array: Array, axis: Any) -> Array:
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    rank = array.ndim + len(axes)
+    inserted = {each % rank for each in axes}
+    return array[tuple(None if each in inserted else slice(None) for each in range(rank))]
+
+
+def _move_axis(array: Array, source: Any, destination: Any) -> Array:
+    return array.transpose(_moved_axes(array.ndim, source, destination))
+
+
+def _moved_axes(rank: int, source: Any, destination: Any) -> tuple[int, ...]:
+    """The permutation that moves axes, read off the extents of an array whose extents are all different."""
+    probe = np.moveaxis(np.empty(tuple(range(1, rank + 1))), source, destination)
+    return tuple(extent - 1 for extent in probe.shape)
+
+
+_MORE_UFUNCS: dict[str, Callable[..., Any]] = {
+    "divide": jnp.true_divide,
+    "conjugate": jnp.conj,
+    "absolute": jnp.abs,
+    "logical_xor": jnp.logical_xor,
+}

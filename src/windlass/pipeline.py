@@ -1,0 +1,222 @@
+"""The whole compiler, as one list of stages.
+
+    source text ──compile_source──► DeviceCode (LLVM IR, signatures)
+                ──structure───────► loop-level function per kernel
+    launch      ──raise_launch────► tensor-level function for this grid, block and these shapes
+                ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
+                ──optimize────────► ... cleaned up by the catalogue of rules
+                ──protect─────────► ... whose float results XLA can't change
+                ──export──────────► Program (StableHLO), which `windlass.runtime` runs
+
+`compile_launch` runs the stages from the launch on and keeps what each gave, for explanations and `lower().text()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from windlass import ops
+from windlass.diagnostics import CompilationError
+from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
+from windlass.ir.signature import DeviceCode, KernelSignature
+from windlass.runtime.binding import Binding
+from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.memories import ArrayForm
+from windlass.runtime.program import Program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from windlass.raising import RaisedKernel
+
+
+@dataclass(frozen=True)
+class CompiledLaunch:
+    """What each stage gave for one launch."""
+
+    binding: Binding
+    raised: RaisedKernel
+    tensor: Function
+    """At the boundary, before optimization."""
+    optimized: Function
+    program: Program
+
+    def irregular_ops(self) -> int:
+        """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
+        kinds = (ops.Gather, ops.Scatter, ops.DynamicSlice, ops.DynamicUpdateSlice, ops.Sort, ops.While)
+        return sum(isinstance(op, kinds) for op in self.optimized.walk())
+
+
+def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode:
+    """The device side of a CUDA C++ file or text; `options` are `include`, `define` and `instances`.
+
+    Raises CompilationError with clang's messages.
+    """
+    from windlass.frontends.cuda import compile_device
+
+    return compile_device(source, **options)
+
+
+def find_kernel(
+    code: DeviceCode, name: str, source: str | Path, options: Mapping[str, Any]
+) -> tuple[KernelSignature, DeviceCode]:
+    """The kernel of that name. Where it is an instance of a template that the code does not hold, the source is compiled
+    again with it: the code that is returned holds the kernel.
+
+    Raises CompilationError for names that are not in the source.
+    """
+    from windlass.frontends.cuda import find_kernel as find
+
+    try:
+        return find(code, name), code
+    except CompilationError as error:
+        if "<" not in name or error.diagnostics[0].code != "WL0107":
+            raise
+    instances = (*options.get("instances", ()), name)
+    code = compile_source(source, {**options, "instances": instances})
+    return find(code, name), code
+
+
+def structure(code: DeviceCode, signature: KernelSignature) -> Function:
+    """The kernel as a loop-level function.
+
+    Raises RaisingError where its control flow has no structure.
+    """
+    from windlass.frontends.llvm import import_kernel
+
+    return import_kernel(code, signature.mangled)
+
+
+def initial_values(code: DeviceCode) -> dict[str, bytes]:
+    """What device variables and constant tables hold before any launch, by linker name."""
+    from windlass.frontends.llvm import variable_contents
+
+    return variable_contents(code)
+
+
+def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
+    """The kernel as a tensor program for one launch.
+
+    Raises RaisingError where it has none.
+    """
+    from windlass.raising import raise_kernel
+
+    return raise_kernel(kernel, binding.specification)
+
+
+def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:
+    """The raised function, taking and giving each memory in its array's own shape and element type."""
+    inner = raised.function
+    forms = binding.forms
+    entries = [
+        tensor_type((2,), "ui32") if scalar.enters_as == "halves" else tensor_type((), scalar.enters_as)
+        for scalar in binding.scalars
+    ]
+    block = Block([*(tensor_type(form.shape, form.dtype) for form in forms), *entries])
+    with Builder(block):
+        mapping: dict[Value, Value] = {}
+        for index, argument in enumerate(inner.arguments):
+            outer: Value = block.arguments[index]
+            if index < len(forms):
+                mapping[argument] = flat_words(outer, forms[index])
+            else:
+                mapping[argument] = entering_scalar(outer, argument.dtype)
+        results = inline(inner, mapping)
+        given = [shaped_words(result, forms[memory]) for memory, result in zip(raised.written, results, strict=True)]
+        ops.Return(tuple(given))
+    return Function(name, block)
+
+
+def entering_scalar(value: Value, dtype: str) -> Value:
+    """A traced scalar in the kernel's own element type."""
+    if value.dtype == dtype:
+        return value
+    if value.shape:
+        return ops.BitcastConvert(value, dtype)
+    return ops.Convert(value, dtype)
+
+
+def inline(function: Function, mapping: dict[Value, Value]) -> tuple[Value, ...]:
+    """Copy the function's ops to where the active builder is; `mapping` gives its arguments. Returns its results."""
+    terminator = function.body.terminator
+    for op in function.body:
+        if op is not terminator:
+            op.clone(mapping)
+    return tuple(mapping.get(result, result) for result in terminator.operands)
+
+
+def flat_words(value: Value, form: ArrayForm) -> Value:
+    """An array as the flat words that its memory is made of."""
+    count = ops.bit_width(form.word_dtype) // ops.bit_width(form.dtype)
+    if count > 1:
+        return ops.BitcastConvert(ops.Reshape(value, (value.tensor.size // count, count)), form.word_dtype)
+    if form.dtype != form.word_dtype:
+        value = ops.BitcastConvert(value, form.word_dtype)
+    return value if len(value.shape) == 1 else ops.Reshape(value, (value.tensor.size,))
+
+
+def shaped_words(value: Value, form: ArrayForm) -> Value:
+    """The inverse of `flat_words`."""
+    if ops.bit_width(form.word_dtype) > ops.bit_width(form.dtype):
+        return ops.Reshape(ops.BitcastConvert(value, form.dtype), form.shape)
+    if value.shape != form.shape:
+        value = ops.Reshape(value, form.shape)
+    return value if form.dtype == form.word_dtype else ops.BitcastConvert(value, form.dtype)
+
+
+def optimize(function: Function) -> Function:
+    """The function after the catalogue of rewrites, which keep its meaning to the last bit. Works on a copy."""
+    from windlass.rewriting import rewrite_function
+    from windlass.rules import catalogue
+
+    function = function.clone()
+    rewrite_function(function, catalogue)
+    return function
+
+
+def protect(function: Function) -> Function:
+    """The function in a form in which XLA's own rewrites don't change its float results. Works on a copy."""
+    from windlass.runtime.exact_arithmetic import keep_float_results
+
+    function = function.clone()
+    keep_float_results(function)
+    return function
+
+
+def export(function: Function) -> Program:
+    """The function as StableHLO, ready to run."""
+    from windlass.stablehlo import export_bytecode
+
+    entry = function.clone()
+    name, entry.name = function.name, "main"
+    argument_types = [argument.tensor for argument in entry.arguments]
+    result_types = [result.tensor for result in entry.results]
+    return Program(name, export_bytecode(Module([entry], name)), argument_types, result_types)
+
+
+def tensor_text(function: Function) -> str:
+    """A tensor-level function as StableHLO text."""
+    from windlass.stablehlo import function_text
+
+    return function_text(function)
+
+
+def loop_text(function: Function) -> str:
+    """A loop-level function as text."""
+    from windlass.ir.text import function_text
+
+    return function_text(function)
+
+
+def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLaunch:
+    """All stages from a bound launch to a program.
+
+    Raises RaisingError where the kernel has no tensor form.
+    """
+    raised = raise_launch(kernel, binding)
+    tensor = at_boundary(name, raised, binding)
+    optimized = optimize(tensor)
+    exact = optimized if binding.specification.allow_contraction else protect(optimized)
+    return CompiledLaunch(binding, raised, tensor, optimized, export(exact))

@@ -1,0 +1,169 @@
+"""The emulator behind kernels: `wl.emulate`, the fallback of launches, and the check mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
+from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+from windlass.runtime.memories import bytes_of
+
+if TYPE_CHECKING:
+    from windlass.public.kernel import Kernel
+
+Array: TypeAlias = NDArray[Any]
+
+RELATIVE_TOLERANCE = {2: 2e-2, 4: 2e-4, 8: 1e-9}
+"""By size of float: a reduction's order may differ, operations may not."""
+
+
+class EmulatedKernel:
+    """A kernel in the emulator: `wl.emulate(kernel)[grid, block](*arguments)`, NumPy arrays updated in place."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __getitem__(self, brackets: Any) -> Callable[..., None]:
+        shape = read_launch_shape(self.kernel.signature, brackets)
+
+        def launch(*arguments: Any, **named: Any) -> None:
+            emulate_launch(self.kernel, shape, order_arguments(self.kernel.signature, arguments, named))
+
+        return launch
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel!r} emulated>"
+
+
+def emulate(kernel: Kernel) -> EmulatedKernel:
+    """The kernel run thread by thread: the reference, which also finds races and accesses out of bounds."""
+    return EmulatedKernel(kernel)
+
+
+def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) -> None:
+    """Run one launch in the emulator.
+
+    Raises EmulationError where the kernel itself is wrong.
+    """
+    signature = kernel.signature
+    checked = [
+        check_argument(signature, parameter, argument)
+        for parameter, argument in zip(signature.parameters, arguments, strict=True)
+    ]
+    emulator = kernel.module.emulator
+    variables = kernel.module.variables
+    for variable in kernel.module.code.variables:
+        emulator.set_variable(variable.mangled, variables.storage[variable.mangled])
+    emulator.launch(signature, shape.grid, shape.block, checked, shape.shared_bytes)
+    for variable in kernel.module.code.variables:
+        if variable.space == "global":
+            variables.storage[variable.mangled][...] = emulator.read_variable(variable.mangled)
+
+
+def compare_with_emulator(
+    kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any], run: Callable[[Sequence[Any]], None]
+) -> None:
+    """Run a compiled form on the arguments, and the emulator on copies; they have to agree.
+
+    Raises WindlassError (WL0414) that names the array, the place and both values.
+    """
+    copies, copied_variables = _copy_overlapping(arguments), _copied(kernel)
+    run(arguments)
+    results = dict(_named_arrays(kernel, arguments))
+    after = {name: array.copy() for name, array in kernel.module.variables.storage.items()}
+    _restore(kernel, copied_variables)
+    emulate_launch(kernel, shape, copies)
+    expected = dict(_named_arrays(kernel, copies))
+    expected.update({name: array.copy() for name, array in kernel.module.variables.storage.items()})
+    results.update(after)
+    _restore(kernel, after)
+    for name, array in results.items():
+        difference = first_difference(array, expected[name])
+        if difference is not None:
+            place, got, wanted = difference
+            raise WindlassError(
+                Diagnostic(
+                    "WL0414",
+                    f"{kernel.name}: the compiled form and the emulator differ in '{name}' at {place}: {got}, "
+                    f"the emulator has {wanted}",
+                    kernel.signature.position,
+                    notes=(f"launched with grid {shape.grid} and block {shape.block}",),
+                    help="does the kernel have a race? then both are right; else this is a defect of Windlass",
+                )
+            )
+
+
+def first_difference(got: Array, wanted: Array) -> tuple[int, Any, Any] | None:
+    """The first place (flat, in numbers) where two arrays differ by more than a change of summation order explains."""
+    offset = 0
+    itemsize = got.dtype.itemsize
+    count = got.size
+    for offset, dtype in leaves_of(got.dtype):
+        first = _column(got, offset, dtype, itemsize, count)
+        second = _column(wanted, offset, dtype, itemsize, count)
+        if dtype.kind in "fcV":
+            wide = np.complex128 if dtype.kind == "c" else np.float64
+            a, b = first.astype(wide), second.astype(wide)
+            tolerance = RELATIVE_TOLERANCE.get(dtype.itemsize // (2 if dtype.kind == "c" else 1), 1e-1)
+            with np.errstate(all="ignore"):
+                scale = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
+                close = np.abs(a - b) <= tolerance * np.abs(b) + tolerance * 1e-2 * scale
+            same = close | (a == b) | (np.isnan(a) & np.isnan(b))
+        else:
+            same = first == second
+        if not same.all():
+            place = int(np.argmin(same))
+            return place, first[place], second[place]
+    return None
+
+
+def _column(array: Array, offset: int, dtype: np.dtype, itemsize: int, count: int) -> Array:
+    raw = bytes_of(np.ascontiguousarray(array)).reshape(count, itemsize)
+    return np.ascontiguousarray(raw[:, offset : offset + dtype.itemsize]).view(dtype).reshape(-1)
+
+
+def _named_arrays(kernel: Kernel, arguments: Sequence[Any]) -> list[tuple[str, Array]]:
+    return [
+        (parameter.name, cast("Array", argument))
+        for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
+        if parameter.kind == "pointer" and argument is not None
+    ]
+
+
+def _copy_overlapping(arguments: Sequence[Any]) -> list[Any]:
+    """Copies that overlap as the originals do: views into copies of the spans of memory that they cover."""
+    arrays = [(index, each) for index, each in enumerate(arguments) if isinstance(each, np.ndarray) and each.nbytes]
+    copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    spans = sorted(
+        (array.__array_interface__["data"][0], array.nbytes, index, cast("Array", array)) for index, array in arrays
+    )
+    group: list[tuple[int, int, int, Array]] = []
+    end = -1
+    for span in [*spans, (2**64, 0, -1, np.empty(0))]:
+        if group and span[0] >= end:
+            start = group[0][0]
+            buffer = np.empty(end - start, np.uint8)
+            for address, size, index, array in group:
+                buffer[address - start : address - start + size] = bytes_of(array)
+            for address, size, index, array in group:
+                if len(group) > 1:
+                    piece = buffer[address - start : address - start + size]
+                    copies[index] = piece.view(array.dtype).reshape(array.shape)
+            group = []
+        group.append(span)
+        end = max(end, span[0] + span[1]) if len(group) > 1 else span[0] + span[1]
+    return copies
+
+
+def _copied(kernel: Kernel) -> dict[str, Array]:
+    return {name: array.copy() for name, array in kernel.module.variables.storage.items()}
+
+
+def _restore(kernel: Kernel, values: dict[str, Array]) -> None:
+    for name, array in kernel.module.variables.storage.items():
+        array[...] = values[name]

@@ -1,0 +1,152 @@
+"""A kernel: something to launch, on NumPy arrays or inside JAX, and to ask about."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass import pipeline
+from windlass.diagnostics import RaisingError
+from windlass.ir.signature import KernelSignature
+from windlass.runtime.binding import Binding
+from windlass.runtime.effects import variables_used, written_parameters
+from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+
+if TYPE_CHECKING:
+    from windlass.ir import Function
+    from windlass.public.explain import Report
+    from windlass.public.launch import Launch
+    from windlass.public.lowered import Lowered
+    from windlass.public.module import Module
+
+Array: TypeAlias = NDArray[Any]
+
+MOST_COMPILED = 256
+"""How many compiled launches a kernel keeps."""
+
+
+class Kernel:
+    """A `__global__` function of a module.
+
+    `kernel[grid, block](*arguments)` runs it on NumPy arrays, which are updated in place as device memory would be;
+    `kernel[grid, block, shared_bytes]` gives it dynamic shared memory. Extents are integers or up to three of them.
+    `kernel.jax(grid, block)(*arguments)` is a pure function for JAX. Arguments may be given by parameter name.
+    """
+
+    def __init__(self, module: Module, signature: KernelSignature) -> None:
+        self.module = module
+        self.signature = signature
+        self.lock = threading.RLock()
+        self._launches: dict[Any, Launch] = {}
+        self._compiled: dict[Binding, pipeline.CompiledLaunch | Exception] = {}
+        self._function: Function | None = None
+        self._written: frozenset[int] | None = None
+        self._variables: tuple[str, ...] | None = None
+        self.last_report: Report | None = None
+        self.has_warned = False
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f"{each.type_name} {each.name}" for each in self.signature.parameters)
+        return f"<windlass kernel {self.name}({parameters})>"
+
+    def __call__(self, *_: object, **__: object) -> None:
+        read_launch_shape(self.signature, None)
+
+    def __getitem__(self, brackets: Any) -> Launch:
+        try:
+            return self._launches[brackets]
+        except (KeyError, TypeError):
+            pass
+        from windlass.public.launch import Launch
+
+        shape = read_launch_shape(self.signature, brackets)
+        launch = self._launches.get(shape)
+        if launch is None:
+            if len(self._launches) >= MOST_COMPILED:
+                self._launches.clear()
+            launch = self._launches[shape] = Launch(self, shape)
+        try:
+            self._launches[brackets] = launch
+        except TypeError:
+            pass
+        return launch
+
+    def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:
+        """A pure function of the kernel's arguments, for use under `jax.jit`, `vmap` and `shard_map`.
+
+        It takes JAX (or NumPy) arrays and numbers and returns the new value of the array that the kernel writes, or a
+        tuple of them in the order of the parameters where there are several. Arrays are values: the same one given
+        twice is two memories. Python integers are compiled in; traced integers stay unknown.
+        """
+        from windlass.public.jax_function import jax_function
+
+        return jax_function(self, read_launch_shape(self.signature, (grid, block, shared_bytes)))
+
+    def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
+        """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch."""
+        from windlass.public.explain import explain
+
+        return explain(self, grid, block, *arguments, shared_bytes=shared_bytes)
+
+    def lower(self, grid: Any, block: Any, *arguments: Any, shared_bytes: int = 0) -> Lowered:
+        """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""
+        from windlass.public.lowered import lower_launch
+
+        return lower_launch(self, read_launch_shape(self.signature, (grid, block, shared_bytes)), arguments)
+
+    # -- facts about the body, for launches ---------------------------------------------------------------------------
+
+    @property
+    def function(self) -> Function:
+        """The kernel at the loop level.
+
+        Raises RaisingError where it can't be brought to it.
+        """
+        if self._function is None:
+            self._function = pipeline.structure(self.module.code, self.signature)
+        return self._function
+
+    @property
+    def written(self) -> frozenset[int]:
+        """Positions of the pointer parameters through which the kernel may write."""
+        if self._written is None:
+            try:
+                self._written = written_parameters(self.function)
+            except RaisingError:
+                # Only the emulator can run it: all that the source does not declare const may be written.
+                parameters = enumerate(self.signature.parameters)
+                self._written = frozenset(i for i, each in parameters if each.kind == "pointer" and not each.is_const)
+        return self._written
+
+    def variables(self) -> dict[str, Array]:
+        """The storage of the device variables that the kernel uses, by linker name."""
+        if self._variables is None:
+            self._variables = variables_used(self.function)
+        return {name: self.module.variables.by_linker_name(name) for name in self._variables}
+
+    def compile(self, binding: Binding) -> pipeline.CompiledLaunch:
+        """The program for a bound launch, from the cache where it is known.
+
+        Raises RaisingError where there is none.
+        """
+        with self.lock:
+            found = self._compiled.get(binding)
+            if found is None:
+                if len(self._compiled) >= MOST_COMPILED:
+                    del self._compiled[next(iter(self._compiled))]
+                try:
+                    found = pipeline.compile_launch(self.name, self.function, binding)
+                except RaisingError as error:
+                    found = error
+                self._compiled[binding] = found
+            if isinstance(found, Exception):
+                raise found
+            return found

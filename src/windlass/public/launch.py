@@ -1,0 +1,344 @@
+"""A launch on NumPy arrays: `kernel[grid, block]`.
+
+The path of a call that was compiled before is short: a key from dtypes, shapes and integers, a look-up, the compiled
+program, and a copy of each written memory into the user's array. Everything else (checks, raising, compiling, falling
+back to the emulator) happens once per key, in `Launch._prepare`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import RaisingError, WindlassWarning
+from windlass.frontends.arrays import Array as TracedArray
+from windlass.public.traced_launch import launch_on_traced
+from windlass.public.value_launch import fallback_diagnostic
+from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
+from windlass.runtime.binding import Binding, ScalarInput, bind, known_bytes, scalar_reader
+from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
+from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
+
+if TYPE_CHECKING:
+    from windlass.ir.signature import KernelSignature
+    from windlass.pipeline import CompiledLaunch
+    from windlass.public.kernel import Kernel
+
+Array: TypeAlias = NDArray[Any]
+
+OWNS_DATA = 0x4
+"""NumPy's flag of arrays that own their memory: two different ones can't overlap."""
+MOST_FORMS = 256
+VALUES_BEFORE_TRACING = 8
+"""After so many values of one integer (all else equal) a version in which that integer is unknown is tried."""
+
+
+class Launch:
+    """A kernel with its grid and block; call it with the kernel's arguments."""
+
+    __slots__ = ("_count", "_forms", "_seen", "_settled", "_traced", "_unkeyed", "kernel", "shape")
+
+    def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
+        self.kernel = kernel
+        self.shape = shape
+        self._count = len(kernel.signature.parameters)
+        self._forms: dict[tuple[Any, ...], Form] = {}
+        self._traced: frozenset[int] = frozenset()
+        self._settled: frozenset[int] = frozenset()
+        self._unkeyed = frozenset(
+            position
+            for position, parameter in enumerate(kernel.signature.parameters)
+            if parameter.kind == "scalar" and parameter.dtype is not None and parameter.dtype.kind not in "biu"
+        )
+        self._seen: dict[tuple[Any, ...], set[Any]] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel.name}[{self.shape.grid}, {self.shape.block}]>"
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        if named or len(arguments) != self._count:
+            arguments = order_arguments(self.kernel.signature, arguments, named)
+        form = self._forms.get(self._key(arguments))
+        if form is None:
+            if any(isinstance(argument, TracedArray) for argument in arguments):
+                launch_on_traced(self.kernel, self.shape, arguments)
+                return
+            form = self._prepare(arguments)
+        form.run(arguments)
+
+    def _key(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """What a form depends on: dtypes, shapes, flags and overlap of arrays, values of integers, else types."""
+        key: list[Any] = []
+        arrays: list[Array] = []
+        owned = OWNS_DATA
+        for position, argument in enumerate(arguments):
+            kind: type = type(argument)
+            if kind is np.ndarray:
+                flags = argument.flags.num
+                owned &= flags
+                arrays.append(argument)
+                key += (argument.dtype, argument.shape, flags)
+            elif kind is float:
+                key.append(float)
+            elif kind is int:
+                key += (int, None if position in self._unkeyed else argument)
+            else:
+                key += self._key_of(position, argument)
+        if len(arrays) > 1 and (not owned or len(set(map(id, arrays))) < len(arrays)):
+            key.append(_overlaps(arrays))
+        return tuple(key)
+
+    def _key_of(self, position: int, argument: Any) -> tuple[Any, ...]:
+        """The key of an argument that is neither an array nor a Python number."""
+        parameter = self.kernel.signature.parameters[position]
+        kind = cast("type", type(argument))
+        if argument is None:
+            return (None,)
+        if parameter.kind == "scalar":
+            if isinstance(argument, np.ndarray):
+                argument = cast("Any", argument[()])
+            is_known = parameter.dtype is None or parameter.dtype.kind in "biu"
+            if isinstance(argument, np.generic | bool) and is_known and position not in self._traced:
+                return (kind, argument)
+        elif parameter.kind == "record":
+            checked = check_argument(self.kernel.signature, parameter, argument)
+            return (kind, known_bytes(parameter, cast("np.generic", checked)))
+        return (kind,)
+
+    # -- once per key -------------------------------------------------------------------------------------------------
+
+    def _prepare(self, arguments: Sequence[Any]) -> Form:
+        kernel = self.kernel
+        with kernel.lock:
+            checked = [
+                check_argument(kernel.signature, parameter, argument)
+                for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
+            ]
+            self._consider_tracing(checked)
+            form = self._form_for(checked, self._traced)
+            if len(self._forms) >= MOST_FORMS:
+                del self._forms[next(iter(self._forms))]
+            self._forms[self._key(arguments)] = form
+            return form
+
+    def _form_for(self, checked: Sequence[Checked], traced: frozenset[int]) -> Form:
+        kernel = self.kernel
+        signature = kernel.signature
+        try:
+            plans, binding = self.bind(checked, traced)
+            compiled = kernel.compile(binding)
+        except RaisingError as error:
+            return self._fallback(error)
+        for memory in compiled.raised.written:
+            if memory < len(plans):
+                for position, _ in plans[memory].members:
+                    parameter = signature.parameters[position]
+                    array = checked[position]
+                    if position in kernel.written and isinstance(array, np.ndarray):
+                        check_written(signature, parameter, cast("Array", array))
+        from windlass.public.explain import note_raised
+
+        note_raised(kernel, self.shape, compiled)
+        form: Form = RaisedForm(self, plans, compiled)
+        return CheckedForm(self, form) if first_calls_are_checked() else form
+
+    def bind(
+        self, checked: Sequence[Checked], traced: frozenset[int] = frozenset()
+    ) -> tuple[tuple[MemoryPlan, ...], Binding]:
+        """The memories that the arrays are, and the binding; integers at the positions in `traced` stay unknown."""
+        kernel = self.kernel
+        parameters = kernel.signature.parameters
+        arrays = [
+            cast("Array", value) if parameter.kind == "pointer" and value is not None else None
+            for parameter, value in zip(parameters, checked, strict=True)
+        ]
+        inner = {position: parameter.shape for position, parameter in enumerate(parameters) if parameter.shape}
+        plans, places = plan_memories(arrays, inner)
+        binding = bind(
+            kernel.signature,
+            self.shape,
+            checked,
+            places,
+            [plan.form for plan in plans],
+            kernel.variables(),
+            traced,
+            kernel.module.allow_contraction,
+        )
+        return plans, binding
+
+    def _fallback(self, error: RaisingError) -> Form:
+        from windlass.public.explain import note_emulated
+
+        kernel = self.kernel
+        if not fallback_is_allowed():
+            raise error
+        if note_emulated(kernel, self.shape, error):
+            warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=5)
+        return EmulatedForm(self)
+
+    # -- integers that take many values -------------------------------------------------------------------------------
+
+    def _consider_tracing(self, checked: Sequence[Checked]) -> None:
+        """Leave an integer unknown once it has had many values, if the kernel raises as well without knowing it."""
+        for position, parameter in enumerate(self.kernel.signature.parameters):
+            is_integer = parameter.kind == "scalar" and parameter.dtype is not None and parameter.dtype.kind in "iu"
+            if not is_integer or position in self._traced or position in self._settled:
+                continue
+            rest = (position, *(self._fingerprint(index, checked[index]) for index in range(len(checked)) if index != position))
+            seen = self._seen.setdefault(rest, set())
+            seen.add(self._fingerprint(position, checked[position]))
+            if len(seen) <= VALUES_BEFORE_TRACING:
+                continue
+            self._settled |= {position}
+            self._seen.clear()
+            if self._raises_as_well(checked, self._traced | {position}):
+                self._traced |= {position}
+                self._unkeyed |= {position}
+                self._forms.clear()
+
+    def _fingerprint(self, position: int, value: Checked) -> Any:
+        """What the binding holds of an argument."""
+        if value is None:
+            return None
+        if isinstance(value, np.ndarray):
+            return (value.dtype, value.shape)
+        return known_bytes(self.kernel.signature.parameters[position], value)
+
+    def _raises_as_well(self, checked: Sequence[Checked], traced: frozenset[int]) -> bool:
+        """Whether the kernel with these integers unknown has a form that needs no more gathers, scatters and loops."""
+        try:
+            known = self.kernel.compile(self.bind(checked, self._traced)[1])
+            unknown = self.kernel.compile(self.bind(checked, traced)[1])
+        except RaisingError:
+            return False
+        return unknown.irregular_ops() <= known.irregular_ops()
+
+
+def _overlaps(arrays: Sequence[Array]) -> tuple[tuple[int, int], ...] | None:
+    """Where each array lies relative to the others it overlaps with; None if none do."""
+    starts = [array.__array_interface__["data"][0] for array in arrays]
+    spans = sorted((start, start + array.nbytes, index) for index, (start, array) in enumerate(zip(starts, arrays)))
+    groups: list[tuple[int, int]] = [(0, 0)] * len(arrays)
+    group, first, end = -1, 0, -1
+    overlapping = False
+    for start, stop, index in spans:
+        if start >= end:
+            group, first = index, start
+        else:
+            overlapping = True
+        end = max(end, stop)
+        groups[index] = (group, start - first)
+    return tuple(groups) if overlapping else None
+
+
+class Form:
+    """A launch made ready for arguments of one key."""
+
+    __slots__ = ()
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        """Run it on arguments of that key."""
+        raise NotImplementedError
+
+
+class RaisedForm(Form):
+    """A tensor program and where its arguments and results go."""
+
+    __slots__ = ("_function", "_memories", "_outputs", "_scalars", "_variables", "_wide")
+
+    def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
+        binding = compiled.binding
+        signature = launch.kernel.signature
+        storage = tuple(launch.kernel.variables().values())
+        self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
+        self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
+        self._scalars = tuple(
+            (scalar.position, _reader(signature, scalar)) for scalar in binding.scalars
+        )
+        self._outputs = tuple(
+            (self._memories[memory][0], self._memories[memory][1], None)
+            if memory < len(plans)
+            else (0, None, storage[memory - len(plans)])
+            for memory in compiled.raised.written
+        )
+        self._function = compiled.program.jitted() if self._outputs else None
+        self._wide = compiled.program.needs_x64
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        if self._function is None:
+            return
+        values = [
+            arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories
+        ]
+        for storage, form in self._variables:
+            values.append(form.to_program(storage))
+        for position, read in self._scalars:
+            values.append(read(arguments[position]))
+        if self._wide:
+            with jax.enable_x64(True):
+                results = self._function(*values)
+        else:
+            results = self._function(*values)
+        for (position, plan, storage), result in zip(self._outputs, results, strict=True):
+            if storage is not None:
+                bytes_of(storage)[:] = bytes_of(np.asarray(result))
+            elif plan is None:
+                arguments[position][...] = np.asarray(result)
+            else:
+                plan.write_back(arguments, np.asarray(result))
+
+
+def _reader(signature: KernelSignature, scalar: ScalarInput) -> Callable[[Any], Any]:
+    """How the value of a traced scalar is read off its argument: quickly where possible, else with all checks."""
+    parameter = signature.parameters[scalar.position]
+    quick = scalar_reader(parameter)
+
+    def read(value: Any) -> Any:
+        if quick is not None:
+            try:
+                return quick(value)
+            except (OverflowError, TypeError, ValueError):
+                pass
+        return scalar.read(cast("np.generic", check_argument(signature, parameter, value)))
+
+    return read
+
+
+class EmulatedForm(Form):
+    """The kernel thread by thread: for what has no tensor form."""
+
+    __slots__ = ("_launch",)
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        from windlass.public.emulation import emulate_launch
+
+        emulate_launch(self._launch.kernel, self._launch.shape, arguments)
+
+
+class CheckedForm(Form):
+    """A raised form whose first call is compared with the emulator."""
+
+    __slots__ = ("_form", "_is_checked", "_launch")
+
+    def __init__(self, launch: Launch, form: Form) -> None:
+        self._launch = launch
+        self._form = form
+        self._is_checked = False
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        if self._is_checked:
+            self._form.run(arguments)
+            return
+        from windlass.public.emulation import compare_with_emulator
+
+        compare_with_emulator(self._launch.kernel, self._launch.shape, arguments, self._form.run)
+        self._is_checked = True

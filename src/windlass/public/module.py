@@ -1,0 +1,173 @@
+"""A compiled CUDA C++ source: its kernels by name, and its device variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass import pipeline
+from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
+from windlass.public.kernel import Kernel
+from windlass.runtime.arguments import dtypes_agree, uniform_leaf
+
+if TYPE_CHECKING:
+    from windlass.emulator import Emulator
+
+Array: TypeAlias = NDArray[Any]
+
+
+class Module:
+    """The kernels and variables of one source. Made by `windlass.cuda.compile`.
+
+    `module["name"]` is a kernel by its plain or mangled name or, for templates, by an instance's name
+    (`module["axpy<float>"]`), which is instantiated when it is first asked for. Iterating gives the names.
+    """
+
+    def __init__(self, source: str | Path, options: Mapping[str, Any], allow_contraction: bool = False) -> None:
+        self._source = source
+        self._options = dict(options)
+        self.allow_contraction = allow_contraction
+        self._kernels: dict[str, Kernel] = {}
+        self.variables = Variables()
+        self._adopt(pipeline.compile_source(source, self._options))
+
+    def _adopt(self, code: DeviceCode) -> None:
+        self.code = code
+        self._emulator: Emulator | None = None
+        self.variables.declare(code.variables, pipeline.initial_values(code))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of all kernels, template instances included."""
+        return tuple(signature.name for signature in self.code.kernels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.code.kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in (signature.name, signature.mangled) for signature in self.code.kernels)
+
+    def __getitem__(self, name: str) -> Kernel:
+        found = self._kernels.get(name)
+        if found is None:
+            signature, code = pipeline.find_kernel(self.code, name, self._source, self._options)
+            if code is not self.code:
+                # The source was compiled anew with one more instance of a template; the kernels in use stay valid.
+                self._options["instances"] = (*self._options.get("instances", ()), name)
+                self._adopt(code)
+            found = self._kernels.get(signature.mangled)
+            if found is None:
+                found = self._kernels[signature.mangled] = Kernel(self, signature)
+            self._kernels[name] = found
+        return found
+
+    @property
+    def emulator(self) -> Emulator:
+        """The emulator of this module's device code; its variables are brought up to date at each launch."""
+        if self._emulator is None:
+            from windlass.emulator import Emulator
+
+            self._emulator = Emulator(self.code)
+        return self._emulator
+
+    def __repr__(self) -> str:
+        return f"<windlass module: {', '.join(self.kernels) or 'no kernels'}>"
+
+
+class Variables(MutableMapping[str, Array]):
+    """The `__constant__` and `__device__` variables of a module, as NumPy arrays by name.
+
+    Reading gives the array itself: what kernels write is seen in it, and writing to it is seen by later launches.
+    Setting copies the value in.
+    """
+
+    def __init__(self) -> None:
+        self._declared: dict[str, DeviceVariable] = {}
+        self.storage: dict[str, Array] = {}
+
+    def declare(self, variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> None:
+        """Make room for variables that are new; those that are known keep their values."""
+        declared = {variable.mangled for variable in variables}
+        for name, raw in initial.items():
+            if name not in declared and name not in self.storage:
+                self.storage[name] = np.frombuffer(raw, np.uint8).copy()
+        for variable in variables:
+            self._declared.setdefault(variable.name, variable)
+            if variable.mangled not in self.storage:
+                dtype = variable.dtype or np.dtype(np.uint8)
+                shape = variable.shape if variable.dtype is not None else (variable.size,)
+                array = np.zeros(shape, dtype)
+                raw = initial.get(variable.mangled)
+                if raw is not None and array.nbytes == len(raw):
+                    array = np.frombuffer(raw, dtype).reshape(shape).copy()
+                self.storage[variable.mangled] = array
+
+    def by_linker_name(self, mangled: str) -> Array:
+        """The storage of a variable."""
+        return self.storage[mangled]
+
+    def _find(self, name: str) -> DeviceVariable:
+        variable = self._declared.get(name)
+        if variable is None:
+            known = ", ".join(sorted(self._declared)) or "none"
+            raise LaunchError(
+                Diagnostic("WL0411", f"there is no device variable called '{name}'", notes=(f"declared: {known}",))
+            )
+        return variable
+
+    def __getitem__(self, name: str) -> Array:
+        return self.storage[self._find(name).mangled]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        variable = self._find(name)
+        storage = self.storage[variable.mangled]
+        given = np.asarray(value)
+        if isinstance(value, np.ndarray | np.generic) and not _fits(storage, given):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0411",
+                    f"device variable '{name}' is {storage.dtype} with shape {storage.shape}, "
+                    f"got {given.dtype} with shape {given.shape}",
+                    variable.position,
+                    help=f"convert it: value.astype(numpy.{storage.dtype.name})" if storage.dtype.names is None else None,
+                )
+            )
+        try:
+            if given.dtype != storage.dtype and given.dtype.kind in "fiucV" and given.nbytes == storage.nbytes:
+                if isinstance(value, np.ndarray | np.generic):
+                    storage.reshape(-1).view(np.uint8)[:] = np.ascontiguousarray(given).reshape(-1).view(np.uint8)
+                    return
+            storage[...] = given.reshape(storage.shape) if given.size == storage.size else given
+        except (TypeError, ValueError) as error:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0411",
+                    f"device variable '{name}' is {storage.dtype} with shape {storage.shape}: {error}",
+                    variable.position,
+                )
+            ) from None
+
+    def __delitem__(self, name: str) -> None:
+        raise LaunchError(Diagnostic("WL0411", f"device variable '{name}' can't be deleted: the source declares it"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declared)
+
+    def __len__(self) -> int:
+        return len(self._declared)
+
+
+def _fits(storage: Array, given: Array) -> bool:
+    """Whether the value has the variable's elements and as many of them (or is one that fills all)."""
+    if dtypes_agree(storage.dtype, given.dtype):
+        return given.size == storage.size or given.ndim == 0
+    leaf = uniform_leaf(storage.dtype)
+    return leaf is not None and given.dtype == leaf[0] and given.size == leaf[1] * storage.size

@@ -1,0 +1,217 @@
+"""A launch on JAX values: memories go in, new values of the written memories come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassWarning
+from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
+from windlass.runtime.arguments import Checked, check_argument
+from windlass.runtime.binding import Binding, ScalarInput, bind
+from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.memories import ArrayForm, form_of, signless
+from windlass.runtime.program import is_wide
+
+if TYPE_CHECKING:
+    from windlass.ir.signature import KernelSignature, Parameter
+    from windlass.public.kernel import Kernel
+
+Array: TypeAlias = NDArray[Any]
+
+
+def is_jax_value(value: object) -> bool:
+    """Whether it is a JAX array or tracer."""
+    return isinstance(value, jax.Array)
+
+
+def check_value(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:
+    """A by-value argument: a checked NumPy scalar, or a JAX scalar as it is."""
+    if not is_jax_value(value):
+        return check_argument(signature, parameter, value)
+    if parameter.kind == "record" or value.shape != () or parameter.dtype is None:
+        return check_argument(signature, parameter, np.zeros(value.shape, value.dtype))
+    given, expected = np.dtype(value.dtype), parameter.dtype
+    if given.kind in "fV" and expected.kind in "biu":
+        raise LaunchError(
+            Diagnostic(
+                "WL0401",
+                f"{signature.name}: argument '{parameter.name}' must be a number of type {parameter.type_name}, "
+                f"got a traced {given}",
+                help=f"convert it: {parameter.name}.astype(numpy.{expected.name})",
+            )
+        )
+    return value
+
+
+def bind_values(
+    kernel: Kernel,
+    shape: LaunchShape,
+    values: Sequence[Any],
+    places: Mapping[int, tuple[int, int]],
+    forms: Sequence[ArrayForm],
+) -> Binding:
+    """The binding of a launch on JAX values; by-value arguments that are JAX values stay unknown."""
+    traced = frozenset(
+        position
+        for position, parameter in enumerate(kernel.signature.parameters)
+        if parameter.kind == "scalar" and is_jax_value(values[position])
+    )
+    checked = [
+        cast("Checked", None if parameter.kind == "pointer" or position in traced else value)
+        for position, (parameter, value) in enumerate(zip(kernel.signature.parameters, values, strict=True))
+    ]
+    binding = bind(
+        kernel.signature,
+        shape,
+        checked,
+        places,
+        forms,
+        kernel.variables(),
+        traced,
+        kernel.module.allow_contraction,
+    )
+    return Binding(
+        binding.specification,
+        (
+            *binding.forms[: len(forms)],
+            *(form.in_halves() if is_wide(form.dtype) else form for form in binding.forms[len(forms) :]),
+        ),
+        tuple(_entering(scalar, values[scalar.position]) for scalar in binding.scalars),
+        binding.variables,
+    )
+
+
+def _entering(scalar: ScalarInput, value: Any) -> ScalarInput:
+    """How the scalar reaches the program: 64 bits can't under JAX's default settings."""
+    enters_as = scalar.enters_as
+    if not is_jax_value(value):
+        enters_as = "halves" if is_wide(enters_as) else enters_as
+    elif is_wide(enters_as) and MLIR_DTYPES[np.dtype(value.dtype)] != MLIR_DTYPES[scalar.dtype]:
+        # Converted inside the program; the value is exact in the narrower type that it has.
+        enters_as = MLIR_DTYPES[np.dtype(value.dtype)]
+    return ScalarInput(scalar.position, scalar.offset, scalar.dtype, enters_as)
+
+
+def launch_on_values(
+    kernel: Kernel,
+    shape: LaunchShape,
+    memories: Sequence[Any],
+    forms: Sequence[ArrayForm],
+    places: Mapping[int, tuple[int, int]],
+    values: Sequence[Any],
+) -> dict[int, Any]:
+    """Run the kernel on memories that are JAX values of the forms' shapes; gives the new values of those it writes.
+
+    Raises RaisingError where the kernel has no tensor form.
+    """
+    from windlass.public.explain import note_raised
+
+    binding = bind_values(kernel, shape, values, places, forms)
+    compiled = kernel.compile(binding)
+    note_raised(kernel, shape, compiled)
+    beyond = [memory for memory in compiled.raised.written if memory >= len(forms)]
+    if beyond:
+        name = binding.variables[beyond[0] - len(forms)]
+        raise LaunchError(
+            Diagnostic(
+                "WL0906",
+                f"{kernel.name} writes the device variable '{name}', which a pure function can't do",
+                help=f"launch it on NumPy arrays: {kernel.name}[grid, block](...)",
+            )
+        )
+    arguments = list(memories)
+    for storage, form in zip(kernel.variables().values(), binding.forms[len(forms) :], strict=True):
+        arguments.append(np.array(form.to_program(storage)))
+    arguments += [_scalar_value(scalar, values[scalar.position]) for scalar in binding.scalars]
+    results = compiled.program.bind(*arguments)
+    return dict(zip(compiled.raised.written, results, strict=True))
+
+
+def _scalar_value(scalar: ScalarInput, value: Any) -> Any:
+    if not is_jax_value(value):
+        return scalar.read_halves(value) if scalar.enters_as == "halves" else scalar.read(value)
+    target = NUMPY_DTYPES[scalar.enters_as]
+    if scalar.enters_as == signless(MLIR_DTYPES[scalar.dtype]) and target != scalar.dtype:
+        return jax.lax.bitcast_convert_type(value.astype(scalar.dtype), target)
+    return value.astype(target)
+
+
+# -- JAX arrays as memories -------------------------------------------------------------------------------------------
+
+
+def value_form(value: Any, inner: tuple[int, ...] = ()) -> ArrayForm:
+    """The form in which a JAX array is a memory."""
+    return form_of(np.dtype(value.dtype), tuple(value.shape), inner)
+
+
+def enter(value: Any, form: ArrayForm) -> Any:
+    """The JAX array as the program takes it."""
+    if form.view is None:
+        return value
+    if jnp.issubdtype(value.dtype, jnp.complexfloating):
+        return jnp.stack([value.real, value.imag], -1).reshape(form.shape)
+    return value.astype(form.view).reshape(form.shape)
+
+
+def leave(value: Any, form: ArrayForm, like: Any) -> Any:
+    """The inverse of `enter`: an array of the shape and dtype of `like`."""
+    if form.view is None:
+        return value
+    if jnp.issubdtype(like.dtype, jnp.complexfloating):
+        parts = value.reshape(*like.shape, 2)
+        return jax.lax.complex(parts[..., 0], parts[..., 1])
+    return (value != 0).reshape(like.shape) if like.dtype == jnp.bool_ else value.reshape(like.shape)
+
+
+# -- without a tensor form --------------------------------------------------------------------------------------------
+
+
+def emulate_on_values(
+    kernel: Kernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int], error: RaisingError
+) -> list[Any]:
+    """The kernel in the emulator, called back from the compiled program; gives the arrays at positions `written`.
+
+    Raises the RaisingError itself where the user forbids the emulator.
+    """
+    import warnings
+
+    from windlass.public.emulation import emulate_launch
+    from windlass.public.explain import note_emulated
+    from windlass.runtime.settings import fallback_is_allowed
+
+    if not fallback_is_allowed():
+        raise error
+    if note_emulated(kernel, shape, error):
+        warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=4)
+    dynamic = [position for position, value in enumerate(values) if is_jax_value(value)]
+
+    def run(*arrays: Any) -> list[Array]:
+        arguments: list[Any] = list(values)
+        for position, array in zip(dynamic, arrays, strict=True):
+            copy = np.array(array)
+            arguments[position] = copy if kernel.signature.parameters[position].kind == "pointer" else copy[()]
+        emulate_launch(kernel, shape, arguments)
+        return [arguments[position] for position in written]
+
+    shapes = [jax.ShapeDtypeStruct(values[position].shape, values[position].dtype) for position in written]
+    return jax.pure_callback(run, shapes, *(values[position] for position in dynamic), vmap_method="sequential")
+
+
+def fallback_diagnostic(kernel: Kernel, error: RaisingError) -> Diagnostic:
+    """What is said, once per kernel, when it runs in the emulator."""
+    reason = error.diagnostics[0]
+    return Diagnostic(
+        "WL0413",
+        f"{kernel.name} runs in the emulator, which is slow: {reason.headline}",
+        reason.position,
+        source=reason.source,
+        notes=reason.notes,
+        help=reason.help or "set WINDLASS_FALLBACK=error to have this raised as an error",
+        severity="warning",
+    )

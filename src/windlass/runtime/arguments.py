@@ -1,0 +1,347 @@
+"""A launch's arguments against the kernel's signature: every mismatch is one clear error that names the parameter."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.ir.signature import KernelSignature, Parameter
+
+Array: TypeAlias = NDArray[Any]
+Checked: TypeAlias = "Array | np.generic | None"
+"""A checked argument: an array (pointers), a NumPy scalar of the parameter's dtype (numbers, records), None (null)."""
+
+
+def order_arguments(
+    signature: KernelSignature, positional: Sequence[object], named: Mapping[str, object]
+) -> tuple[object, ...]:
+    """One value per parameter, from positional and keyword arguments.
+
+    Raises LaunchError (WL0402) for missing, extra, unknown and repeated arguments.
+    """
+    parameters = signature.parameters
+    if not named and len(positional) == len(parameters):
+        return tuple(positional)
+    listed = ", ".join(f"{parameter.type_name} {parameter.name}" for parameter in parameters)
+    takes = f"{signature.name}({listed})"
+    if len(positional) > len(parameters):
+        raise _fault(
+            "WL0402",
+            signature,
+            f"takes {_count(len(parameters), 'argument')}, got {len(positional)}",
+            notes=(f"the kernel is {takes}",),
+            help_="leave out what is too much",
+        )
+    values: dict[str, object] = {
+        parameter.name: value for parameter, value in zip(parameters, positional, strict=False)
+    }
+    for name, value in named.items():
+        if name in values:
+            raise _fault("WL0402", signature, f"parameter '{name}' is given twice", notes=(f"the kernel is {takes}",))
+        if name not in {parameter.name for parameter in parameters}:
+            raise _fault(
+                "WL0402", signature, f"has no parameter called '{name}'", notes=(f"the kernel is {takes}",)
+            )
+        values[name] = value
+    missing = [parameter.name for parameter in parameters if parameter.name not in values]
+    if missing:
+        names = ", ".join(f"'{name}'" for name in missing)
+        raise _fault(
+            "WL0402",
+            signature,
+            f"takes {_count(len(parameters), 'argument')}, got {len(values)}: {names} missing",
+            notes=(f"the kernel is {takes}",),
+        )
+    return tuple(values[parameter.name] for parameter in parameters)
+
+
+def check_argument(signature: KernelSignature, parameter: Parameter, value: object) -> Checked:
+    """The argument as the launcher takes it, after all checks that need no knowledge of the kernel's body."""
+    if parameter.kind == "pointer":
+        return check_array(signature, parameter, value)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = cast("object", value[()])
+    if parameter.kind == "record":
+        return _check_record(signature, parameter, value)
+    return _check_scalar(signature, parameter, value)
+
+
+# -- pointers ---------------------------------------------------------------------------------------------------------
+
+
+def check_array(signature: KernelSignature, parameter: Parameter, value: object) -> Array | None:
+    """The array that a pointer parameter is given, or None for a null pointer."""
+    if value is None:
+        return None
+    name = parameter.name
+    if not isinstance(value, np.ndarray):
+        if type(value).__module__.startswith(("jax", "jaxlib")):
+            raise _fault(
+                "WL0409",
+                signature,
+                f"argument '{name}' is a JAX array, which can't be updated in place",
+                help_=f"use {signature.name}.jax(grid, block)(...), which returns the new values, "
+                f"or pass numpy.array({name})",
+            )
+        raise _fault(
+            "WL0407",
+            signature,
+            f"argument '{name}' must be a NumPy array ({parameter.type_name}), got {_describe(value)}",
+            help_=f"make it an array: numpy.array({_shown(value)}, dtype={_dtype_name(parameter.dtype)})"
+            if parameter.dtype is not None and isinstance(value, int | float | list | tuple)
+            else None,
+        )
+    array = cast("Array", value)
+    check_dtype(signature, parameter, array.dtype, array.shape)
+    if not array.flags.c_contiguous:
+        raise _fault(
+            "WL0405",
+            signature,
+            f"argument '{name}' is not contiguous: shape {array.shape}, strides {array.strides} bytes",
+            notes=("a kernel sees memory as one run of elements, last axis fastest",),
+            help_=f"make a contiguous copy: {name} = numpy.ascontiguousarray({name})",
+        )
+    if not array.flags.aligned:
+        raise _fault(
+            "WL0405",
+            signature,
+            f"argument '{name}' is not aligned to its elements",
+            help_=f"make an aligned copy: {name} = {name}.copy()",
+        )
+    return array
+
+
+def check_written(signature: KernelSignature, parameter: Parameter, array: Array) -> None:
+    """That an array which the kernel writes may be written."""
+    if not array.flags.writeable:
+        raise _fault(
+            "WL0406",
+            signature,
+            f"argument '{parameter.name}' is read-only, and the kernel writes to it",
+            help_=f"pass a writable array: {parameter.name} = {parameter.name}.copy()",
+        )
+
+
+def check_dtype(signature: KernelSignature, parameter: Parameter, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    """That the elements of an array are what the pointer points to."""
+    name, expected = parameter.name, parameter.dtype
+    if dtype.hasobject or dtype.kind in "OUMm":
+        raise _fault("WL0401", signature, f"argument '{name}' has dtype {dtype}, which is not device data")
+    if not is_native(dtype):
+        raise _fault(
+            "WL0410",
+            signature,
+            f"argument '{name}' has dtype {dtype.str}, which is not in this machine's byte order",
+            help_=f"convert it: {name} = {name}.astype({name}.dtype.newbyteorder('='))",
+        )
+    if expected is None or dtypes_agree(expected, dtype):
+        return
+    words = uniform_leaf(expected)
+    if words is not None and words[1] > 1 and dtypes_agree(words[0], dtype):
+        count = words[1]
+        if not shape or shape[-1] % count:
+            raise _fault(
+                "WL0401",
+                signature,
+                f"argument '{name}' is {parameter.type_name}: as an array of {_dtype_name(words[0])} its last axis "
+                f"must be a multiple of {count}, got shape {shape}",
+            )
+        return
+    leaf = _dtype_name(expected) if expected.names is None else str(expected)
+    help_ = f"convert it: {name} = {name}.astype({leaf})" if expected.names is None else f"use dtype {leaf}"
+    raise _fault(
+        "WL0401",
+        signature,
+        f"argument '{name}' has the wrong dtype: the kernel takes {parameter.type_name}, which is {_plain(expected)}, "
+        f"but got {_plain(dtype)}",
+        help_=help_,
+    )
+
+
+def is_native(dtype: np.dtype) -> bool:
+    """Whether every number in `dtype` is in this machine's byte order."""
+    if dtype.names is None:
+        return dtype.base.isnative
+    return all(is_native(leaf) for _, leaf in leaves_of(dtype))
+
+
+def dtypes_agree(expected: np.dtype, given: np.dtype) -> bool:
+    """Whether memory of dtype `given` may be read as `expected`: the same numbers at the same offsets.
+
+    >>> dtypes_agree(np.dtype([("x", "f4"), ("y", "f4")]), np.dtype("c8"))
+    True
+    >>> dtypes_agree(np.dtype("f4"), np.dtype("f8"))
+    False
+    """
+    if expected == given:
+        return True
+    if expected.itemsize != given.itemsize:
+        return False
+    if expected.itemsize == 1 and expected.kind == "i":
+        return given.kind in "iuS"
+    if given.kind == "c" and expected.names is not None:
+        part = np.dtype(f"f{given.itemsize // 2}")
+        return [leaf for _, leaf in leaves_of(expected)] == [part, part]
+    if expected.names is not None and given.names is not None:
+        return leaves_of(expected) == leaves_of(given)
+    return False
+
+
+def leaves_of(dtype: np.dtype, offset: int = 0) -> list[tuple[int, np.dtype]]:
+    """The numbers that an element is made of, with their byte offsets.
+
+    >>> leaves_of(np.dtype([("x", "f4"), ("n", "i4", (2,))]))
+    [(0, dtype('float32')), (4, dtype('int32')), (8, dtype('int32'))]
+    """
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        count = int(np.prod(shape))
+        return [leaf for i in range(count) for leaf in leaves_of(base, offset + i * base.itemsize)]
+    if dtype.names is None or dtype.fields is None:
+        return [(offset, dtype)]
+    leaves: list[tuple[int, np.dtype]] = []
+    for name in dtype.names:
+        field = dtype.fields[name]
+        leaves += leaves_of(field[0], offset + field[1])
+    return sorted(leaves, key=lambda leaf: leaf[0])
+
+
+def uniform_leaf(dtype: np.dtype) -> tuple[np.dtype, int] | None:
+    """The one dtype that an element is made of and how often, if it is packed without padding."""
+    leaves = leaves_of(dtype)
+    leaf = leaves[0][1]
+    packed = all(
+        other == leaf and offset == i * leaf.itemsize for i, (offset, other) in enumerate(leaves)
+    ) and dtype.itemsize == leaf.itemsize * len(leaves)
+    return (leaf, len(leaves)) if packed else None
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def _check_scalar(signature: KernelSignature, parameter: Parameter, value: object) -> np.generic:
+    name, dtype = parameter.name, parameter.dtype
+    if dtype is None:
+        raise _fault(
+            "WL0407", signature, f"parameter '{name}' has type {parameter.type_name}, which can't be passed from Python"
+        )
+    if dtype.kind == "b":
+        if isinstance(value, bool | np.bool_) or (isinstance(value, int | np.integer) and value in (0, 1)):
+            return np.bool_(value)
+        raise _wrong_scalar(signature, parameter, value, f"bool({name})")
+    if dtype.kind in "iu":
+        if isinstance(value, float | np.floating | bool | np.bool_ | str | bytes):
+            if isinstance(value, bool | np.bool_):
+                return dtype.type(int(value))
+            raise _wrong_scalar(signature, parameter, value, f"int({name})" if not isinstance(value, str) else None)
+        try:
+            number = operator.index(value)  # pyright: ignore[reportArgumentType]
+        except TypeError:
+            raise _wrong_scalar(signature, parameter, value, None) from None
+        limits = np.iinfo(dtype)
+        if not limits.min <= number <= limits.max:
+            raise _fault(
+                "WL0408",
+                signature,
+                f"argument '{name}' is {number}, which does not fit {parameter.type_name} "
+                f"({limits.min} to {limits.max})",
+            )
+        return cast("np.generic", dtype.type(number))
+    if not isinstance(value, int | float | np.integer | np.floating) and not _is_small_float(value):
+        raise _wrong_scalar(signature, parameter, value, None)
+    number = float(value)  # pyright: ignore[reportArgumentType]
+    with np.errstate(over="ignore"):
+        rounded = cast("np.generic", dtype.type(number))
+    if np.isinf(np.float64(rounded)) and not np.isinf(number):  # pyright: ignore[reportArgumentType]
+        raise _fault("WL0408", signature, f"argument '{name}' is {number}, which overflows {parameter.type_name}")
+    return rounded
+
+
+def _is_small_float(value: object) -> bool:
+    """Whether it is a scalar of one of ml_dtypes' floats, which NumPy does not count as floating."""
+    return isinstance(value, np.generic) and value.dtype.kind == "V" and value.dtype.names is None
+
+
+def _check_record(signature: KernelSignature, parameter: Parameter, value: object) -> np.generic:
+    name, dtype = parameter.name, parameter.dtype
+    if dtype is None:
+        raise _fault(
+            "WL0407", signature, f"parameter '{name}' has type {parameter.type_name}, which can't be passed from Python"
+        )
+    if isinstance(value, np.void | np.complexfloating) and dtypes_agree(dtype, value.dtype):
+        return np.frombuffer(value.tobytes(), dtype)[0]
+    if isinstance(value, complex) and dtypes_agree(dtype, np.dtype(f"c{dtype.itemsize}")):
+        return np.frombuffer(np.array(value, f"c{dtype.itemsize}").tobytes(), dtype)[0]
+    if isinstance(value, np.ndarray):
+        words = uniform_leaf(dtype)
+        if words is not None and value.dtype == words[0] and value.size == words[1]:
+            return np.frombuffer(value.tobytes(), dtype)[0]
+    if isinstance(value, tuple) and dtype.names is not None and len(cast("tuple[object, ...]", value)) == len(dtype.names):
+        try:
+            return np.array(value, dtype)[()]
+        except (TypeError, ValueError):
+            pass
+    raise _fault(
+        "WL0407",
+        signature,
+        f"argument '{name}' must be a {parameter.type_name} by value, got {_describe(value)}",
+        notes=(f"its NumPy dtype is {dtype}",),
+        help_=f"pass numpy.array((...), dtype)[()] with that dtype, or a tuple of its {len(leaves_of(dtype))} members",
+    )
+
+
+def _wrong_scalar(
+    signature: KernelSignature, parameter: Parameter, value: object, conversion: str | None
+) -> LaunchError:
+    return _fault(
+        "WL0401" if isinstance(value, np.generic | int | float) else "WL0407",
+        signature,
+        f"argument '{parameter.name}' must be a number of type {parameter.type_name}, got {_describe(value)}",
+        help_=None if conversion is None else f"convert it: {conversion}",
+    )
+
+
+# -- wording ----------------------------------------------------------------------------------------------------------
+
+
+def _fault(
+    code: str, signature: KernelSignature, headline: str, notes: tuple[str, ...] = (), help_: str | None = None
+) -> LaunchError:
+    separator = " " if headline.startswith(("takes", "has no")) else ": "
+    return LaunchError(Diagnostic(code, f"{signature.name}{separator}{headline}", notes=notes, help=help_))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _plain(dtype: np.dtype) -> str:
+    return dtype.name if dtype.names is None else str(dtype)
+
+
+def _dtype_name(dtype: np.dtype | None) -> str:
+    """How the dtype is written in Python."""
+    if dtype is None:
+        return "..."
+    if dtype.kind == "V" and dtype.names is None:
+        return f"ml_dtypes.{dtype.name}"
+    return f"numpy.{dtype.name}" if dtype.names is None else str(dtype)
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        array = cast("Array", value)
+        return f"an array of {array.dtype} with shape {array.shape}"
+    if isinstance(value, np.generic):
+        return f"{value} ({value.dtype})"
+    return f"{_shown(value)} ({type(value).__name__})"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

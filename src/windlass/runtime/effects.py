@@ -1,0 +1,63 @@
+"""What a kernel may write and which device variables it uses, read off its loop level."""
+
+from __future__ import annotations
+
+from windlass.ir import BufferType, Function, Value
+from windlass.ops.loops import Atomic, CompareExchange, DeviceCall, DeviceVariableBuffer, Store
+
+
+def written_parameters(function: Function) -> frozenset[int]:
+    """Positions of the parameters whose memory the kernel may write."""
+    positions = {argument: index for index, argument in enumerate(function.arguments)}
+    roots = _roots(function)
+    written: set[int] = set()
+    for op in function.walk():
+        if isinstance(op, DeviceCall):
+            buffers: tuple[Value, ...] = tuple(each for each in op.inputs if isinstance(each.type, BufferType))
+        elif isinstance(op, Store | Atomic | CompareExchange):
+            buffers = (op.buffer,)
+        else:
+            continue
+        for buffer in buffers:
+            written |= {positions[root] for root in roots.get(buffer, frozenset()) if root in positions}
+    return frozenset(written)
+
+
+def variables_used(function: Function) -> tuple[str, ...]:
+    """Linker names of the device variables that the kernel touches."""
+    return tuple(
+        dict.fromkeys(
+            op.variable for op in function.walk() if isinstance(op, DeviceVariableBuffer)
+        )
+    )
+
+
+def _roots(function: Function) -> dict[Value, frozenset[Value]]:
+    """For each pointer value, the parameters that it may come from.
+
+    Pointers pass through selects, the results of branches and values carried by loops: every buffer operand of such an
+    op (and of the terminators inside) may become any of its buffer results and body arguments. A fixpoint, since loops
+    carry them round.
+    """
+    roots: dict[Value, frozenset[Value]] = {
+        argument: frozenset({argument}) for argument in function.arguments if isinstance(argument.type, BufferType)
+    }
+    changed = True
+    while changed:
+        changed = False
+        for op in function.walk():
+            targets = [result for result in op.results if isinstance(result.type, BufferType)]
+            sources = list(op.operands)
+            for region in op.regions:
+                for block in region.blocks:
+                    targets += [each for each in block.arguments if isinstance(each.type, BufferType)]
+                    if block.last is not None:
+                        sources += block.last.operands
+            if not targets:
+                continue
+            found = frozenset[Value]().union(*(roots.get(source, frozenset()) for source in sources))
+            for target in targets:
+                if not found <= roots.get(target, frozenset()):
+                    roots[target] = roots.get(target, frozenset()) | found
+                    changed = True
+    return roots

@@ -1,0 +1,148 @@
+"""A compiled tensor program as a JAX primitive: under jit, vmap and shard_map it is one operation.
+
+`Program` is the handle: the StableHLO module and its types. Binding the primitive inside a trace merges the module into
+the module that JAX is building, so that XLA sees (and fuses) one program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.ir.types import NUMPY_DTYPES, TensorType
+from windlass.runtime.embedding import embed_module
+
+program_call: Any = Primitive("windlass_program")
+program_call.multiple_results = True
+
+
+class Program:
+    """A StableHLO module with one public function of static types. Compared by identity: it is compiled once."""
+
+    __slots__ = ("_jitted", "argument_types", "name", "result_types", "symbol", "text")
+
+    def __init__(
+        self, name: str, text: str | bytes, argument_types: Sequence[TensorType], result_types: Sequence[TensorType]
+    ) -> None:
+        self.name = name = re.sub(r"\W+", "_", name)
+        self.symbol = f"windlass_{name}_{_digest(text)}"
+        self.text = text
+        self.argument_types = tuple(argument_types)
+        self.result_types = tuple(result_types)
+        self._jitted: dict[tuple[int, ...], Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Program({self.name!r})"
+
+    @property
+    def needs_x64(self) -> bool:
+        """Whether an argument or a result has elements that JAX narrows when its x64 flag is off."""
+        return any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
+
+    def bind(self, *arguments: Any) -> list[Any]:
+        """The program applied to JAX values, which may be tracers."""
+        return program_call.bind(*arguments, program=self)
+
+    def jitted(self, donate: tuple[int, ...] = ()) -> Callable[..., list[Any]]:
+        """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
+        found = self._jitted.get(donate)
+        if found is None:
+
+            def run(*arguments: Any) -> list[Any]:
+                return program_call.bind(*arguments, program=self)
+
+            run.__name__ = run.__qualname__ = self.name
+            found = self._jitted[donate] = jax.jit(run, donate_argnums=donate)
+        return found
+
+    def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:
+        """Shapes and dtypes of the arguments, as `jax.jit(...).lower` takes them."""
+        return [jax.ShapeDtypeStruct(type_.shape, type_.numpy_dtype) for type_ in self.argument_types]
+
+    def lower(self) -> Any:
+        """The program lowered by JAX, as `jax.jit(...).lower(...)` gives."""
+        with jax.enable_x64(True):
+            return self.jitted().lower(*self.abstract_arguments())
+
+
+def _digest(text: str | bytes) -> str:
+    """A name for the text that is the same in every process, so that JAX's compilation cache finds it again."""
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()[:16]
+
+
+def is_wide(dtype: str) -> bool:
+    """Whether JAX narrows this element type while its x64 flag is off.
+
+    >>> is_wide("f64"), is_wide("i32"), is_wide("complex<f64>")
+    (True, False, True)
+    """
+    return dtype.endswith("64") or dtype == "complex<f64>"
+
+
+def _abstract(*arguments: Any, program: Program) -> list[Any]:
+    for argument, type_ in zip(arguments, program.argument_types, strict=True):
+        if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
+            raise TypeError(f"{program.name}: expected {type_}, got {argument}")
+    varying = frozenset[Any]().union(*(getattr(argument, "vma", None) or frozenset[Any]() for argument in arguments))
+    extra = {"vma": varying} if varying else {}
+    return [jax.core.ShapedArray(type_.shape, type_.numpy_dtype, **extra) for type_ in program.result_types]
+
+
+def _evaluate(*arguments: Any, program: Program) -> list[Any]:
+    if program.needs_x64:
+        with jax.enable_x64(True):
+            return program.jitted()(*arguments)
+    return program.jitted()(*arguments)
+
+
+def _lower(context: Any, *arguments: Any, program: Program) -> list[Any]:
+    return embed_module(context, program.symbol, program.text, arguments)
+
+
+def _batch(arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program) -> tuple[list[Any], list[int]]:
+    """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
+    batched = [axis is not None for axis in axes]
+    moved = tuple(
+        jax.numpy.moveaxis(argument, axis, 0)
+        for argument, axis in zip(arguments, axes, strict=True)
+        if axis is not None
+    )
+
+    def one(*rows: Any) -> list[Any]:
+        remaining = iter(rows)
+        return program.bind(
+            *(next(remaining) if is_row else argument for argument, is_row in zip(arguments, batched, strict=True))
+        )
+
+    results = jax.lax.map(lambda rows: one(*rows), moved)
+    return results, [0] * len(results)
+
+
+def _no_gradient(*_: Any, program: Program, **__: Any) -> NoReturn:
+    raise WindlassError(
+        Diagnostic(
+            "WL0901",
+            f"{program.name} can't be differentiated: kernels have no derivatives yet",
+            help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
+        )
+    )
+
+
+def constant_for(type_: TensorType, value: Any) -> Any:
+    """A NumPy array of the tensor type."""
+    return np.asarray(value, NUMPY_DTYPES[type_.dtype]).reshape(type_.shape)
+
+
+program_call.def_abstract_eval(_abstract)
+program_call.def_impl(_evaluate)
+mlir.register_lowering(program_call, _lower)
+batching.primitive_batchers[program_call] = _batch
+ad.primitive_jvps[program_call] = _no_gradient
