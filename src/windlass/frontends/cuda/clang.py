@@ -31,6 +31,16 @@ _LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE
 _LIBCPP_ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE _GNU_SOURCE
 """)
 
+# Parts of older C++ standards that programs still use.
+_REMOVED_FEATURES = [
+    f"_LIBCPP_ENABLE_{name}"
+    for name in shlex.split("""
+CXX17_REMOVED_AUTO_PTR CXX17_REMOVED_BINDERS CXX17_REMOVED_RANDOM_SHUFFLE CXX17_REMOVED_UNARY_BINARY_FUNCTION
+CXX20_REMOVED_TYPE_TRAITS CXX20_REMOVED_BINDER_TYPEDEFS CXX20_REMOVED_NEGATORS CXX20_REMOVED_RAW_STORAGE_ITERATOR
+CXX20_REMOVED_TEMPORARY_BUFFER CXX20_REMOVED_UNCAUGHT_EXCEPTION CXX20_REMOVED_SHARED_PTR_ATOMICS
+""")
+]
+
 # Device code is compiled for a device with warp reductions and bfloat16, but tells programs that it is of the
 # generation before: then they choose plain code over instructions of newer devices. `define` can override it.
 _DEVICE_FLAGS = shlex.split("""
@@ -77,7 +87,7 @@ def _header_flags() -> tuple[str, ...]:
         flags += ["-internal-isystem", str(folder)]
     for name in ("x86-linux-gnu", "generic-glibc", "x86-linux-any", "any-linux-any"):
         flags += ["-internal-externc-isystem", str(library / "libc" / "include" / name)]
-    for macro in _LIBRARY_MACROS:
+    for macro in (*_LIBRARY_MACROS, *_REMOVED_FEATURES):
         flags += ["-D", macro]
     return tuple(flags)
 
@@ -88,14 +98,14 @@ def device_flags(standard: str = "gnu++20", fast_math: bool = False) -> list[str
     `fast_math` lets clang contract a multiplication and an addition into one operation that rounds once, as nvcc does
     unless told otherwise; without it every operation rounds as it is written.
     """
-    contraction = "fast" if fast_math else "off"
+    contraction = ["-ffp-contract=fast", "-D", "__WINDLASS_FAST_MATH"] if fast_math else ["-ffp-contract=off"]
     return [
         *_DEVICE_FLAGS,
         *_LANGUAGE_FLAGS,
         *_CODE_FLAGS,
         *_MESSAGE_FLAGS,
         f"-std={standard}",
-        f"-ffp-contract={contraction}",
+        *contraction,
         *_header_flags(),
     ]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.frontends.cuda.clang import TIME_LIMIT_SECONDS, UMBRELLA_HEADER, Outcome, device_flags, run_clang
 from windlass.frontends.cuda.messages import diagnostics_of
-from windlass.frontends.cuda.metadata import without_unneeded_metadata
+from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
 from windlass.frontends.cuda.signatures import SignatureReader
 from windlass.frontends.cuda.source import Source, adapt_text, read_source
-from windlass.frontends.cuda.templates import kernel_templates, with_requested_names
+from windlass.frontends.cuda.templates import kernel_templates, take_instance_markers, with_requested_names
 from windlass.ir.signature import DeviceCode
 
 _LAST_LINES = 5
@@ -53,7 +53,8 @@ def compile_device(
     outcome = _compile(unit, flags, extra, dict(define or {}), requested)
     if outcome.status != 0:
         raise CompilationError(*_explain_failure(outcome, unit, requested))
-    llvm_ir = without_unneeded_metadata(outcome.output)
+    llvm_ir, instance_names = take_instance_markers(outcome.output)
+    llvm_ir = without_unneeded_metadata(with_all_positions(llvm_ir))
     kernels, variables = SignatureReader(llvm_ir, unit).read()
     templates = kernel_templates(unit, kernels)
     if not kernels and not templates:
@@ -66,7 +67,7 @@ def compile_device(
         )
     return DeviceCode(
         llvm_ir=llvm_ir,
-        kernels=with_requested_names(kernels, requested, unit),
+        kernels=with_requested_names(kernels, requested, instance_names),
         variables=variables,
         source_text={} if unit.is_file else {unit.name: unit.text.decode("utf-8", "replace")},
         templates=templates,

@@ -15,6 +15,7 @@ from functools import cached_property
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"!(\d+)")
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|[^,()"]+(?:\([^)]*\))?)')
+_POSITION = re.compile(r", !dbg (!\d+)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -89,6 +90,53 @@ class Metadata:
                 found = self.node(number)
                 if found is not None:
                     yield found
+
+
+def with_all_positions(llvm_ir: str) -> str:
+    """The module with a position on every operation of a function.
+
+    Where the optimizer left one without, as it does with what it moves, the operation takes the position of the next
+    one in its block, or else of the one before.
+    """
+    nowhere = {f"!{match}" for match in re.findall(r"^!(\d+) = !DILocation\(line: 0,", llvm_ir, re.MULTILINE)}
+    lines = llvm_ir.split("\n")
+    block: list[int] = []
+    inside = False
+    for index, line in enumerate(lines):
+        if line.startswith("define "):
+            inside, block = ", !dbg " in line or " !dbg " in line, []
+        elif inside and line.startswith("  ") and not line.startswith("   "):
+            block.append(index)
+        elif inside and not line.startswith("   "):
+            _fill_positions(lines, block, nowhere)
+            block = []
+            inside = inside and not line.startswith("}")
+    return "\n".join(lines)
+
+
+def _fill_positions(lines: list[str], block: list[int], nowhere: set[str]) -> None:
+    found: list[str | None] = []
+    for index in block:
+        match = _POSITION.search(lines[index])
+        found.append(match[1] if match and match[1] not in nowhere else None)
+    if None not in found or not any(found):
+        return
+    following: str | None = None
+    for place in range(len(block) - 1, -1, -1):
+        following = found[place] or following
+        found[place] = following
+    before: str | None = None
+    for place, index in enumerate(block):
+        before = found[place] or before
+        line = lines[index]
+        if before is None or line.endswith("["):
+            continue
+        match = _POSITION.search(line)
+        if match is None:
+            code, comment, rest = line.partition(" ;")
+            lines[index] = f"{code}, !dbg {before}{comment}{rest}"
+        elif match[1] in nowhere:
+            lines[index] = f"{line[: match.start(1)]}{before}{line[match.end(1) :]}"
 
 
 def without_unneeded_metadata(llvm_ir: str) -> str:

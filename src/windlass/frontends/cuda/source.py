@@ -9,6 +9,7 @@ from pathlib import Path
 from windlass.diagnostics import CompilationError, Diagnostic, Position
 
 INSTANCES_FILE = "<instances>"
+INSTANCE_MARKER = "__windlass_instance_"
 _SOURCE_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".cpp", ".cc", ".cxx", ".c", ".inc", ".inl"})
 _CONTROL_CHARACTERS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")
 
@@ -101,7 +102,7 @@ def adapt_text(source: Source, instances: tuple[str, ...] = ()) -> bytes:
         text = re.sub(rb">>([ \t]+)>(?=[ \t]*\()", rb">>>\1", text)
     if instances:
         requests = [
-            f"static void __windlass_instance_{number}() {{ auto *kernel = &{instance}; (void)kernel; }}"
+            f"__device__ __attribute__((used)) void *{INSTANCE_MARKER}{number} = (void *)&{instance};"
             for number, instance in enumerate(instances)
         ]
         text += f'\n#line 1 "{INSTANCES_FILE}"\n'.encode() + "\n".join(requests).encode() + b"\n"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from windlass.frontends.cuda.source import Source
+from windlass.frontends.cuda.source import INSTANCE_MARKER, Source
 from windlass.ir.signature import KernelSignature
 
 _COMMENTS_AND_STRINGS = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
@@ -15,6 +15,8 @@ _TEMPLATE_KERNEL = re.compile(
     rb"__global__\s+(?:(?:static|inline|void|__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\))\s+)*"
     rb"(?:__launch_bounds__\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?(?:void\s+)?(\w+)\s*\("
 )
+
+_MARKER = re.compile(rf'@{INSTANCE_MARKER}(\d+) = .*? ptr @(?:"([^"]*)"|([-\w$.]+))')
 
 
 def kernel_templates(unit: Source, kernels: Iterable[KernelSignature]) -> tuple[str, ...]:
@@ -52,23 +54,32 @@ def comparable(name: str) -> str:
     return re.sub(r"\s+", "", name).removeprefix("::")
 
 
+def take_instance_markers(llvm_ir: str) -> tuple[str, dict[int, str]]:
+    """The module without the variables that asked for instances, and each instance's mangled name by its number."""
+    found: dict[int, str] = {}
+    lines: list[str] = []
+    for line in llvm_ir.split("\n"):
+        if line.startswith(f"@{INSTANCE_MARKER}"):
+            match = _MARKER.match(line)
+            if match is not None:
+                found[int(match[1])] = match[2] or match[3]
+            continue
+        if line.startswith("@llvm.compiler.used") and INSTANCE_MARKER in line:
+            continue
+        lines.append(line)
+    return "\n".join(lines), found
+
+
 def with_requested_names(
-    kernels: tuple[KernelSignature, ...], requested: tuple[str, ...], unit: Source
+    kernels: tuple[KernelSignature, ...], requested: tuple[str, ...], mangled: dict[int, str]
 ) -> tuple[KernelSignature, ...]:
     """The kernels, and once more under its requested name each instance that the compiler calls something else.
 
-    "axpy<real>" is "axpy<double>" to the compiler. Such a name is given to the one instance of that template whose name
-    was not asked for and is not spelled like one.
+    "axpy<real>" is "axpy<double>" to the compiler. `mangled` has the linker's name of each request.
     """
-    named = {comparable(kernel.name) for kernel in kernels} | {
-        comparable(unqualified(kernel.name)) for kernel in kernels
-    }
     extra: list[KernelSignature] = []
-    for name in requested:
-        if comparable(name) in named:
-            continue
-        base = unqualified(name).partition("<")[0]
-        candidates = [kernel for kernel in kernels if unqualified(kernel.name).partition("<")[0] == base]
-        if len(candidates) == 1:
-            extra.append(replace(candidates[0], name=name))
+    for number, name in enumerate(requested):
+        kernel = next((kernel for kernel in kernels if kernel.mangled == mangled.get(number)), None)
+        if kernel is not None and comparable(name) != comparable(kernel.name):
+            extra.append(replace(kernel, name=name))
     return (*kernels, *extra)

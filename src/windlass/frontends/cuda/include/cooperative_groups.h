@@ -91,6 +91,8 @@ struct coalesced_group {
 // A tile of N threads of a block; N is a power of two, at most 32.
 template <unsigned int N, class Parent = void> struct thread_block_tile {
     static_assert(N > 0 && N <= 32 && (N & (N - 1)) == 0, "a tile has a power of two of threads, at most 32");
+    thread_block_tile() = default;
+    template <class Other> __WINDLASS_MEMBER thread_block_tile(const thread_block_tile<N, Other> &) {}
     __WINDLASS_STATIC unsigned int mask() {
         if constexpr (N == 32) return 0xffffffffu;
         else return ((1u << N) - 1) << (__lane_id() / N * N);

@@ -2,6 +2,7 @@
 #pragma once
 #define __CUDA_BF16_H__
 #include "windlass_cuda.h"
+#include "windlass/exact_begin.h"
 #include "windlass/narrow_floats.h"
 
 __WINDLASS_NARROW_CLASS(__nv_bfloat16, __bf16)
@@ -10,6 +11,7 @@ __WINDLASS_NARROW_CONVERSIONS(__nv_bfloat16, __bf16, bfloat16)
 #ifdef __NVPTX__
 __WINDLASS_NARROW_THREADS(__nv_bfloat16, __bf16)
 #endif
+#include "windlass/exact_end.h"
 
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;

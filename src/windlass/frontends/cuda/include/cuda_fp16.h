@@ -2,6 +2,7 @@
 #pragma once
 #define __CUDA_FP16_H__
 #include "windlass_cuda.h"
+#include "windlass/exact_begin.h"
 #include "windlass/narrow_floats.h"
 
 __WINDLASS_NARROW_CLASS(__half, _Float16)
@@ -14,6 +15,7 @@ __WINDLASS_NARROW_THREADS(__half, _Float16)
 __WINDLASS_BOTH __half2 __hcmadd(__half2 a, __half2 b, __half2 c) {
     return __half2(__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y)));
 }
+#include "windlass/exact_end.h"
 
 typedef __half half;
 typedef __half2 half2;

@@ -3,8 +3,6 @@
 // Each operation rounds to the narrow type, as the device's does. Functions such as hexp are done in float and rounded.
 #pragma once
 
-#pragma clang fp contract(off)
-
 // Rounded to the narrow type S in a chosen direction; `I` holds its bits.
 template <class S, class F> __WINDLASS_BOTH S __windlass_narrow_to(F x, __windlass_rounding mode) {
     S nearest = (S)x;

@@ -5,7 +5,7 @@
 // quotients and roots), and the result moves to its neighbour where that sign asks for it.
 #pragma once
 
-#pragma clang fp contract(off)
+#include "exact_begin.h"
 
 enum __windlass_rounding { __windlass_to_zero, __windlass_upward, __windlass_downward };
 
@@ -172,3 +172,5 @@ __WINDLASS_DEVICE double __ddiv_rn(double a, double b) { return a / b; }
 __WINDLASS_DEVICE double __drcp_rn(double a) { return 1.0 / a; }
 __WINDLASS_DEVICE double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 __WINDLASS_DEVICE double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
+
+#include "exact_end.h"

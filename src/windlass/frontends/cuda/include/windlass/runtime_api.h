@@ -159,6 +159,14 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                      size_t count);
 }
+static inline cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
+                                               unsigned int, cudaStream_t stream = 0) {
+    return cudaMemPrefetchAsync(pointer, bytes, location.id, stream);
+}
+static inline cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
+                                        struct cudaMemLocation location) {
+    return cudaMemAdvise(pointer, bytes, advice, location.id);
+}
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags = cudaEventDefault) {
     return cudaEventCreateWithFlags(event, flags);
 }

@@ -44,6 +44,7 @@
 #include <string.h>
 #include <math.h>
 #include <malloc.h>
+#include <mm_malloc.h>
 #include <limits.h>
 #include <float.h>
 #include <ctype.h>
