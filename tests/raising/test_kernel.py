@@ -513,3 +513,47 @@ def test_the_result_of_an_atomic_is_refused():
     function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, ticket)
     with pytest.raises(RaisingError, match="WL0302"):
         run_raised(function, (1,), (4,), [4, integers(1, 1), integers(9, 4)])
+
+
+# -- grid-stride loops ------------------------------------------------------------------------------------------------
+
+
+def grid_stride(n, i, total):
+    """ceil((n - i) / total)"""
+    return Divide(Add(Subtract(n, i), Subtract(total, number(1))), total)
+
+
+@pytest.mark.parametrize("n", [1000, 1024, 100, 129])
+def test_a_grid_stride_loop_is_one_dimension(n):
+    def scale(ids, n, x, y):
+        i = global_id(ids)
+        total = Multiply(loops.LaunchSize("thread.x"), loops.LaunchSize("block.x"))
+
+        def step(k):
+            place = Add(i, Multiply(k, total))
+            store(Multiply(load(x, place), number(2, "f32")), y, place)
+            return []
+
+        repeat(grid_stride(n, i, total), [], step)
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, scale)
+    raised = check(function, (4,), (32,), [n, floats(1100), floats(1100)])
+    assert not {"Gather", "Scatter", "While", "Select"} & set(op_names(raised))
+
+
+def test_sums_of_a_grid_stride_loop():
+    def dot(ids, n, x, y, out):
+        i = global_id(ids)
+        total = Multiply(loops.LaunchSize("thread.x"), loops.LaunchSize("block.x"))
+
+        def step(k, place, result):
+            result = Add(result, Multiply(load(x, place), load(y, place)))
+            return [Add(place, total), result]
+
+        _, result = repeat(grid_stride(n, i, total), [i, number(0, "f32")], step)
+        atomic("fadd", result, out, number(0))
+        store(result, out, Add(i, number(1)))
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER, "out": BUFFER}, dot)
+    raised = check(function, (4,), (32,), [1000, floats(1100), floats(1100), floats(130)], 1e-4)
+    assert not {"Gather", "While"} & set(op_names(raised))

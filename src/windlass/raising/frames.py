@@ -44,6 +44,8 @@ class VectorFrame:
     domain: Domain
     while_depth: int
     block_depths: Mapping[Block, int]
+    is_fused: bool = False
+    """Whether the dimension counts threads as well (see strides.py)."""
     inner_dimensions: set[Dimension] = field(default_factory=set[Dimension])
     accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])
     read_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])

@@ -190,6 +190,8 @@ def last_iterations(state: RaisingState, index: Index) -> Domain:
         if domain.box.extent(dimension) <= 1:
             continue
         if dimension not in index.dimensions:
+            if frame.is_fused:
+                raise state.obstacle("iterations of all threads store to the same place")
             if dimension in domain.mask.dimensions:
                 raise state.obstacle("which iteration stores last depends on data")
             lower, upper = domain.box.bounds(dimension)

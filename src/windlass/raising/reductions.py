@@ -29,6 +29,7 @@ from windlass.raising.predicate import Predicate, conjunction
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
+    from windlass.raising.strides import Fusion
 
 Combiner: TypeAlias = "type[Add | Multiply | Minimum | Maximum | And | Or | Xor]"
 COMBINERS: tuple[Combiner, ...] = (Add, Multiply, Minimum, Maximum, And, Or, Xor)
@@ -204,8 +205,17 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
 # -- after the loop ---------------------------------------------------------------------------------------------------
 
 
-def finish(state: RaisingState, accumulation: Accumulation, initial: Item, dimension: Dimension) -> tuple[Item, str]:
-    """The value after the loop, and what the reduction became. The state is that after the loop."""
+def finish(
+    state: RaisingState,
+    accumulation: Accumulation,
+    initial: Item,
+    dimension: Dimension,
+    fusion: Fusion | None = None,
+) -> tuple[Item, str]:
+    """The value after the loop, and what the reduction became. The state is that after the loop.
+
+    With a `fusion` the terms lie over its fused dimension, and are folded over its counter.
+    """
     if accumulation.combiner is None:
         return initial, "elementwise"
     combiner = accumulation.combiner
@@ -217,7 +227,9 @@ def finish(state: RaisingState, accumulation: Accumulation, initial: Item, dimen
     for term in accumulation.terms:
         with state.within(term.domain):
             lanes = state.lanes(term.item, dtype)
-            contracted = _contract(state, lanes, term.domain, dimension) if combiner is Add else None
+            contracted = None
+            if combiner is Add and fusion is None:
+                contracted = _contract(state, lanes, term.domain, dimension)
             if contracted is not None:
                 became = "contraction"
                 reduced.append(_extend(state, contracted, term.domain, combiner, dtype))
@@ -230,7 +242,9 @@ def finish(state: RaisingState, accumulation: Accumulation, initial: Item, dimen
     for domain, lanes in summed.items():
         with state.within(domain):
             masked = _mask(state, lanes, domain, dimension, combiner, dtype, accumulation.ignores_nan)
-            total = _reduce(masked, domain.box, dimension, combiner, dtype)
+        if fusion is not None:
+            masked, domain = _split_back(masked, domain, fusion, identity(combiner, dtype))
+        total = _reduce(masked, domain.box, dimension, combiner, dtype)
         reduced.append(_extend(state, total, domain, combiner, dtype))
     for total in reduced:
         if combiner is Add and is_zero(result):
@@ -238,6 +252,22 @@ def finish(state: RaisingState, accumulation: Accumulation, initial: Item, dimen
             continue
         result = _apply(state, combiner, result, total, dtype, accumulation.ignores_nan)
     return result, became
+
+
+def _split_back(
+    lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | float | bool
+) -> tuple[Lanes, Domain]:
+    """A term over the fused dimension as one over the loop's counter and the thread."""
+    from windlass.raising.strides import split_back
+
+    box = domain.box
+    if fusion.fused not in lanes.dims:
+        lanes = Lanes.over(
+            lanes.expand(in_order((*lanes.dims, fusion.fused)), box), in_order((*lanes.dims, fusion.fused)), box
+        )
+    dimensions = tuple(each for each in domain.dimensions if each is not fusion.fused)
+    outside = Domain((*dimensions, fusion.thread), box.without([fusion.fused]), domain.mask)
+    return split_back(lanes, fusion, filling), outside
 
 
 def is_zero(item: Item) -> bool:

@@ -17,8 +17,9 @@ from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
 from windlass.raising.iterations import at_iteration
 from windlass.raising.memory import Memory, Slot, SlotKey
-from windlass.raising.predicate import Predicate
+from windlass.raising.obstacle import Obstacle
 from windlass.raising.reductions import Accumulation, Root, finish
+from windlass.raising.strides import Fusion, enter, find_fusion, moved, nonnegative
 
 if TYPE_CHECKING:
     from windlass.raising.state import Checkpoint, RaisingState
@@ -58,14 +59,20 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int) -> str:
     """
     cells: set[tuple[Memory, SlotKey]] = set()
     moment = state.checkpoint()
+    may_fuse = trips.constant_value is None
     while True:
         try:
-            return _vectorize(state, op, trips, count, cells, moment)
+            return _vectorize(state, op, trips, count, cells, moment, may_fuse)
         except _NeedsCells as more:
             if more.cells <= cells:
                 raise state.obstacle("a local array carries values between iterations") from None
             state.restore(moment)
             cells |= more.cells
+        except Obstacle as obstacle:
+            if not may_fuse or obstacle.is_final:
+                raise
+            state.restore(moment)
+            may_fuse = False
 
 
 def _vectorize(
@@ -75,6 +82,7 @@ def _vectorize(
     count: int,
     cells: set[tuple[Memory, SlotKey]],
     moment: Checkpoint,
+    may_fuse: bool,
 ) -> str:
     from windlass.raising.interpreter import run_block
 
@@ -83,17 +91,32 @@ def _vectorize(
     dimension = Dimension(f"loop.{state.loop_depth}", count, LOOP_ORDER + state.loop_depth)
     domain = outer.extended(dimension)
     is_ragged = trips.constant_value is None
-    if is_ragged:
-        domain = domain.restrict(Predicate.compare("LT", Index.of(dimension), trips))
+    counter = Index.of(dimension)
+    fusion = find_fusion(state, trips, dimension) if may_fuse else None
+    outside = state.environment, state.retried
+    if fusion is not None:
+        domain = fusion.domain
+        counter = fusion.replacements[dimension]
+        state.environment, state.retried = dict(state.environment), dict(state.retried)
+        enter(state, fusion, body)
+    elif is_ragged:
+        domain = domain.restrict(nonnegative(trips - Index.of(dimension) - 1, domain.box))
         if domain.is_empty:
             raise state.obstacle("the loop has no iterations")
     for frame in state.frames:
-        frame.inner_dimensions.add(dimension)
-    frame = VectorFrame(dimension, domain, state.while_depth, state.block_depths)
-    state.environment[body.arguments[0]] = Index.of(dimension)
+        frame.inner_dimensions.add(fusion.fused if fusion is not None else dimension)
+    frame = VectorFrame(
+        fusion.fused if fusion is not None else dimension,
+        domain,
+        state.while_depth,
+        state.block_depths,
+        fusion is not None,
+    )
+    state.environment[body.arguments[0]] = counter
+    initials = [outside[0][initial] for initial in op.initial]
     carried = [
-        _bind(state, argument, state.lookup(initial), yielded, op, dimension, domain)
-        for argument, initial, yielded in zip(body.arguments[1:], op.initial, body.terminator.operands, strict=True)
+        _bind(state, argument, initial, yielded, op, counter, domain, fusion)
+        for argument, initial, yielded in zip(body.arguments[1:], initials, body.terminator.operands, strict=True)
     ]
     initial_slots = _bind_cells(state, cells, domain)
     state.frames.append(frame)
@@ -109,10 +132,11 @@ def _vectorize(
     carrying = {cell for cell in frame.written_slots & frame.read_slots if cell not in cells}
     if carrying:
         raise _NeedsCells(carrying)
+    state.environment, state.retried = outside
     outer_mask, state.reduction_mask = state.reduction_mask, outer.mask
     became: set[str] = set()
     for result, item, each in zip(op.results, finals, carried, strict=True):
-        state.environment[result], kind = _finish(state, item, each, trips, dimension, is_ragged, result)
+        state.environment[result], kind = _finish(state, item, each, trips, dimension, is_ragged, result, fusion)
         became.add(kind)
     _finish_cells(state, frame, initial_slots, dimension, is_ragged)
     state.reduction_mask = outer_mask
@@ -129,24 +153,27 @@ def _bind(
     initial: Item,
     yielded: Value,
     op: For,
-    dimension: Dimension,
+    counter: Index,
     domain: Domain,
+    fusion: Fusion | None,
 ) -> _Carried:
     """Choose how a carried value is treated, and enter what it stands for within the body."""
     if yielded is argument:
-        state.environment[argument] = initial
+        state.environment[argument] = initial if fusion is None else moved(state, initial, fusion)
         return _Carried("unchanged", initial)
     if not argument.uses:
         state.environment[argument] = UNDEFINED
         return _Carried("last", initial)
     if isinstance(initial, Pointer | PointerChoice) or not isinstance(argument.type, TensorType):
-        state.environment[argument] = initial
+        state.environment[argument] = initial if fusion is None else moved(state, initial, fusion)
         return _Carried("pointer", initial)
     step = induction_step(state, argument, yielded, op)
     if step is not None and isinstance(initial, Index):
-        progress = Index.of(dimension).multiply(step)
+        progress = counter.multiply(step)
         if progress is not None:
-            value = fit(initial + progress, argument.dtype, domain.box)
+            start = initial if fusion is None else moved(state, initial, fusion)
+            assert isinstance(start, Index)
+            value = fit(start + progress, argument.dtype, domain.box)
             if value is not None:
                 state.environment[argument] = value
                 return _Carried("induction", initial, step)
@@ -197,6 +224,7 @@ def _finish(
     dimension: Dimension,
     is_ragged: bool,
     result: Value,
+    fusion: Fusion | None,
 ) -> tuple[Item, str]:
     """The value after the loop, and the kind of loop that this makes it."""
     match carried.kind:
@@ -221,7 +249,7 @@ def _finish(
             return _last(state, item, dimension, is_ragged), "elementwise"
         case _:
             if isinstance(item, Accumulation) and item.root is carried.root:
-                return finish(state, item, carried.initial, dimension)
+                return finish(state, item, carried.initial, dimension, fusion)
             if not result.uses and not isinstance(item, Accumulation):
                 return UNDEFINED, "elementwise"
             raise state.obstacle("a carried value is replaced by one that other iterations do not add to")
