@@ -114,10 +114,13 @@ def _axes_used_apart(body: Block, arguments: list[Value], specification: LaunchS
 def _form_of(op: Op, forms: dict[Value, _Form], specification: LaunchSpecification) -> _Form | None:
     """The form of an op's result; None for ops that are not linear in the ids."""
     unknown = _Form()
-    operands = [forms.get(operand, unknown) for operand in op.operands]
+    operands = [
+        _Form(known=specification.launch_size(operand.dimension))
+        if isinstance(operand, LaunchSize)
+        else forms.get(operand, unknown)
+        for operand in op.operands
+    ]
     match op:
-        case LaunchSize():
-            return _Form(known=specification.launch_size(op.dimension))
         case Constant() if is_integer(op.dtype):
             return _Form(known=int(op.number))
         case Add():
