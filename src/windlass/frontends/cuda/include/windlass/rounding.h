@@ -111,6 +111,7 @@ __WINDLASS_BOTH double __windlass_divide(double a, double b, __windlass_rounding
     if (__builtin_isinf(quotient)) return __windlass_round(quotient, -quotient, mode);
     double rest;
     if (quotient == 0) rest = __builtin_signbit(quotient) != (b < 0) ? -1.0 : 1.0;
+    else if (__builtin_fabs(a) < 0x1p-400 && __builtin_fabs(b) < 1) rest = __builtin_fma(-quotient, b * 0x1p600, a * 0x1p600);
     else if (__builtin_fabs(a) < 0x1p-400) rest = __builtin_fma(-(quotient * 0x1p600), b, a * 0x1p600);
     else if (__builtin_fabs(b) > 0x1p900) rest = __builtin_fma(-quotient, b * 0x1p-200, a * 0x1p-200);
     else rest = __builtin_fma(-quotient, b, a);
