@@ -378,7 +378,9 @@ def test_arrays_are_untouched_after_an_error(emulate: Emulate) -> None:
 
 
 def test_empty_arrays_and_one_thread(emulate: Emulate) -> None:
-    emulator = emulate("__global__ void run(const int *x, int n, int *out) { for (int i = 0; i < n; i++) out[i] = x[i]; }")
+    emulator = emulate(
+        "__global__ void run(const int *x, int n, int *out) { for (int i = 0; i < n; i++) out[i] = x[i]; }"
+    )
     emulator.launch("run", 1, 1, (np.zeros(0, np.int32), 0, np.zeros(0, np.int32)))
 
 

@@ -227,11 +227,13 @@ class _Run:
             sys.stdout.write(text)
 
     def _out_of_time(self, seconds: float) -> EmulationError:
+        position = self.signature.position
         return EmulationError(
             Diagnostic(
                 "WL0610",
                 f"kernel {self.signature.name} is still running after {seconds:g} seconds",
-                self.signature.position,
+                position,
+                source=self.module.positions.source_line(position) if position else None,
                 help="does it loop for ever, or wait for a block that runs later? Else give it more `seconds`",
             )
         )

@@ -37,6 +37,13 @@ class Positions:
             scope = int(following)
         return ""
 
+    def _function(self, scope: int) -> Position | None:
+        kind, fields = self._fields(scope)
+        while kind and kind != "DISubprogram":
+            following = fields.get("scope", "")
+            kind, fields = self._fields(int(following)) if following.isdigit() else ("", fields)
+        return Position(self._file(scope), int(fields.get("line", "0"))) if kind else None
+
     def chain(self, number: int | None) -> list[Position]:
         """Where an instruction stands, innermost first: in the inlined function, then at the calls that led to it."""
         positions: list[Position] = []
@@ -48,6 +55,8 @@ class Positions:
             if kind != "DILocation":
                 break
             place = Position(self._file(int(fields["scope"])), int(fields["line"]), int(fields.get("column", "0")))
+            if not place.line:  # merged from several lines: the function will do
+                place = self._function(int(fields["scope"])) or place
             if place.line:
                 positions.append(place)
             caller = fields.get("inlinedAt")

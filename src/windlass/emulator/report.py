@@ -73,7 +73,7 @@ class Report:
 
     def _error(self, code: str, headline: str, notes: tuple[str, ...] = (), help: str | None = None) -> EmulationError:
         position, callers, source = self._position(self.site)
-        notes = (f"in kernel {self.signature.name}, {self._self()}", *notes, *callers)
+        notes = (f"in kernel {self.signature.name}, {self._self()}", *callers, *notes)
         return EmulationError(Diagnostic(code, headline, position, source=source, notes=notes, help=help))
 
     def _second_position(self, site: int, says: str) -> tuple[str, ...]:
@@ -104,7 +104,8 @@ class Report:
             offset = self.fault.address - address
             item = array.dtype.itemsize
             index = f"element {offset // item}" + (f" (byte {offset % item} of it)" if offset % item else "")
-            return f"{index} of '{name}', which has {array.size} elements of {array.dtype}"
+            kind = f"records of {item} bytes" if array.dtype.names else f"elements of {array.dtype}"
+            return f"{index} of '{name}', which has {array.size} {kind}"
         return f"byte {offset} of {self._variable(memory)}, which has {memory.size} bytes"
 
     @staticmethod

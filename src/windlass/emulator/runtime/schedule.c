@@ -67,6 +67,8 @@ void leave(enum outcome outcome) {
 }
 
 void fail(enum outcome outcome, uint32_t site_number) {
+    // What went wrong after a read of nothing probably comes of it; but if it is a race, that explains the read.
+    if (has_uninitialized_read && outcome != RACE) fail_uninitialized();
     wl_fault.outcome = outcome;
     wl_fault.site = site_number;
     wl_fault.thread = current ? current->index : 0;
@@ -175,6 +177,7 @@ static void release_barrier(uint32_t number) {
             arrived++;
             holding += fibres[i].predicate != 0;
         }
+    if (has_uninitialized_read) fail_uninitialized();
     for (uint32_t i = 0; i < thread_count; i++) {
         fibre *thread = &fibres[i];
         if (thread->state != AT_BARRIER || thread->barrier_number != number) continue;
@@ -337,6 +340,7 @@ static void run_grid(void) {
                 pause_when_slice_is_over();
                 if (launch.uses_fibres) run_block_with_fibres();
                 else run_block_in_a_loop();
+                if (has_uninitialized_read) fail_uninitialized();
             }
     leave(FINISHED);
 }
@@ -376,7 +380,7 @@ EXPORT int wl_run(void) {
     wl_fault.region = -1;
     fuel = FUEL;
     slice_end = seconds() + launch.slice_seconds;
-    has_pending = false;
+    has_pending = has_uninitialized_read = false;
     start_shadow();
     stack_low = scheduler_stack;
     wl_switch(&caller_stack_pointer, prepare(scheduler_stack + STACK_BYTES, run_grid));

@@ -12,7 +12,7 @@
 
 uint32_t now = 1, block_time, barrier_time;
 uint32_t warp_time[MOST_WARPS], lane_time[MOST_WARPS][WARP_SIZE][WARP_SIZE];
-bool has_pending, block_has_acquired;
+bool has_pending, has_uninitialized_read, block_has_acquired;
 
 enum { WRITTEN = 1 };
 
@@ -256,6 +256,28 @@ static void note_write(cell *cells, uint64_t count, uint64_t address, uint64_t s
 
 enum access { READS, WRITES, UPDATES }; // an atomic both reads and writes
 
+// A read of shared memory that nothing has written yet. If another thread writes it before the next barrier, then the two
+// race, and that is what to tell; else this is.
+static fault_record uninitialized_read;
+
+static void note_uninitialized(uint64_t address, uint64_t size, uint32_t site_number, const region *region) {
+    has_uninitialized_read = true;
+    uninitialized_read = wl_fault;
+    uninitialized_read.outcome = UNINITIALIZED;
+    uninitialized_read.site = site_number;
+    uninitialized_read.thread = current->index;
+    memcpy(uninitialized_read.block, block_index, sizeof block_index);
+    uninitialized_read.address = address;
+    uninitialized_read.size = size;
+    uninitialized_read.region = region - launch.regions;
+    if (!races_are_checked) fail_uninitialized();
+}
+
+void fail_uninitialized(void) {
+    wl_fault = uninitialized_read;
+    leave(UNINITIALIZED);
+}
+
 static void note(region *region, uint64_t address, uint64_t size, uint32_t site_number, enum access access) {
     uint64_t offset = address - region->base, low_bits = offset | size;
     if (UNLIKELY(low_bits & ((1u << region->granule_shift) - 1))) {
@@ -267,7 +289,7 @@ static void note(region *region, uint64_t address, uint64_t size, uint32_t site_
     if (region->kind == SHARED && access != WRITES && launch.checks_uninitialized) {
         bool is_written = false;
         for (uint64_t i = 0; i < count && !is_written; i++) is_written = TIME_OF(cells[i].write) >= block_time;
-        if (!is_written) fail_at(UNINITIALIZED, address, size, site_number, region);
+        if (!is_written && !has_uninitialized_read) note_uninitialized(address, size, site_number, region);
     }
     stamp mine = stamp_now(site_number);
     if (!races_are_checked) {
@@ -352,10 +374,16 @@ static uint64_t locate_local(uint64_t address, uint64_t size, uint32_t site_numb
     if (offset >> LOCAL_SHIFT != local_slot()) fail_at(FOREIGN_LOCAL, address, size, site_number, NULL);
     uint32_t within = (uint32_t)(offset & ((1u << LOCAL_SHIFT) - 1));
     const local_record *nearest = NULL;
+    uint32_t least = UINT32_MAX;
     for (uint32_t i = current->local_count; i-- > 0;) {
         const local_record *record = &current->locals[i];
         if (within >= record->start && within + size <= record->end) return offset;
-        if (!nearest || record->start <= within + 32) nearest = nearest && nearest->start <= within + 32 ? nearest : record;
+        uint32_t distance = within < record->start ? record->start - within : within - record->end + 1;
+        if (within >= record->start && within < record->end) distance = 0;
+        if (distance < least) {
+            least = distance;
+            nearest = record;
+        }
     }
     if (nearest) {
         wl_fault.local_site = nearest->site;
