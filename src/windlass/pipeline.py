@@ -13,8 +13,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from windlass import ops
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from windlass.raising import RaisedKernel
 
 
-@dataclass(frozen=True)
+@dataclass
 class CompiledLaunch:
     """What each stage gave for one launch."""
 
@@ -42,6 +43,11 @@ class CompiledLaunch:
     """At the boundary, before optimization."""
     optimized: Function
     program: Program
+
+    @cached_property
+    def plain_program(self) -> Program:
+        """The program before its float results are protected, for programs that are optimized as a whole."""
+        return export(self.optimized)
 
     def irregular_ops(self) -> int:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
@@ -208,6 +214,79 @@ def loop_text(function: Function) -> str:
     from windlass.ir.text import function_text
 
     return function_text(function)
+
+
+# -- whole programs ---------------------------------------------------------------------------------------------------
+
+
+def import_traced(name: str, traced: Any) -> Module:
+    """What JAX traced, with all calls within it inlined, as one function called `main`."""
+    from windlass.stablehlo import import_module
+
+    module = import_module(traced.lower().compiler_ir("stablehlo"))
+    main = module.main
+    inline_calls(main.body, module)
+    single = Module([main], name)
+    single.attributes, single.globals = module.attributes, module.globals
+    return single
+
+
+def inline_calls(block: Block, module: Module) -> None:
+    """Replace each call in the block, and in those within it, by what the called function does."""
+    calls = [op for op in block.walk() if isinstance(op, ops.Call)]
+    while calls:
+        call = calls.pop()
+        callee = module.functions[str(call.callee)]
+        home = call.block
+        assert home is not None
+        before = call.previous
+        with Builder(home, before=call):
+            results = inline(callee, dict(zip(callee.arguments, call.operands, strict=True)))
+        for old, new in zip(call.results, results, strict=True):
+            old.replace_all_uses_with(new)
+        # What came in may hold calls itself.
+        op = home.first if before is None else before.next
+        while op is not None and op is not call:
+            calls += [op] if isinstance(op, ops.Call) else []
+            calls += [inner for region in op.regions for inner in region.walk() if isinstance(inner, ops.Call)]
+            op = op.next
+        call.erase()
+
+
+def optimize_module(module: Module) -> Module:
+    """Every function after the catalogue of rewrites. Works on a copy."""
+    return _each_function(module, optimize)
+
+
+def protect_module(module: Module) -> Module:
+    """Every function in a form that keeps its float results. Works on a copy."""
+    return _each_function(module, protect)
+
+
+def _each_function(module: Module, change: Callable[[Function], Function]) -> Module:
+    changed = Module([change(function) for function in module.functions.values()], module.name)
+    changed.attributes, changed.globals = module.attributes, module.globals
+    return changed
+
+
+def module_text(module: Module) -> str:
+    """A module as StableHLO text."""
+    from windlass.stablehlo import export_text
+
+    return export_text(module)
+
+
+def export_module(name: str, module: Module) -> Program:
+    """The module as a program."""
+    from windlass.stablehlo import export_bytecode
+
+    main = module.main
+    argument_types = [argument.tensor for argument in main.arguments]
+    result_types = [result.tensor for result in main.results]
+    return Program(name, export_bytecode(module), argument_types, result_types)
+
+
+# -- launches ---------------------------------------------------------------------------------------------------------
 
 
 def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLaunch:

@@ -105,10 +105,12 @@ def launch_on_values(
     forms: Sequence[ArrayForm],
     places: Mapping[int, tuple[int, int]],
     values: Sequence[Any],
+    is_optimized_later: bool = False,
 ) -> dict[int, Any]:
     """Run the kernel on memories that are JAX values of the forms' shapes; gives the new values of those it writes.
 
-    Raises RaisingError where the kernel has no tensor form.
+    With `is_optimized_later` the program goes in as it is before its float results are protected: that is done for the
+    whole that it becomes part of. Raises RaisingError where the kernel has no tensor form.
     """
     from windlass.public.explain import note_raised
 
@@ -129,7 +131,8 @@ def launch_on_values(
     for storage, form in zip(kernel.variables().values(), binding.forms[len(forms) :], strict=True):
         arguments.append(np.array(form.to_program(storage)))
     arguments += [_scalar_value(scalar, values[scalar.position]) for scalar in binding.scalars]
-    results = compiled.program.bind(*arguments)
+    program = compiled.plain_program if is_optimized_later else compiled.program
+    results = program.bind(*arguments)
     return dict(zip(compiled.raised.written, results, strict=True))
 
 

@@ -268,7 +268,9 @@ class Carried:
         return tuple(current)
 
 
-def _settle(run: Callable[[State], State], state: State, carried: Carried, wraps: dict[int, bool], index: Any, body: Any) -> list[Any]:
+def _settle(
+    state: State, carried: Carried, wraps: dict[int, bool], index: Any, body: Callable[[Any, State], State]
+) -> list[Any]:
     """First values of the names, in the dtypes and shapes that they keep; widens `carried.storages` as needed."""
     initial = [_plain(state[position]) for position in carried.positions]
     for _ in range(MOST_TRIALS):
@@ -327,8 +329,10 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     def advance(number: Any, current: State) -> State:
         return body(Array(number), *current)
 
-    first = jnp.asarray(start, jnp.int64)
-    plan = _plan(advance, state, first)
+    first = start
+    # Python's integers promote weakly, and so does a loop's counter: it starts as Python's 0.
+    abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
+    plan = _plan(advance, state, abstract)
     period = plan.period
     wraps = {position: True for position in plan.by_value}
     carried = Carried(list(plan.written), list(plan.by_value))
@@ -338,7 +342,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
             current = advance(number + offset * step, current)
         return current
 
-    initial = _settle(lambda current: current, state, carried, wraps, first, several)
+    initial = _settle(state, carried, wraps, abstract, several)
 
     def cond(values: Any) -> Any:
         return values[0] < values[1]
@@ -348,22 +352,21 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
         after = several(first + count * (step * period), carried.install(state, inner, wraps))
         written, named = carried.read(after)
         named = [
-            jnp.broadcast_to(jax.lax.convert_element_type(jnp.asarray(value), like.dtype), like.shape)
+            _converted(value, like.dtype, like.shape)
             for value, like in zip(named, inner[1], strict=True)
         ]
         return count + 1, limit, (written, named)
 
     before = ([storage.value for storage in carried.storages], initial)
     whole = trips // period
-    counter = jnp.asarray(0, jnp.int64)
-    _, _, results = jax.lax.while_loop(cond, run, (counter, jnp.asarray(whole, jnp.int64), before))
+    _, _, results = jax.lax.while_loop(cond, run, (0, jnp.asarray(whole, jnp.int64), before))
     state = _finish(results, state, carried, wraps, plan)
     if period == 1:
         return state
     done = whole * period
     if isinstance(trips, int):
         for number in range(done, trips):
-            state = body(start + number * step, *state)
+            state = body(start + number * step if isinstance(start, int) else Array(first + number * step), *state)
         return state
     for offset in range(period - 1):
         index = first + (done + offset) * step
@@ -385,7 +388,7 @@ def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
         raise NotCapturable("names of arrays change places in a `while` loop: use a `for` loop, or copy the elements")
     wraps = {position: True for position in plan.by_value}
     carried = Carried(list(plan.written), list(plan.by_value))
-    initial = _settle(lambda current: current, state, carried, wraps, nothing, advance)
+    initial = _settle(state, carried, wraps, nothing, advance)
 
     def cond(values: Any) -> Any:
         before = [storage.value for storage in carried.storages]
@@ -400,7 +403,7 @@ def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
         after = body(*carried.install(state, values, wraps))
         written, named = carried.read(after)
         return written, [
-            jnp.broadcast_to(jax.lax.convert_element_type(jnp.asarray(value), like.dtype), like.shape)
+            _converted(value, like.dtype, like.shape)
             for value, like in zip(named, values[1], strict=True)
         ]
 
@@ -435,7 +438,9 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
     types: list[tuple[Any, Any]] = []
     for position in values:
         avals = [_aval(trial.after[position]) for trial in trials]
-        types.append((jnp.result_type(*avals), jnp.broadcast_shapes(*(each.shape for each in avals))))
+        dtype = jnp.result_type(*avals)
+        is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
+        types.append((None if is_weak else dtype, jnp.broadcast_shapes(*(each.shape for each in avals))))
     kept = [storage.value for storage in written]
 
     def side(run: Body) -> Callable[[], Any]:
@@ -444,7 +449,7 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
                 storage.value = value
             after = run(*state)
             news = [
-                jnp.broadcast_to(jax.lax.convert_element_type(jnp.asarray(_plain(after[position])), dtype), shape)
+                _converted(_plain(after[position]), dtype, shape)
                 for position, (dtype, shape) in zip(values, types, strict=True)
             ]
             return [storage.value for storage in written], news
@@ -476,6 +481,14 @@ def _aval(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
+
+
+def _converted(value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """The value as an array of the dtype (None leaves it and its weakness) and shape."""
+    array = jnp.asarray(value)
+    if dtype is not None:
+        array = jax.lax.convert_element_type(array, dtype)
+    return array if array.shape == shape else jnp.broadcast_to(array, shape)
 
 
 def _as_index(bound: Any) -> int:

@@ -111,6 +111,8 @@ def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
     if target is None:
         raise _unsupported(f"numpy.{ufunc.__name__}")
     types = [_dtype_or_kind(value) for value in values]
+    if dtype is None and all(isinstance(kind, type) for kind in types):
+        return target(*values)  # Python's numbers, whose result is weak again
     try:
         resolved = ufunc.resolve_dtypes(
             (*types, *(None,) * ufunc.nout), **({} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)})
