@@ -6,6 +6,8 @@ of odd width live in a wider type with zeros above; signed operations extend the
 
 from __future__ import annotations
 
+import math
+
 from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.layout import FloatType, IntegerType, LLVMType, PointerType, VectorType
 from windlass.frontends.llvm.registry import translates
@@ -101,7 +103,7 @@ def address_arithmetic(translator: Translator, opcode: str, left: LLVMValue, rig
     if isinstance(left, AddressNumber) and isinstance(right, AddressNumber):
         if opcode == "sub" and left.pointer.buffer is right.pointer.buffer:
             return emit.subtract(left.pointer.offset, right.pointer.offset)
-        translator.refuse("WL0206", "arithmetic on addresses of different arrays")
+        raise translator.refusal("WL0206", "arithmetic on addresses of different arrays")
     if isinstance(right, AddressNumber) and opcode != "sub":
         left, right = right, left
     if isinstance(left, AddressNumber) and isinstance(right, Value):
@@ -120,7 +122,9 @@ def address_arithmetic(translator: Translator, opcode: str, left: LLVMValue, rig
                 return AddressNumber(Pointer(buffer, emit.apply(Or, offset, right)))
             case _:
                 pass
-    translator.refuse("WL0206", "an address is used as a number", help="compute with indices instead of with addresses")
+    raise translator.refusal(
+        "WL0206", "an address is used as a number", help="compute with indices instead of with addresses"
+    )
 
 
 @translates("sdiv", "srem")
@@ -188,7 +192,7 @@ def translate_float(translator: Translator, instruction: Instruction) -> LLVMVal
     """Each rounded by itself; fast-math flags are permissions that are not used."""
     translator.dtype_of(element_of(instruction.type))
     kind = _FLOAT[instruction.opcode]
-    return translator.each(instruction, lambda *operands: kind(*operands))
+    return translator.each(instruction, kind)
 
 
 # -- comparison -------------------------------------------------------------------------------------------------------
@@ -239,7 +243,7 @@ def compare_addresses(translator: Translator, left: LLVMValue, right: LLVMValue,
         return compare_places(translator, left.pointer, right.pointer, predicate)
     if isinstance(left, AddressNumber) and isinstance(right, Value) and number_of(right) == 0:
         return compare_places(translator, left.pointer, translator.null_pointer(), predicate)
-    translator.refuse("WL0206", "an address is compared with a number")
+    raise translator.refusal("WL0206", "an address is compared with a number")
 
 
 def compare_places(translator: Translator, left: Pointer, right: Pointer, predicate: str) -> Value:
@@ -252,7 +256,7 @@ def compare_places(translator: Translator, left: Pointer, right: Pointer, predic
         direction = _DIRECTIONS[predicate if predicate in _DIRECTIONS else predicate[1:]]
         return emit.compare(left.offset, right.offset, direction)
     if predicate not in ("eq", "ne") and not (has_null and predicate in ("ugt", "ult")):
-        translator.refuse("WL0206", "pointers into different arrays are compared")
+        raise translator.refusal("WL0206", "pointers into different arrays are compared")
     same: Value = SameBuffer(left.buffer, right.buffer)
     if not has_null:
         same = And(same, emit.compare(left.offset, right.offset, "EQ"))
@@ -279,7 +283,7 @@ def compare_floats(emit: Emitter, left: Value, right: Value, predicate: str) -> 
 
     def is_ordered(value: Value) -> Value:
         number = number_of(value)
-        return emit.true if number is not None and number == number else Compare(value, value, "EQ")
+        return emit.true if number is not None and not math.isnan(number) else Compare(value, value, "EQ")
 
     match predicate:
         case "false":
@@ -332,7 +336,7 @@ def select_value(
         return AddressNumber(place)
     if isinstance(on_true, Pointer) and isinstance(on_false, Pointer):
         return select_pointer(translator, condition, on_true, on_false)
-    translator.refuse("WL0206", "an address is used as a number", instruction)
+    raise translator.refusal("WL0206", "an address is used as a number", instruction)
 
 
 def select_pointer(translator: Translator, condition: Value, on_true: Pointer, on_false: Pointer) -> Pointer:
@@ -423,7 +427,7 @@ def translate_bitcast(translator: Translator, instruction: Instruction) -> LLVMV
     pieces: list[Value] = []
     for part in parts:
         if not isinstance(part, Value):
-            translator.refuse("WL0206", "an address is used as a number", instruction)
+            raise translator.refusal("WL0206", "an address is used as a number", instruction)
         pieces.append(part)
     if _bits(wide) == _bits(narrow):
         found = [bitcast(translator.emit, piece, dtype) for piece in pieces]
@@ -476,7 +480,7 @@ def join(emit: Emitter, parts: list[Value], narrow: int, dtype: str) -> Value:
 def translate_pointer_to_integer(translator: Translator, instruction: Instruction) -> LLVMValue:
     place = translator.pointer(instruction.operands[0])
     if bits_of(instruction.type) != 64:
-        translator.refuse("WL0206", "an address is used as a number", instruction)
+        raise translator.refusal("WL0206", "an address is used as a number", instruction)
     return AddressNumber(place)
 
 
@@ -487,7 +491,7 @@ def translate_integer_to_pointer(translator: Translator, instruction: Instructio
         return found.pointer
     if isinstance(found, Value) and number_of(found) is not None:
         return Pointer(translator.emit.null(), found)
-    translator.refuse(
+    raise translator.refusal(
         "WL0206", "a pointer is made from a number", instruction, help="pass the array itself as a parameter"
     )
 

@@ -23,9 +23,9 @@ KINDS = {
 def translate_atomic(translator: Translator, instruction: Instruction) -> LLVMValue:
     kind = KINDS.get(instruction.words[0])
     if kind is None:
-        translator.refuse("WL0207", f"the atomic operation {instruction.words[0]}", instruction)
+        raise translator.refusal("WL0207", f"the atomic operation {instruction.words[0]}", instruction)
     if isinstance(instruction.type, PointerType):
-        translator.refuse("WL0206", "a pointer is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
+        raise translator.refusal("WL0206", "a pointer is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
     place = translator.pointer(instruction.operands[0])
     return Atomic(kind, place.buffer, place.offset, translator.scalar(instruction.operands[1]))
 
@@ -42,7 +42,7 @@ def translate_wrapping_atomic(translator: Translator, instruction: Instruction) 
 def translate_compare_exchange(translator: Translator, instruction: Instruction) -> LLVMValue:
     """The old value and whether it was the expected one, told by its bits."""
     if isinstance(instruction.operands[1].type, PointerType):
-        translator.refuse("WL0206", "a pointer is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
+        raise translator.refusal("WL0206", "a pointer is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
     place = translator.pointer(instruction.operands[0])
     expected, desired = (translator.scalar(operand) for operand in instruction.operands[1:])
     old = CompareExchange(place.buffer, place.offset, expected, desired)

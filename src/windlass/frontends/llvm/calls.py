@@ -1,20 +1,19 @@
-"""Calls: what is known of the launch, barriers, what lanes do together, assertions, printf, memory copies, and the rest."""
+"""Calls: launch sizes, barriers, what lanes do together, assertions, printf, copies of memory, and the rest."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from windlass.frontends.llvm.emitter import number_of
-from windlass.frontends.llvm.layout import FloatType, IntegerType, LLVMType, StructType, VectorType, members_of
+from windlass.frontends.llvm.layout import LLVMType, StructType, VectorType, members_of
 from windlass.frontends.llvm.memory import shifted
-from windlass.frontends.llvm.provenance import Base
-from windlass.frontends.llvm.registry import called, callee_of, mathematical_function, translates, without_types
+from windlass.frontends.llvm.registry import called, callee_of, mathematical_function, translates
 from windlass.frontends.llvm.syntax import Expression, Global, Instruction, Number, Operand, Text
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
-from windlass.ir import Block, Builder, Region, Value
+from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
-from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import And, Or
 from windlass.ops.loops import Assert, Barrier, Collective, DeviceCall, For, Load, Print, Store, Yield
 
@@ -35,8 +34,8 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
         if instruction.words[:1] == ("asm",):
             if '""' in instruction.words:
                 return None
-            translator.refuse("WL0205", "inline assembly", instruction, help="write it in CUDA C++")
-        translator.refuse("WL0203", "a function is called through a pointer", instruction)
+            raise translator.refusal("WL0205", "inline assembly", instruction, help="write it in CUDA C++")
+        raise translator.refusal("WL0203", "a function is called through a pointer", instruction)
     function = callee_of(name)
     if function is not None:
         return function(translator, instruction)
@@ -45,11 +44,11 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
         emit = translator.emit
         return translator.each(instruction, lambda *operands: mathematical(emit, *operands))
     if name in _ALLOCATORS:
-        translator.refuse(
+        raise translator.refusal(
             "WL0204", "memory is allocated within a kernel", instruction, help="allocate it before the launch"
         )
     if name in translator.module.function_names:
-        translator.refuse("WL0202", f"the function {name} calls itself", instruction, help="write a loop")
+        raise translator.refusal("WL0202", f"the function {name} calls itself", instruction, help="write a loop")
     if name.startswith(("llvm.nvvm.shfl", "llvm.nvvm.vote", "llvm.nvvm.match", "llvm.nvvm.redux")):
         return translate_collective(translator, instruction)
     return translate_unknown(translator, instruction)
@@ -172,7 +171,7 @@ def translate_barrier(translator: Translator, instruction: Instruction) -> None:
     """
     for operand in instruction.operands:
         if number_of(translator.scalar(operand)) != 0:
-            translator.refuse("WL0207", "a named barrier", instruction)
+            raise translator.refusal("WL0207", "a named barrier", instruction)
     Barrier("block")
 
 
@@ -253,7 +252,7 @@ def translate_print(translator: Translator, instruction: Instruction) -> LLVMVal
     """printf: its arguments lie in a local block that clang fills before the call."""
     text = string_of(translator, instruction.operands[0])
     if text is None:
-        translator.refuse("WL0207", "printf with a format that is not a literal", instruction)
+        raise translator.refusal("WL0207", "printf with a format that is not a literal", instruction)
     base = translator.provenance.base_of(instruction.operands[1])
     noted: dict[int, tuple[Value, LLVMType]] = {}
     if base is not None and base.kind == "allocation":
@@ -297,7 +296,7 @@ def translate_copy(translator: Translator, instruction: Instruction) -> None:
     dtype, width = word_for(translator, instruction, (target, source), length)
     if length is not None and (length <= UNROLLED_BYTES or "memmove" in instruction.callee):
         if length > 16 * UNROLLED_BYTES:
-            translator.refuse("WL0207", "a memmove of a large block", instruction)
+            raise translator.refusal("WL0207", "a memmove of a large block", instruction)
         values = [
             Load(source.buffer, shifted(translator, source, place).offset, dtype) for place in range(0, length, width)
         ]
@@ -305,7 +304,7 @@ def translate_copy(translator: Translator, instruction: Instruction) -> None:
             Store(value, target.buffer, shifted(translator, target, place).offset)
         return
     if "memmove" in instruction.callee:
-        translator.refuse("WL0207", "a memmove whose size is not constant", instruction)
+        raise translator.refusal("WL0207", "a memmove whose size is not constant", instruction)
     count = emit.divide(byte_count(translator, size), emit.constant(width, "i64"))
 
     def body(offset: Value) -> None:
@@ -352,14 +351,14 @@ def byte_count(translator: Translator, size: Operand) -> Value:
     return translator.emit.extend_unsigned(value, "i64")
 
 
-def loop_over_words(translator: Translator, count: Value, width: int, body: object) -> None:
+def loop_over_words(translator: Translator, count: Value, width: int, body: Callable[[Value], None]) -> None:
     """A `For` whose body gets the byte offset of each word."""
     from windlass.frontends.llvm.emitter import scalar_type
 
     block = Block([scalar_type("i64")], ["iteration"])
     with Builder(block, source=translator.position):
         offset = translator.emit.multiply(block.arguments[0], translator.emit.constant(width, "i64"))
-        body(offset)  # type: ignore[operator]
+        body(offset)
         Yield(())
     For(count, (), Region(block))
 
@@ -373,11 +372,10 @@ def word_for(
         offset = number_of(place.offset)
         if offset is not None:
             widths.append(int(offset))
-    declared = {
-        each.buffer.type.dtype for each in places if getattr(each.buffer.type, "dtype", None) not in (None, "i1")
-    }
+    types = [each.buffer.type for each in places]
+    declared = {type_.dtype for type_ in types if isinstance(type_, BufferType) and type_.dtype is not None} - {"i1"}
     alignment = alignment_of(instruction, len(places))
-    for dtype in sorted(str(each) for each in declared):
+    for dtype in sorted(declared):
         width = _width(dtype)
         if width <= alignment and all(each % width == 0 for each in widths):
             return dtype.removeprefix("u") if dtype.startswith("ui") else dtype, width
@@ -415,8 +413,10 @@ def known_multiple(translator: Translator, size: Operand) -> int:
 # -- small questions --------------------------------------------------------------------------------------------------
 
 
-@called("llvm.expect", "llvm.expect.with.probability", "llvm.launder.invariant.group", "llvm.strip.invariant.group",
-        "llvm.ptr.annotation", "llvm.annotation", "llvm.arithmetic.fence", "llvm.ssa.copy", "llvm.threadlocal.address")  # fmt: skip
+@called(
+    "llvm.expect", "llvm.expect.with.probability", "llvm.launder.invariant.group", "llvm.strip.invariant.group",
+    "llvm.ptr.annotation", "llvm.annotation", "llvm.arithmetic.fence", "llvm.ssa.copy", "llvm.threadlocal.address",
+)  # fmt: skip
 def translate_first(translator: Translator, instruction: Instruction) -> LLVMValue:
     return translator.value(instruction.operands[0])
 
@@ -428,7 +428,7 @@ def translate_pointer_mask(translator: Translator, instruction: Instruction) -> 
     place = translator.pointer(instruction.operands[0])
     masked = address_arithmetic(translator, "and", AddressNumber(place), translator.scalar(instruction.operands[1]))
     if not isinstance(masked, AddressNumber):
-        translator.refuse("WL0206", "an address is used as a number", instruction)
+        raise translator.refusal("WL0206", "an address is used as a number", instruction)
     return masked.pointer
 
 
@@ -451,18 +451,7 @@ def translate_space_question(translator: Translator, instruction: Instruction) -
     base = translator.provenance.base_of(instruction.operands[0])
     place = translator.pointer(instruction.operands[0])
     if base is None or base.kind in ("value", "null"):
-        translator.refuse("WL0206", "the address space of a pointer that is known at run time only", instruction)
+        raise translator.refusal("WL0206", "the address space of a pointer that is known at run time only", instruction)
     asked = instruction.callee.rsplit(".", 1)[1]
     space = {"constant": "const"}.get(getattr(place.buffer.type, "space", ""), getattr(place.buffer.type, "space", ""))
     return translator.emit.constant(space == asked, "i1")
-
-
-def is_float(type_: LLVMType) -> bool:
-    return isinstance(type_, FloatType)
-
-
-def is_integer(type_: LLVMType) -> bool:
-    return isinstance(type_, IntegerType)
-
-
-__all__ = ["Base", "Compare", "without_types"]

@@ -84,8 +84,7 @@ SWAPPED = {
 def find_counted_loops(flow: ControlFlow, provenance: Provenance) -> dict[str, CountedLoop]:
     """All loops that can be counted, by header."""
     finder = _Finder(flow, provenance)
-    found = {header: plan for header, loop in flow.loops.items() if (plan := finder.plan(loop)) is not None}
-    return found
+    return {header: plan for header, loop in flow.loops.items() if (plan := finder.plan(loop)) is not None}
 
 
 class _Finder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.diagnostics import Diagnostic, RaisingError
-from windlass.frontends.llvm import arithmetic, atomics, calls, memory
+from windlass.frontends.llvm import arithmetic, atomics, builtins, calls, memory
 from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
 from windlass.frontends.llvm.layout import PointerType
 from windlass.frontends.llvm.module import DeviceModule, module_of
@@ -18,7 +18,7 @@ from windlass.ir.types import MLIR_DTYPES
 from windlass.ops.control import Return
 from windlass.ops.loops import LAUNCH_DIMENSIONS, LaunchSize, Parallel, Yield
 
-TRANSLATORS = (arithmetic, atomics, calls, memory)
+TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
 """Importing these registers what they translate."""
 
 

@@ -66,12 +66,12 @@ def stored_dtype(translator: Translator, type_: LLVMType, instruction: Instructi
     Raises RaisingError (WL0206) for pointers.
     """
     if isinstance(type_, PointerType):
-        translator.refuse("WL0206", "a pointer is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
+        raise translator.refusal("WL0206", "a pointer is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
     if isinstance(type_, IntegerType):
         if type_.bits == 1:
             return "i8"
         if type_.bits not in WORD_DTYPES:
-            translator.refuse("WL0207", f"an integer of {type_.bits} bits is kept in memory", instruction)
+            raise translator.refusal("WL0207", f"an integer of {type_.bits} bits is kept in memory", instruction)
     return translator.dtype_of(type_)
 
 
@@ -127,7 +127,7 @@ def store(
         return
     dtype = stored_dtype(translator, type_, instruction)
     if not isinstance(value, Value):
-        translator.refuse("WL0206", "an address is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
+        raise translator.refusal("WL0206", "an address is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
     if value.dtype == "i1":
         value = Convert(value, dtype)
     Store(value, place.buffer, place.offset, is_volatile)
@@ -143,7 +143,7 @@ def translate_allocation(translator: Translator, instruction: Instruction) -> LL
     if instruction.operands:
         size = instruction.operands[0]
         if not isinstance(size, Number):
-            translator.refuse("WL0207", "a local array has a size that is not constant", instruction)
+            raise translator.refusal("WL0207", "a local array has a size that is not constant", instruction)
         count = int(size.value)
     if instruction.name in translator.printed:
         return translator.null_pointer()

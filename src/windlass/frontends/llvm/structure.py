@@ -188,9 +188,10 @@ class Structurer:
             ]
         base = self.translator.provenance.bases.get(name)
         is_number = not isinstance(type_, PointerType)
-        if is_number and base is not None and (base.kind == "value" or isinstance(value, Value)):
-            if not isinstance(value, Undefined):
-                self.translator.refuse("WL0206", "an address is used as a number")
+        if is_number and base is not None:
+            is_mixed = base.kind == "value" or isinstance(value, Value)
+            if is_mixed and not isinstance(value, Undefined):
+                raise self.translator.refusal("WL0206", "an address is used as a number")
         if isinstance(value, Value):
             return [value]
         place = value if isinstance(value, Pointer) else value.pointer
@@ -212,8 +213,9 @@ class Structurer:
         value = next(remaining)
         base = self.translator.provenance.bases.get(name)
         if isinstance(type_, PointerType):
-            is_told = base is not None and base.kind != "value"
-            return Pointer(self.translator.buffer_of(base) if is_told else next(remaining), value)
+            if base is None or base.kind == "value":
+                return Pointer(next(remaining), value)
+            return Pointer(self.translator.buffer_of(base), value)
         if base is not None:
             return AddressNumber(Pointer(self.translator.buffer_of(base), value))
         return value

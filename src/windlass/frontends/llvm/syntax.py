@@ -100,9 +100,10 @@ class Expression(Operand):
 class Instruction:
     """One instruction: `name` is its result's ("" where it has none), `type` its result's type.
 
-    `words` holds what else the opcode is written with: predicates, flags, orderings, atomic operations. `element` is the
-    type that a load reads, an alloca allots or a getelementptr steps over. `labels` are the blocks named by a
-    terminator or by a phi (one per operand). `indices` are those of extractvalue, insertvalue and shufflevector.
+    `words` holds what else the opcode is written with: predicates, flags, orderings, atomic operations; for a call the
+    alignments that its arguments promise. `element` is the type that a load reads, an alloca allots or a getelementptr
+    steps over. `labels` are the blocks named by a terminator or by a phi (one per operand). `indices` are those of
+    extractvalue, insertvalue and shufflevector.
     """
 
     opcode: str
@@ -211,13 +212,15 @@ class Reader:
     Raises UnknownSyntax where the text does not follow the grammar.
     """
 
-    __slots__ = ("at", "tokens", "types")
+    __slots__ = ("alignments", "at", "tokens", "types")
 
     def __init__(self, text: str, types: TypeTable) -> None:
         self.tokens: list[str] = _TOKEN.findall(text)
         self.tokens.append("")
         self.at = 0
         self.types = types
+        self.alignments: list[int] = []
+        """Those that the arguments of a call promise."""
 
     def next(self) -> str:
         token = self.tokens[self.at]
@@ -399,12 +402,17 @@ class Reader:
     def read_argument(self) -> Operand | None:
         """An argument of a call with its attributes; None for metadata."""
         if self.peek == "metadata":
-            depth = 0
-            while depth > 0 or self.peek not in (",", ")"):
-                depth += {"(": 1, ")": -1}.get(self.next(), 0)
+            self.next()
+            while self.tokens[self.at] not in (",", ")"):
+                if self.tokens[self.at] == "(":
+                    self.skip_balanced()
+                else:
+                    self.at += 1
             return None
         type_ = self.read_type()
-        self.skip_attributes()
+        attributes = self.skip_attributes()
+        if "align " in attributes:
+            self.alignments.append(int(attributes.partition("align ")[2].split()[0]))
         return self.read_value(type_)
 
     def skip_attributes(self) -> str:
@@ -678,10 +686,10 @@ def _read_call(name: str, reader: Reader) -> Instruction:
     operands: list[Operand] = []
     callee = ""
     if token == "asm":
-        words: list[str] = ["asm"]
+        assembly: list[str] = ["asm"]
         while reader.peek != "(":
-            words.append(reader.next())
-        return Instruction("call", name, type_, (), tuple(words))
+            assembly.append(reader.next())
+        return Instruction("call", name, type_, (), tuple(assembly))
     if token[0] == "@":
         callee = name_of(token)
     elif token[0] == "%":
@@ -697,7 +705,8 @@ def _read_call(name: str, reader: Reader) -> Instruction:
             if reader.accept(")"):
                 break
             reader.expect(",")
-    return Instruction("call", name, type_, tuple(operands), callee=callee)
+    words = tuple(f"align {alignment}" for alignment in reader.alignments)
+    return Instruction("call", name, type_, tuple(operands), words, callee=callee)
 
 
 _DEFINE = re.compile(r'^define .*?@([-\w$.]+|"[^"]*")\(')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.frontends.llvm.control_flow import ControlFlow
@@ -76,14 +75,14 @@ class Translator:
                 return found
         return self.module.positions.position(self.function.location)
 
-    def refuse(
+    def refusal(
         self, code: str, headline: str, instruction: Instruction | None = None, help: str | None = None
-    ) -> NoReturn:
-        """Raise a RaisingError that names the instruction's line."""
+    ) -> RaisingError:
+        """The error to raise, which names the instruction's line (else the last one that was translated)."""
         position = self.position_of(instruction) if instruction is not None else self.position
         if position is None:
             position = self.position_of(None)
-        raise RaisingError(self.diagnostic(code, headline, position, help))
+        return RaisingError(self.diagnostic(code, headline, position, help))
 
     def diagnostic(self, code: str, headline: str, position: Position | None, help: str | None) -> Diagnostic:
         source = None
@@ -104,7 +103,7 @@ class Translator:
             return container_of(type_.bits)
         if isinstance(type_, FloatType):
             return type_.dtype
-        self.refuse("WL0207", f"values of LLVM type {type_.text} are not supported")
+        raise self.refusal("WL0207", f"values of LLVM type {type_.text} are not supported")
 
     # -- operands -------------------------------------------------------------------------------------------------
 
@@ -130,13 +129,13 @@ class Translator:
             case Expression():
                 return self.expression(operand)
             case _:
-                self.refuse("WL0207", f"the operand {operand!r} is not supported")
+                raise self.refusal("WL0207", f"the operand {operand!r} is not supported")
 
     def expression(self, operand: Expression) -> LLVMValue:
         """A constant expression, translated as the instruction that it is."""
         function = translator_of(operand.opcode)
         if function is None:
-            self.refuse("WL0207", f"the constant expression {operand.opcode} is not supported")
+            raise self.refusal("WL0207", f"the constant expression {operand.opcode} is not supported")
         found = function(self, Instruction(operand.opcode, "", operand.type, operand.operands, element=operand.element))
         assert found is not None
         return found
@@ -150,18 +149,18 @@ class Translator:
         if isinstance(found, Value):
             return found
         if isinstance(found, AddressNumber | Pointer):
-            self.refuse(
+            raise self.refusal(
                 "WL0206",
                 "an address is used as a number",
                 help="compute with indices instead of with addresses",
             )
-        self.refuse("WL0207", f"an aggregate of type {operand.type.text} is used as a number")
+        raise self.refusal("WL0207", f"an aggregate of type {operand.type.text} is used as a number")
 
     def pointer(self, operand: Operand) -> Pointer:
         found = self.value(operand)
         if isinstance(found, Pointer):
             return found
-        self.refuse("WL0207", f"a value of type {operand.type.text} is used as a pointer")
+        raise self.refusal("WL0207", f"a value of type {operand.type.text} is used as a pointer")
 
     def undefined(self, type_: LLVMType) -> LLVMValue:
         """A value of this type that may be anything."""
@@ -200,7 +199,7 @@ class Translator:
         assert base.kind == "variable", base
         variable = self.module.variable(base.name)
         if variable is None:
-            self.refuse("WL0203", f"the address of the function {base.name} is taken")
+            raise self.refusal("WL0203", f"the address of the function {base.name} is taken")
         with Builder(self.emit.prologue):
             if variable.is_dynamic_shared:
                 shared = Base("variable", "")
@@ -226,7 +225,7 @@ class Translator:
         builder.source = self.position
         function = translator_of(instruction.opcode)
         if function is None:
-            self.refuse("WL0207", f"the LLVM instruction {instruction.opcode} is not supported")
+            raise self.refusal("WL0207", f"the LLVM instruction {instruction.opcode} is not supported")
         result = function(self, instruction)
         if instruction.name and result is not None:
             self.values[instruction.name] = result

@@ -1,4 +1,4 @@
-"""What LLVM values become: scalars stay values; pointers, aggregates and addresses held as integers are Python objects."""
+"""What LLVM values become: scalars are values; pointers, aggregates and addresses as integers are Python objects."""
 
 from __future__ import annotations
 

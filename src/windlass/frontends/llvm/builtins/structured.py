@@ -1,0 +1,183 @@
+"""Functions that give or take more than one number: overflow flags, sine with cosine, fractions, vector reductions."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from windlass.frontends.llvm.arithmetic import bits_of, change_width
+from windlass.frontends.llvm.builtins.extremes import maximum_of_numbers, minimum_of_numbers
+from windlass.frontends.llvm.builtins.floats import split_exponent, truncate
+from windlass.frontends.llvm.builtins.integers import (
+    difference_overflows,
+    high_product,
+    signed_high_product,
+    signed_maximum,
+    signed_minimum,
+    sum_overflows,
+    unsigned_maximum,
+    unsigned_minimum,
+)
+from windlass.frontends.llvm.emitter import Emitter
+from windlass.frontends.llvm.layout import IntegerType, StructType, VectorType
+from windlass.frontends.llvm.memory import store
+from windlass.frontends.llvm.registry import called
+from windlass.frontends.llvm.syntax import Instruction
+from windlass.frontends.llvm.translator import Translator, element_of
+from windlass.frontends.llvm.values import LLVMValue
+from windlass.ir import Value
+from windlass.ops.comparison import Compare
+from windlass.ops.conversion import Convert
+from windlass.ops.elementwise import (
+    Abs,
+    Add,
+    And,
+    Cosine,
+    IsFinite,
+    Multiply,
+    Or,
+    ShiftRightArithmetic,
+    Sine,
+    Subtract,
+    Xor,
+)
+
+
+@called(*(f"llvm.{sign}{name}.with.overflow" for sign in "su" for name in ("add", "sub", "mul")))
+def translate_overflow(translator: Translator, instruction: Instruction) -> LLVMValue:
+    """The wrapped result, and whether it wrapped."""
+    emit = translator.emit
+    left, right = (translator.scalar(operand) for operand in instruction.operands)
+    width = bits_of(instruction.operands[0].type)
+    if width not in (8, 16, 32, 64):
+        raise translator.refusal("WL0207", f"checked arithmetic on {width} bits", instruction)
+    is_signed, name = instruction.callee[5] == "s", instruction.callee[6:9]
+    if name == "mul":
+        return checked_product(emit, left, right, width, is_signed)
+    if name == "add":
+        result = emit.add(left, right)
+        if is_signed:
+            return (result, sum_overflows(emit, left, right, result))
+        return (result, emit.compare(emit.as_unsigned(result), emit.as_unsigned(left), "LT"))
+    result = emit.subtract(left, right)
+    if is_signed:
+        return (result, difference_overflows(emit, left, right, result))
+    return (result, emit.compare(emit.as_unsigned(left), emit.as_unsigned(right), "LT"))
+
+
+def checked_product(emit: Emitter, left: Value, right: Value, width: int, is_signed: bool) -> LLVMValue:
+    result = emit.multiply(left, right)
+    if width == 64:
+        upper = (signed_high_product if is_signed else high_product)(emit, left, right)
+        expected: Value = emit.constant(0, "i64")
+        if is_signed:
+            expected = ShiftRightArithmetic(result, emit.constant(63, "i64"))
+        return (result, emit.compare(upper, expected, "NE"))
+    opcode = "sext" if is_signed else "zext"
+    whole = emit.multiply(change_width(emit, left, opcode, width, 64), change_width(emit, right, opcode, width, 64))
+    return (result, emit.compare(whole, change_width(emit, result, opcode, width, 64), "NE"))
+
+
+@called("llvm.fptosi.sat", "llvm.fptoui.sat")
+def translate_saturating_conversion(translator: Translator, instruction: Instruction) -> LLVMValue:
+    """To the nearest representable integer, NaN to 0, which is what `Convert` does."""
+    emit, is_signed = translator.emit, "fptosi" in instruction.callee
+    type_ = element_of(instruction.type)
+    dtype = translator.dtype_of(type_)
+    assert isinstance(type_, IntegerType)
+    if type_.bits not in (8, 16, 32, 64):
+        raise translator.refusal("WL0207", f"a saturating conversion to {type_.bits} bits", instruction)
+
+    def compute(value: Value) -> Value:
+        return Convert(value, dtype) if is_signed else emit.as_signless(Convert(value, "u" + dtype))
+
+    return translator.each(instruction, compute)
+
+
+@called("llvm.sincos")
+def translate_sine_and_cosine(translator: Translator, instruction: Instruction) -> LLVMValue:
+    value = translator.value(instruction.operands[0])
+    if isinstance(value, tuple):
+        parts = [part for part in value if isinstance(part, Value)]
+        return (tuple(Sine(part) for part in parts), tuple(Cosine(part) for part in parts))
+    scalar = translator.scalar(instruction.operands[0])
+    return (Sine(scalar), Cosine(scalar))
+
+
+@called("llvm.frexp")
+def translate_fraction(translator: Translator, instruction: Instruction) -> LLVMValue:
+    """The number as a fraction from 1/2 up to 1 times 2 to an exponent."""
+    fraction, exponent = fraction_and_exponent(translator.emit, translator.scalar(instruction.operands[0]))
+    type_ = instruction.type
+    assert isinstance(type_, StructType)
+    return (fraction, translator.emit.extend_signed(exponent, translator.dtype_of(type_.fields[1])))
+
+
+def fraction_and_exponent(emit: Emitter, value: Value) -> tuple[Value, Value]:
+    fraction, exponent = split_exponent(emit, value)
+    halved = Multiply(fraction, emit.constant(0.5, value.dtype))
+    nonzero = Compare(value, emit.constant(0, value.dtype), "NE")
+    ordinary = And(IsFinite(value), nonzero)
+    following = emit.add(exponent, emit.constant(1, "i32"))
+    return emit.select(ordinary, halved, value), emit.select(ordinary, following, emit.constant(0, "i32"))
+
+
+@called("frexp", "frexpf")
+def translate_fraction_call(translator: Translator, instruction: Instruction) -> LLVMValue:
+    fraction, exponent = fraction_and_exponent(translator.emit, translator.scalar(instruction.operands[0]))
+    place = translator.pointer(instruction.operands[1])
+    store(translator, exponent, IntegerType("i32", 32), place, instruction)
+    return fraction
+
+
+def whole_and_rest(emit: Emitter, value: Value) -> tuple[Value, Value]:
+    whole = truncate(emit, value)
+    infinite = Compare(Abs(value), emit.constant(float("inf"), value.dtype), "EQ")
+    rest = emit.select(infinite, emit.constant(0, value.dtype), Subtract(value, whole))
+    return whole, rest
+
+
+@called("llvm.modf")
+def translate_whole_part(translator: Translator, instruction: Instruction) -> LLVMValue:
+    whole, rest = whole_and_rest(translator.emit, translator.scalar(instruction.operands[0]))
+    return (rest, whole)
+
+
+@called("modf", "modff")
+def translate_whole_part_call(translator: Translator, instruction: Instruction) -> LLVMValue:
+    whole, rest = whole_and_rest(translator.emit, translator.scalar(instruction.operands[0]))
+    place = translator.pointer(instruction.operands[1])
+    store(translator, whole, instruction.type, place, instruction)
+    return rest
+
+
+_COMBINERS = {
+    "add": lambda emit, left, right: Add(left, right),
+    "mul": lambda emit, left, right: Multiply(left, right),
+    "and": lambda emit, left, right: And(left, right),
+    "or": lambda emit, left, right: Or(left, right),
+    "xor": lambda emit, left, right: Xor(left, right),
+    "smin": signed_minimum,
+    "smax": signed_maximum,
+    "umin": unsigned_minimum,
+    "umax": unsigned_maximum,
+    "fmin": minimum_of_numbers,
+    "fmax": maximum_of_numbers,
+    "fadd": lambda emit, left, right: Add(left, right),
+    "fmul": lambda emit, left, right: Multiply(left, right),
+}
+
+
+@called(*(f"llvm.vector.reduce.{name}" for name in _COMBINERS))
+def translate_vector_reduction(translator: Translator, instruction: Instruction) -> LLVMValue:
+    """The elements combined from first to last; the float ones begin with a start value."""
+    name = instruction.callee.split(".")[3]
+    combine, emit = _COMBINERS[name], translator.emit
+    vector = translator.value(instruction.operands[-1])
+    type_ = instruction.operands[-1].type
+    assert isinstance(vector, tuple) and isinstance(type_, VectorType)
+    parts = [part for part in vector if isinstance(part, Value)]
+    if name in ("fadd", "fmul"):
+        parts.insert(0, translator.scalar(instruction.operands[0]))
+    if parts[0].dtype == "i1" and name in ("add", "mul"):
+        combine = _COMBINERS["xor" if name == "add" else "and"]
+    return reduce(lambda left, right: combine(emit, left, right), parts)
