@@ -343,7 +343,9 @@ __global__ void run(int *x) { x[0] = elsewhere(x[0]); }""")
 
 
 def test_endless_recursion(emulate: Emulate) -> None:
-    emulator = emulate("""__device__ __noinline__ int deeper(int *x, int n) { return x[0] == n ? 0 : deeper(x, n + 1) * 3 + x[0] / (n + 1); }
+    emulator = emulate("""__device__ __noinline__ int deeper(int *x, int n) {
+    return x[0] == n ? 0 : deeper(x, n + 1) * 3 + x[0] / (n + 1);
+}
 __global__ void run(int *x) { x[1] = deeper(x, 1); }""")
     message = message_of(emulator, (np.zeros(2, np.int32),), block=1)
     assert message.startswith("error[WL0612]: stack overflow in _Z6deeperPii\n --> kernel.cu:1")
@@ -384,7 +386,9 @@ __global__ void run(int *x) { free(x); }""")
     assert message.startswith("error[WL0616]: free of a pointer that malloc did not give\n --> kernel.cu:2:31")
 
 
-AXPY = "__global__ void axpy(float a, const float *x, float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] += a * x[threadIdx.x]; }"
+AXPY = """__global__ void axpy(float a, const float *x, float *y, int n) {
+    if (threadIdx.x < n) y[threadIdx.x] += a * x[threadIdx.x];
+}"""
 
 
 @pytest.mark.parametrize(
@@ -428,3 +432,18 @@ def test_unknown_kernel_and_variable(emulate: Emulate) -> None:
     with pytest.raises(EmulationError) as caught:
         emulator.read_variable("scale")
     assert str(caught.value) == "error[WL0601]: there is no device variable 'scale'\n  note: variables: none"
+
+
+def test_barrier_across_the_grid(emulate: Emulate) -> None:
+    emulator = emulate("""#include <cooperative_groups.h>
+__global__ void run(int *x) {
+    x[threadIdx.x] = threadIdx.x;
+    cooperative_groups::this_grid().sync();
+    x[threadIdx.x + 32] = x[31 - threadIdx.x];
+}""")
+    x = np.zeros(64, np.int32)
+    emulator.launch("run", 1, 32, (x,))
+    assert x[32:].tolist() == list(range(31, -1, -1))
+    message = message_of(emulator, (x,), grid=2)
+    assert message.startswith("error[WL0611]: the emulator runs blocks one after another")
+    assert "kernel.cu:4" in message

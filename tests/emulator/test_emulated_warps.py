@@ -33,8 +33,8 @@ def test_shuffles_of_every_kind(emulate: Emulate, c_type: str, width: int) -> No
     launch(emulator, "run", index, up, down, exclusive)
     first = LANES // width * width
     np.testing.assert_array_equal(index, 3 * (first + 1))
-    np.testing.assert_array_equal(up, 3 * np.where(LANES - 2 >= first, LANES - 2, LANES))
-    np.testing.assert_array_equal(down, 3 * np.where(LANES + 2 < first + width, LANES + 2, LANES))
+    np.testing.assert_array_equal(up, 3 * np.where(first + 2 > LANES, LANES, LANES - 2))
+    np.testing.assert_array_equal(down, 3 * np.where(first + width - 2 > LANES, LANES + 2, LANES))
     np.testing.assert_array_equal(exclusive, 3 * (LANES ^ 1))
 
 
@@ -58,8 +58,8 @@ def test_votes(emulate: Emulate) -> None:
 
 def test_matches_and_reductions(emulate: Emulate) -> None:
     emulator = emulate("""
-        __global__ void run(unsigned *same, unsigned *wide, unsigned *all, int *holds, int *sum, int *least, unsigned *most,
-                            unsigned *bits) {
+        __global__ void run(unsigned *same, unsigned *wide, unsigned *all, int *holds, int *sum, int *least,
+                            unsigned *most, unsigned *bits) {
             int i = threadIdx.x;
             same[i] = __match_any_sync(0xffffffff, i % 4);
             wide[i] = __match_any_sync(0xffffffff, (long long)(i / 16) << 40);
@@ -152,7 +152,8 @@ def test_volatile_accesses_run_in_lockstep_within_a_warp(emulate: Emulate) -> No
             s[i] = x[i];
             __syncthreads();
             if (i < 32) {
-                s[i] += s[i + 32]; s[i] += s[i + 16]; s[i] += s[i + 8]; s[i] += s[i + 4]; s[i] += s[i + 2]; s[i] += s[i + 1];
+                s[i] += s[i + 32]; s[i] += s[i + 16]; s[i] += s[i + 8];
+                s[i] += s[i + 4]; s[i] += s[i + 2]; s[i] += s[i + 1];
             }
             if (i == 0) out[0] = s[0];
         }""")

@@ -12,7 +12,13 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from windlass.emulator.intrinsics import RUNTIME_CALLS, WITHOUT_EFFECT, WRITES_OF_LIBRARY, RuntimeCall
+from windlass.emulator.intrinsics import (
+    NAMES_OF_UNSUPPORTED,
+    RUNTIME_CALLS,
+    WITHOUT_EFFECT,
+    WRITES_OF_LIBRARY,
+    RuntimeCall,
+)
 from windlass.emulator.text import (
     NAME,
     Layouts,
@@ -600,7 +606,8 @@ class Instrumenter:
             writes = WRITES_OF_LIBRARY.get(name, ())
             pointers = sum(kind.startswith("ptr") for kind, _, _ in arguments)
             if not self.is_in_library(name) or pointers != len(writes):
-                return self._unsupported(f"a call of `{name}`, which has no definition here", result_type)
+                what = next((text for start, text in NAMES_OF_UNSUPPORTED.items() if name.startswith(start)), None)
+                return self._unsupported(what or f"a call of `{name}`, which has no definition here", result_type)
             self.library.add(name)
             for index, size in writes:
                 lines.append(self._check("wl_store", "store", f"ptr {arguments[index][1]}", f"[{size} x i8]", 1, 0))

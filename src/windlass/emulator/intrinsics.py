@@ -120,6 +120,7 @@ def _build() -> dict[str, RuntimeCall]:
     calls["vprintf"] = RuntimeCall("wl_print", "i32", ("ptr", "ptr"))
     calls["malloc"] = RuntimeCall("wl_malloc", "ptr", ("i64",))
     calls["free"] = RuntimeCall("wl_heap_free", "void", ("ptr",))
+    calls["__windlass_grid_sync"] = RuntimeCall("wl_grid_barrier", waits=True)
     calls["__windlass_clock"] = RuntimeCall("wl_clock", "i64", (), takes_site=False)
     calls["__windlass_smid"] = _register("wl_zero")
     return calls
@@ -138,6 +139,9 @@ WRITES_OF_LIBRARY = {
     "remquof": ((2, 4),),
     "remquo": ((2, 4),),
 }
+
+# What the user knows calls by that the emulator can't carry out.
+NAMES_OF_UNSUPPORTED = {"__windlass_texture_": "a texture fetch"}
 
 # Intrinsics that only tell the compiler something.
 WITHOUT_EFFECT = (

@@ -259,6 +259,12 @@ class Report:
         return self._error("WL0614", "call through a pointer that is no function", (address,))
 
     def _unsupported(self) -> EmulationError:
+        if self.site.text == "__windlass_grid_sync":
+            return self._error(
+                "WL0611",
+                "the emulator runs blocks one after another: it can't carry out a barrier across the grid",
+                help="use a grid of one block, or split the kernel at the barrier into two launches",
+            )
         return self._error("WL0611", f"the emulator can't carry out {self.site.text or self.site.kind}")
 
     def _bad_free(self) -> EmulationError:

@@ -170,6 +170,12 @@ EXPORT uint32_t wl_barrier_or_zero(uint32_t predicate, uint32_t site_number) {
     return meet(0, 0, OR_BARRIER, predicate, site_number);
 }
 
+// A barrier across the grid: blocks run one after another, so only a grid of one block can pass it.
+EXPORT void wl_grid_barrier(uint32_t site_number) {
+    if (launch.grid[0] * launch.grid[1] * launch.grid[2] != 1) fail(UNSUPPORTED, site_number);
+    meet(0, 0, PLAIN_BARRIER, 0, site_number);
+}
+
 static void release_barrier(uint32_t number) {
     uint32_t arrived = 0, holding = 0;
     for (uint32_t i = 0; i < thread_count; i++)
