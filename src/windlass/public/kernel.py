@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import RaisingError
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.ir.signature import KernelSignature
 from windlass.runtime.binding import Binding
 from windlass.runtime.effects import variables_used, written_parameters
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from windlass.public.launch import Launch
     from windlass.public.lowered import Lowered
     from windlass.public.module import Module
+    from windlass.raising import OutsideNote
 
 Array: TypeAlias = NDArray[Any]
 
@@ -132,10 +133,29 @@ class Kernel:
             self._variables = variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
 
+    def _too_small(self, note: OutsideNote, binding: Binding) -> LaunchError:
+        """The error for an access that active threads make beyond an array."""
+        dtype = next((each.dtype for each in self.signature.parameters if each.name == note.memory), None)
+        size = 1 if dtype is None else dtype.itemsize
+        unit = "byte" if dtype is None else "element"
+        verb = {"load": "reads", "store": "writes"}.get(note.action, "updates")
+        position = note.position
+        return LaunchError(
+            Diagnostic(
+                "WL0404",
+                f"{self.name}: array '{note.memory}' is too small: the kernel {verb} {unit} {note.offset // size}, "
+                f"and it has {note.size_bytes // size}",
+                position,
+                source=None if position is None else self.module.source_line(position),
+                notes=(f"launched with grid {binding.specification.grid} and block {binding.specification.block}",),
+                help="pass a larger array, or guard the access in the kernel",
+            )
+        )
+
     def compile(self, binding: Binding) -> pipeline.CompiledLaunch:
         """The program for a bound launch, from the cache where it is known.
 
-        Raises RaisingError where there is none.
+        Raises RaisingError where there is none, LaunchError (WL0404) where threads go beyond an array.
         """
         with self.lock:
             found = self._compiled.get(binding)
@@ -146,6 +166,10 @@ class Kernel:
                     found = pipeline.compile_launch(self.name, self.function, binding)
                 except RaisingError as error:
                     found = error
+                else:
+                    outside = found.raised.report.outside
+                    if outside:
+                        found = self._too_small(outside[0], binding)
                 self._compiled[binding] = found
             if isinstance(found, Exception):
                 raise found

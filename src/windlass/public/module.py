@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics import Diagnostic, LaunchError, Position
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 from windlass.public.kernel import Kernel
 from windlass.runtime.arguments import dtypes_agree, uniform_leaf
@@ -68,6 +68,14 @@ class Module:
                 found = self._kernels[signature.mangled] = Kernel(self, signature)
             self._kernels[name] = found
         return found
+
+    def source_line(self, position: Position) -> str | None:
+        """The text of a line of a source that was given as text; None for files, which are read from disk."""
+        text = self.code.source_text.get(position.file)
+        if text is None:
+            return None
+        lines = text.splitlines()
+        return lines[position.line - 1] if 0 < position.line <= len(lines) else None
 
     @property
     def emulator(self) -> Emulator:

@@ -11,7 +11,7 @@ symbolic, `access.py` what loads and stores become, `loops.py` which forms loops
 """
 
 from windlass.raising.kernel import RaisedKernel, raise_kernel
-from windlass.raising.report import AccessNote, LoopNote, RaisingReport
+from windlass.raising.report import AccessNote, LoopNote, OutsideNote, RaisingReport
 from windlass.raising.specification import (
     KnownScalar,
     LaunchSpecification,
@@ -27,6 +27,7 @@ __all__ = [
     "LaunchSpecification",
     "LoopNote",
     "MemorySpecification",
+    "OutsideNote",
     "PointerArgument",
     "RaisedKernel",
     "RaisingReport",

@@ -29,6 +29,17 @@ class LoopNote:
     attempts: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class OutsideNote:
+    """An access that some active lane makes beyond a memory, `offset` bytes from its beginning."""
+
+    position: Position | None
+    action: str
+    memory: str
+    offset: int
+    size_bytes: int
+
+
 @dataclass
 class RaisingReport:
     """All notes of one raising, in program order."""
@@ -36,14 +47,15 @@ class RaisingReport:
     accesses: list[AccessNote] = field(default_factory=list[AccessNote])
     loops: list[LoopNote] = field(default_factory=list[LoopNote])
     notes: list[str] = field(default_factory=list[str])
+    outside: list[OutsideNote] = field(default_factory=list[OutsideNote])
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> tuple[int, int, int, int]:
         """A place to return to with `forget_since`."""
-        return (len(self.accesses), len(self.loops), len(self.notes))
+        return (len(self.accesses), len(self.loops), len(self.notes), len(self.outside))
 
-    def forget_since(self, mark: tuple[int, int, int]) -> None:
+    def forget_since(self, mark: tuple[int, int, int, int]) -> None:
         """Drop what was noted after `mark`: the attempt that noted it was given up."""
-        for notes, length in zip((self.accesses, self.loops, self.notes), mark, strict=True):
+        for notes, length in zip((self.accesses, self.loops, self.notes, self.outside), mark, strict=True):
             del notes[length:]
 
     def access_kinds(self) -> Counter[str]:

@@ -62,7 +62,7 @@ class Checkpoint:
     memo: dict[Any, Any]
     domain: Domain
     memories: list[tuple[Memory, MemoryState]]
-    report: tuple[int, int, int]
+    report: tuple[int, int, int, int]
     block: Block
     last: Op | None
     count: int

@@ -1,0 +1,68 @@
+"""Finding accesses of active lanes that go beyond a memory.
+
+Such a program is wrong, and its launch is refused. Only what is certain is found: a lane that is known to be active at an
+address that is known to lie outside. An address known at run time only is left to the emulator's checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windlass.raising.dimensions import Dimension
+from windlass.raising.domain import Domain
+from windlass.raising.index import Index
+
+
+def find_outside(address: Index, width: int, size_bytes: int, domain: Domain) -> int | None:
+    """A byte address that some active lane touches although it lies outside of [0, size_bytes); None if none is found.
+
+    Takes time in proportion to the number of dimensions, not of lanes: it tries the lanes nearest to both ends.
+    """
+    if domain.is_empty or not all(isinstance(atom, Dimension) for atom in address.terms):
+        return None
+    lower, upper = address.value_range(domain.box)
+    if lower >= 0 and upper + width <= size_bytes:
+        return None
+    targets: list[int] = []
+    if upper + width > size_bytes:
+        targets += [max(size_bytes - width + 1, 0), size_bytes, upper]
+    if lower < 0:
+        targets += [-1, lower]
+    for target in targets:
+        for point in _points_near(address, target, domain):
+            found = address.at(point)
+            if 0 <= found <= size_bytes - width:
+                continue
+            try:
+                if domain.mask.at(point):
+                    return found
+            except ValueError:
+                return None  # whether the lane is active is known at run time only
+    return None
+
+
+def _points_near(address: Index, target: int, domain: Domain) -> Iterator[dict[Dimension, int]]:
+    """Lanes whose address is the target or, where no lane has that, the next ones above and below it."""
+    box = domain.box
+    others = {*domain.dimensions, *domain.mask.dimensions}
+    base = {each: box.bounds(each)[0] for each in others}
+    terms: list[tuple[Dimension, int]] = []
+    value = address.constant
+    for dimension, factor in address.terms.items():
+        assert isinstance(dimension, Dimension)
+        low, high = box.bounds(dimension)
+        base[dimension] = low if factor > 0 else high - 1
+        value += factor * base[dimension]
+        terms.append((dimension, factor))
+    left = target - value
+    point = dict(base)
+    for dimension, factor in sorted(terms, key=lambda term: -abs(term[1])):
+        steps = max(0, min(box.extent(dimension) - 1, left // abs(factor)))
+        point[dimension] += steps if factor > 0 else -steps
+        left -= steps * abs(factor)
+    yield point
+    for dimension, factor in sorted(terms, key=lambda term: abs(term[1])):
+        moved = point[dimension] + (1 if factor > 0 else -1)
+        low, high = box.bounds(dimension)
+        if low <= moved < high:
+            yield {**point, dimension: moved}
