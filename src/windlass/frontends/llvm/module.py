@@ -171,7 +171,7 @@ def normalize(text: str) -> str:
     for line in text.split("\n"):
         if line.startswith("define ") and "ptx_kernel" not in line:
             # Attributes stand between the closing parenthesis and the group's number or the body.
-            line = re.sub(r"\)([^()]*\{)$", r") alwaysinline\1", line)
+            line = re.sub(r"\)((?: local_unnamed_addr| unnamed_addr)?)([^()]*\{)$", r")\1 alwaysinline\2", line)
             needs_inlining = True
         elif line.startswith("attributes #"):
             line = _KEEPS_CALLS.sub("", line)
