@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from windlass.raising.dimensions import Box, Dimension
@@ -137,3 +138,25 @@ def _varies(atom: Atom, frame: VectorFrame) -> bool:
 
 def _varies_within(index: Index, frame: VectorFrame) -> bool:
     return any(_varies(atom, frame) for atom in index.terms)
+
+
+def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box) -> bool:
+    """Whether the index is known to differ between any two lanes of the box.
+
+    >>> x, y = Dimension("x", 8, 1), Dimension("y", 5, 0)
+    >>> is_injective(Index.of(y).scale(10) + Index.of(x), (x, y), Box())
+    True
+    >>> is_injective(Index.of(x), (x, y), Box())
+    False
+    """
+    several = {dimension for dimension in dimensions if box.extent(dimension) > 1}
+    reach = 0
+    for atom, factor in sorted(index.terms.items(), key=lambda term: abs(term[1])):
+        if isinstance(atom, Dimension) and atom in several:
+            if abs(factor) <= reach:
+                return False
+            several.remove(atom)
+            reach += abs(factor) * (box.extent(atom) - 1)
+        elif not dimensions_of(atom).isdisjoint(several):
+            return False
+    return not several

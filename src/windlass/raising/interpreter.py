@@ -69,6 +69,8 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = Pointer(None)
         case loops.SelectBuffer():
             environment[op] = select_buffer(state, op)
+        case loops.ViewBuffer():
+            environment[op] = environment[op.buffer]
         case loops.SameBuffer():
             environment[op] = same_buffer(buffer_of(state, op.lhs), buffer_of(state, op.rhs))
         case loops.Barrier():

@@ -82,7 +82,7 @@ def _atom(atom: Atom, box: Box, dtype: str) -> Lanes:
         case Scalar():
             return _convert(Lanes(atom.value), dtype)
         case Data():
-            return _convert(atom.lanes.at(box), dtype)
+            return _convert(atom.lanes.cover(box), dtype)
         case FloorDivide() | Modulo():
             return _division(atom, box, dtype)
         case indices.Minimum() | indices.Maximum():
