@@ -58,7 +58,8 @@ def transformer_step(layers: int = 12, width: int = 64, heads: int = 4, length: 
     def layer() -> dict[str, Any]:
         square = {name: weight(width, width) for name in ("query", "key", "value", "out")}
         biases = {name + "_bias": jnp.zeros(width) for name in square}
-        norms = {"scale1": jnp.ones(width), "shift1": jnp.zeros(width), "scale2": jnp.ones(width), "shift2": jnp.zeros(width)}
+        norms = {f"scale{number}": jnp.ones(width) for number in (1, 2)}
+        norms |= {f"shift{number}": jnp.zeros(width) for number in (1, 2)}
         feed = {"up": weight(width, 4 * width), "up_bias": jnp.zeros(4 * width), "down": weight(4 * width, width)}
         return {**square, **biases, **norms, **feed, "down_bias": jnp.zeros(width)}
 

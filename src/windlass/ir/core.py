@@ -310,7 +310,7 @@ class Op(Value):
             if field.kind == "operand" or (field.kind == "optional" and value is not None):
                 value = next(remaining)
             elif field.kind == "variadic":
-                value = tuple(next(remaining) for _ in value)
+                value = tuple(next(remaining) for _ in value or ())
             fields[field.name] = value
         return type(self)(**fields)
 

@@ -126,7 +126,7 @@ class TensorOp(Op):
 
 
 def decode_structure(text: str, members: tuple[str, ...], annotation_of: Callable[[str], str]) -> dict[str, Any]:
-    """The members of an MLIR structure attribute, `#stablehlo.gather<offset_dims = [1], ...>`; absent ones are empty."""
+    """The members of an MLIR structure attribute, `#stablehlo.gather<offset_dims = [1], ...>`."""
     import re
 
     fields: dict[str, Any] = {}

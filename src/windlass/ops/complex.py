@@ -46,7 +46,7 @@ class Real(Part):
     name = "stablehlo.real"
 
     def evaluate(self, operand: Array) -> Array:
-        return operand.real if operand.dtype.kind == "c" else operand
+        return np.real(operand)
 
 
 class Imag(Part):
@@ -55,7 +55,7 @@ class Imag(Part):
     name = "stablehlo.imag"
 
     def evaluate(self, operand: Array) -> Array:
-        return operand.imag if operand.dtype.kind == "c" else np.zeros_like(operand)
+        return np.imag(operand) if operand.dtype.kind == "c" else np.zeros_like(operand)
 
 
 class Conj(Unary):

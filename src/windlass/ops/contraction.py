@@ -31,7 +31,7 @@ class DotGeneral(TensorOp):
     rhs_contracting_dimensions: tuple[int, ...]
     precision_config: PrecisionConfig = ()
     algorithm: MLIRText = None
-    dtype: str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    dtype: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
     attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {
         "dot_dimension_numbers": (

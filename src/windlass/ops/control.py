@@ -218,10 +218,13 @@ class Map(TensorOp):
         from windlass.ops.elementwise import Multiply, Subtract
         from windlass.ops.regions import make_region
 
+        def computation(left: Value, right: Value) -> Value:
+            return Multiply(Subtract(left, right), left)
+
         scalars = [tensor_type((), type_.dtype) for type_ in operand_types]
         return {
             "dimensions": tuple(range(operand_types[0].rank)),
-            "computation": make_region(scalars, lambda left, right: Multiply(Subtract(left, right), left)),
+            "computation": make_region(scalars, computation),
         }
 
 

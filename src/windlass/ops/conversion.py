@@ -22,7 +22,7 @@ class Convert(Elementwise):
 
     name = "stablehlo.convert"
     operand: Value
-    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     def infer(self) -> Type:
@@ -80,7 +80,7 @@ class BitcastConvert(TensorOp):
 
     name = "stablehlo.bitcast_convert"
     operand: Value
-    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
 
     def infer(self) -> Type:

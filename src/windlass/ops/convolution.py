@@ -45,7 +45,7 @@ class Convolution(TensorOp):
     feature_group_count: int = 1
     batch_group_count: int = 1
     precision_config: PrecisionConfig = ()
-    dtype: str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    dtype: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
     attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {
         "dimension_numbers": (
@@ -168,7 +168,7 @@ class Convolution(TensorOp):
         kernel = convert_array(rhs, wide).transpose(
             self.kernel_output_feature_dimension, self.kernel_input_feature_dimension, *self.kernel_spatial_dimensions
         )
-        reversed_axes = [axis + 2 for axis, is_reversed in enumerate(self.window_reversal) if is_reversed]
+        reversed_axes = tuple(axis + 2 for axis, is_reversed in enumerate(self.window_reversal) if is_reversed)
         kernel = np.flip(kernel, reversed_axes)
         images = pad_array(
             images,
@@ -193,7 +193,7 @@ class Convolution(TensorOp):
                     )
                     window = images[(slice(None), slice(None), *places)]
                     weights = kernel[(slice(None), slice(None), *offset)]
-                    # Axes: group of samples, sample, group of features, feature, place; group of outputs, output, feature.
+                    # B, g: groups of samples and features; n: sample; f: feature; s: place; o: output.
                     window = window.reshape(batch_groups, batch, groups, images.shape[1] // groups, -1)
                     weights = weights.reshape(batch_groups, groups, outputs // groups // batch_groups, -1)
                     product = np.einsum("Bngfs,Bgof->nBgos", window, weights)
@@ -247,8 +247,9 @@ def kernel_size(op: Convolution) -> int:
 
     >>> from windlass.ir.core import tensor
     >>> x, k = tensor("f32", 1, 1, 8, 8), tensor("f32", 1, 1, 3, 3)
-    >>> ones, axes = (1, 1), (2, 3)
-    >>> kernel_size(Convolution(x, k, ones, ((1, 1), (1, 1)), ones, ones, (False, False), 0, 1, axes, 1, 0, axes, 0, 1, axes))
+    >>> ones, axes, padding = (1, 1), (2, 3), ((1, 1), (1, 1))
+    >>> order = (0, 1, axes, 1, 0, axes, 0, 1, axes)
+    >>> kernel_size(Convolution(x, k, ones, padding, ones, ones, (False, False), *order))
     9
     """
     return math.prod(op.rhs.shape[axis] for axis in op.kernel_spatial_dimensions)

@@ -18,7 +18,8 @@ class ConstantValue:
 
     Two are equal if type and bits are: NaN equals itself, and the zeros of both signs differ.
 
-    >>> ConstantValue.splat(1, tensor_type((1000, 1000), "f32")) == ConstantValue.splat(1, tensor_type((1000, 1000), "f32"))
+    >>> type_ = tensor_type((1000, 1000), "f32")
+    >>> ConstantValue.splat(1, type_) == ConstantValue.splat(1, type_)
     True
     """
 
@@ -186,8 +187,8 @@ class Iota(TensorOp):
 
     name = "stablehlo.iota"
     is_free: ClassVar[bool] = True
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
-    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     iota_dimension: int
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape", "dtype"})
 

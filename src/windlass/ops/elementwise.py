@@ -189,7 +189,7 @@ class Sign(Unary):
             return widened(np.sign, operand)
         if is_integer_array(operand):
             return np.sign(operand)
-        return widened(lambda x: np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x)), operand)
+        return widened(_sign_of_float, operand)
 
 
 # -- mathematical functions -------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class Rsqrt(FloatUnary):
     name = "stablehlo.rsqrt"
 
     def evaluate(self, operand: Array) -> Array:
-        return widened(lambda x: np.ones_like(x) / np.sqrt(x), operand)
+        return widened(_reciprocal_root, operand)
 
 
 class Cbrt(FloatUnary):
@@ -271,7 +271,7 @@ class Logistic(FloatUnary):
     name = "stablehlo.logistic"
 
     def evaluate(self, operand: Array) -> Array:
-        return widened(lambda x: np.ones_like(x) / (1 + np.exp(-x)), operand)
+        return widened(_logistic, operand)
 
 
 class Sine(FloatUnary):
@@ -551,7 +551,7 @@ class Clamp(Elementwise):
         return operand
 
     def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
-        return widened(lambda low, x, high: np.minimum(np.maximum(x, low), high), min, operand, max)
+        return widened(_clamp, min, operand, max)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -573,3 +573,19 @@ def width_of(value: Value) -> int:
     16
     """
     return int("".join(filter(str.isdigit, value.dtype)))
+
+
+def _sign_of_float(x: Array) -> Array:
+    return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x))
+
+
+def _reciprocal_root(x: Array) -> Array:
+    return np.ones_like(x) / np.sqrt(x)
+
+
+def _logistic(x: Array) -> Array:
+    return np.ones_like(x) / (1 + np.exp(-x))
+
+
+def _clamp(low: Array, x: Array, high: Array) -> Array:
+    return np.minimum(np.maximum(x, low), high)

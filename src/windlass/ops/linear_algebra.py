@@ -39,7 +39,7 @@ class Cholesky(TensorOp):
             matrix = a[place]
             # Only the given triangle is read.
             half = np.tril(matrix, -1) if self.lower else np.triu(matrix, 1).conj().T
-            full = half + half.conj().T + np.diag(np.diag(matrix).real).astype(matrix.dtype)
+            full = half + half.conj().T + np.diag(np.real(np.diag(matrix))).astype(matrix.dtype)
             try:
                 factor = np.linalg.cholesky(full) if matrix.size else matrix
             except np.linalg.LinAlgError:

@@ -189,7 +189,7 @@ class Reshape(TensorOp):
     name = "stablehlo.reshape"
     is_free: ClassVar[bool] = True
     operand: Value
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
 
     def infer(self) -> Type:
@@ -254,7 +254,7 @@ class BroadcastInDim(TensorOp):
     disorder: ClassVar[int] = 1
     is_free: ClassVar[bool] = True
     operand: Value
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     broadcast_dimensions: tuple[int, ...]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
 

@@ -22,7 +22,7 @@ class Rng(TensorOp):
     b: Value
     dims: Value
     rng_distribution: RngDistribution
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     is_pure: ClassVar[bool] = False
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
 
@@ -39,8 +39,8 @@ class RngBitGenerator(TensorOp):
     name = "stablehlo.rng_bit_generator"
     initial_state: Value
     rng_algorithm: RngAlgorithm
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
-    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape", "dtype"})
 
     def infer(self) -> tuple[Type, ...]:

@@ -314,7 +314,7 @@ class ReduceWindow(TensorOp):
 
 
 class SelectAndScatter(TensorOp):
-    """Adds each element of source_operand, by `scatter`, at the place in its window of operand that `select` chooses."""
+    """Adds each element of source_operand, by `scatter`, where `select` chooses in its window of operand."""
 
     name = "stablehlo.select_and_scatter"
     operand: Value
@@ -391,9 +391,13 @@ class SelectAndScatter(TensorOp):
             "window_dimensions": (2,) * rank,
             "window_strides": (1,) * rank,
             "padding": ((0, 0),) * rank,
-            "select": make_region(scalars, lambda left, right: Compare(left, right, "GE")),
+            "select": make_region(scalars, _is_at_least),
             "scatter": combiner_region(Add, operand.dtype),
         }
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return draw.tame_array(self._operands[position].tensor)
+
+
+def _is_at_least(left: Value, right: Value) -> Value:
+    return Compare(left, right, "GE")

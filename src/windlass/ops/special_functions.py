@@ -142,7 +142,10 @@ class Lgamma(RealFunction):
     name = "chlo.lgamma"
 
     def evaluate(self, operand: Array) -> Array:
-        return widened(lambda x: np.where(np.isinf(x), np.inf, scipy.special.gammaln(x)), operand)
+        def function(x: Array) -> Array:
+            return np.where(np.isinf(x), np.inf, scipy.special.gammaln(x))
+
+        return widened(function, operand)
 
 
 class Digamma(RealFunction):
@@ -269,8 +272,8 @@ class RaggedDot(TensorOp):
     rhs_contracting_dimensions: tuple[int, ...]
     lhs_ragged_dimensions: tuple[int, ...]
     rhs_group_dimensions: tuple[int, ...]
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleVariableOverride]
-    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
+    dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     precision_config: PrecisionConfig = ()
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape", "dtype"})
     attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {

@@ -1,14 +1,15 @@
 """The door between the tensor level and StableHLO, through jaxlib's MLIR.
 
-`import_text`, `import_bytecode` and `import_module` take StableHLO and give a `windlass.ir.Module`; what Windlass does not
-know is kept as it is. `export_text`, `export_bytecode` and `export_module` go the other way; what they give has passed
-MLIR's verifier. `screen` refuses what would crash XLA.
+`import_text`, `import_bytecode` and `import_module` take StableHLO and give a `windlass.ir.Module`; what Windlass does
+not know is kept as it is. `export_text`, `export_bytecode` and `export_module` go the other way; what they give has
+passed MLIR's verifier. `screen` refuses what would crash XLA.
 
 Start reading at `importing.py` and `exporting.py`.
 """
 
 from windlass.stablehlo.exporting import export_bytecode, export_module, export_text, function_text
 from windlass.stablehlo.importing import import_bytecode, import_module, import_text
+from windlass.stablehlo.screening import screen
 
 __all__ = [
     "export_bytecode",
@@ -18,4 +19,5 @@ __all__ = [
     "import_bytecode",
     "import_module",
     "import_text",
+    "screen",
 ]

@@ -14,6 +14,7 @@ from windlass.ir.core import Block, Function, Module, Op, Value
 from windlass.ir.types import Type
 from windlass.ops import Constant, ConstantValue, Opaque, Return
 from windlass.ops.spelling import quote
+from windlass.stablehlo.diagnosing import diagnose_verification
 from windlass.stablehlo.private_jax import make_context
 
 
@@ -30,7 +31,7 @@ def export_module(module: Module, context: Any = None) -> Any:
         try:
             exported.operation.verify()
         except ir.MLIRError as error:
-            raise ProgramError(_verification_diagnostic(error)) from None
+            raise ProgramError(diagnose_verification(error)) from None
     return exported
 
 
@@ -64,16 +65,6 @@ def function_text(function: Function) -> str:
     with context, ir.Location.unknown(context):
         exported = _Exporter(context).module(Module([function]))
         return str(exported.operation.get_asm(assume_verified=True))
-
-
-def _verification_diagnostic(error: Any) -> Diagnostic:
-    found = error.error_diagnostics
-    message = str(found[-1].message) if found else str(error)
-    position: Position | None = None
-    if found and isinstance(found[-1].location, ir.FileLineColLoc):
-        location: Any = found[-1].location
-        position = Position(location.filename, location.start_line, location.start_col)
-    return Diagnostic("WL0504", f"the program is not valid StableHLO: {message}", position)
 
 
 class _Exporter:
@@ -205,11 +196,12 @@ class _Exporter:
 
     def dense(self, value: ConstantValue) -> Any:
         """The elements as a dense attribute, copied from memory."""
-        type_, array = value.type, value.data
+        type_ = value.type
+        array: Any = value.data
         if type_.is_complex:
             # The bindings can't parse these, and have no splats of them.
             element = ir.Type.parse(type_.dtype, self.context)
-            full = np.ascontiguousarray(value.array)
+            full: Any = np.ascontiguousarray(value.array)
             return ir.DenseElementsAttr.get(full, type=element, shape=list(type_.shape))
         if value.is_splat or array.size <= 64 or type_.dtype in ("i1", "i4", "ui4"):
             texts = Constant(value).mlir_attributes()

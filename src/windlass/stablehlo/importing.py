@@ -16,9 +16,10 @@ from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.ir.builder import Builder
 from windlass.ir.core import NO_TYPE, Block, Function, Module, Op, Region, TypeFault, Value
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
-from windlass.ops import Constant, ConstantValue, Opaque, OpaqueTerminator, Return
+from windlass.ops import Constant, ConstantValue, Opaque, OpaqueTerminator
 from windlass.ops.base import TensorOp
 from windlass.ops.spelling import unquote
+from windlass.stablehlo.diagnosing import diagnose_parsing, first_message
 from windlass.stablehlo.private_jax import make_context
 
 _PLAIN_TENSOR = re.compile(r"tensor<((?:\d+x)*)([^<>]+|complex<f\d+>)>$")
@@ -36,7 +37,7 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
         try:
             parsed = ir.Module.parse(text, context)
         except ir.MLIRError as error:
-            raise ProgramError(_parse_diagnostic(error, text, file)) from None
+            raise ProgramError(diagnose_parsing(error, text, file)) from None
         return import_module(parsed, file)
 
 
@@ -58,7 +59,7 @@ def import_bytecode(data: bytes) -> Module:
             else:
                 parsed = ir.Module.parse(data, context)
         except (ir.MLIRError, ValueError) as error:
-            reason = _first_message(error) if isinstance(error, ir.MLIRError) else str(error)
+            reason = first_message(error) if isinstance(error, ir.MLIRError) else str(error)
             raise ProgramError(Diagnostic("WL0501", f"this is not StableHLO bytecode: {reason}")) from None
         return import_module(parsed, "<bytecode>")
 
@@ -70,32 +71,6 @@ def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:
     """
     with parsed.context:
         return _Importer(file).module(parsed)
-
-
-def _first_message(error: Any) -> str:
-    found = error.error_diagnostics
-    return str(found[0].message) if found else str(error)
-
-
-def _parse_diagnostic(error: Any, text: str, file: str) -> Diagnostic:
-    found = error.error_diagnostics
-    if not found:
-        return Diagnostic("WL0501", f"this is not a StableHLO program: {error}")
-    # A failed inference is reported twice: first why, then that it failed.
-    first = found[0]
-    location = first.location
-    lines = text.splitlines()
-    position, source = None, None
-    if isinstance(location, ir.FileLineColLoc):
-        place: Any = location
-        position = Position(file if place.filename == "-" else place.filename, place.start_line, place.start_col)
-        if place.filename == "-" and place.start_line <= len(lines):
-            source = "".join(
-                each if each.isprintable() or each == "\t" else "\N{REPLACEMENT CHARACTER}"
-                for each in lines[place.start_line - 1]
-            )[:160]
-    message = str(first.message)
-    return Diagnostic("WL0501", f"this is not a StableHLO program: {message}", position, source=source)
 
 
 class _Importer:
@@ -201,8 +176,7 @@ class _Importer:
         except TypeError:
             # The bindings have no class for dense attributes of complex numbers, only their text.
             text = str(operation.get_asm(print_generic_op_form=True))
-            op = Constant(ConstantValue(dense_from_text(text[text.index("dense<") :], type_), type_))
-            return op
+            return Constant(ConstantValue(dense_from_text(text[text.index("dense<") :], type_), type_))
         value = self.constants.get(attribute)
         if value is None:
             value = self.constants[attribute] = self.dense(attribute, type_)

@@ -1,0 +1,29 @@
+"""A transformer training step goes through Windlass and computes the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from benchmarks.round_trip import transformer_step
+from jax.extend import backend
+
+from windlass import ops
+from windlass.ir.verifier import verify
+from windlass.stablehlo import export_text, import_module
+from windlass.stablehlo.private_jax import default_compile_options
+
+
+def test_a_training_step_keeps_its_results() -> None:
+    lowered, arguments = transformer_step(layers=2, width=16, heads=2, length=8, vocabulary=32)
+    module = import_module(lowered.compiler_ir())
+    verify(module)
+    assert not any(isinstance(op, ops.Opaque) for function in module.functions.values() for op in function.walk())
+    client: Any = backend.get_backend("cpu")
+    executable = client.compile_and_load(export_text(module), client.local_devices()[:1], default_compile_options())
+    found = executable.execute_sharded(jax.tree.leaves(arguments)).disassemble_into_single_device_arrays()
+    expected = jax.tree.leaves(lowered.compile()(*arguments))
+    assert len(found) == len(expected)
+    for (array,), wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(array), np.asarray(wanted))
