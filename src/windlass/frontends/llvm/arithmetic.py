@@ -32,7 +32,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
-from windlass.ops.loops import SelectBuffer
+from windlass.ops.loops import NullBuffer, SameBuffer, SelectBuffer
 
 # -- widths -----------------------------------------------------------------------------------------------------------
 
@@ -247,24 +247,21 @@ def compare_addresses(translator: Translator, left: LLVMValue, right: LLVMValue,
 
 
 def compare_places(translator: Translator, left: Pointer, right: Pointer, predicate: str) -> Value:
-    """Pointers are equal if buffer and offset are; which is less is told within one buffer only."""
-    from windlass.ops.loops import NullBuffer, SameBuffer
+    """Pointers into one buffer compare as their offsets do; others with null only.
 
+    Raises RaisingError (WL0206) for pointers into different arrays: where they lie is not known here.
+    """
     emit = translator.emit
-    has_null = isinstance(left.buffer, NullBuffer) or isinstance(right.buffer, NullBuffer)
     if left.buffer is right.buffer:
         direction = _DIRECTIONS[predicate if predicate in _DIRECTIONS else predicate[1:]]
         return emit.compare(left.offset, right.offset, direction)
-    if predicate not in ("eq", "ne") and not (has_null and predicate in ("ugt", "ult")):
+    is_left_null, is_right_null = isinstance(left.buffer, NullBuffer), isinstance(right.buffer, NullBuffer)
+    if not is_left_null and not is_right_null or predicate not in ("eq", "ne", "ugt", "ult"):
         raise translator.refusal("WL0206", "pointers into different arrays are compared")
-    same: Value = SameBuffer(left.buffer, right.buffer)
-    if not has_null:
-        same = And(same, emit.compare(left.offset, right.offset, "EQ"))
-    if predicate in ("ugt", "ult"):
+    if predicate in ("ugt", "ult") and is_right_null == (predicate == "ult"):
         # No address is below null, and all others are above it.
-        if isinstance(right.buffer, NullBuffer) == (predicate == "ult"):
-            return emit.false
-        return emit.negation(same)
+        return emit.false
+    same = SameBuffer(left.buffer, right.buffer)
     return same if predicate == "eq" else emit.negation(same)
 
 

@@ -34,6 +34,8 @@ LIBRARY_FOLDERS = ("/ziglang/lib/", "/windlass/frontends/cuda/include/")
 
 _TARGET_ATTRIBUTES = re.compile(r'"target-(?:cpu|features)"="[^"]*"')
 _KEEPS_CALLS = re.compile(r"\b(?:noinline|optnone)\b ?")
+_GROUP = re.compile(r" #(\d+)\b")
+_END_OF_PARAMETERS = re.compile(r"(\)(?: (?:local_)?unnamed_addr)?)([^()]*\{)$")
 _DEFINITION = re.compile(r"^define .*$", re.MULTILINE)
 _TYPE = re.compile(r'^(%(?:[-\w$.]+|"[^"]*")) = type (.*)$', re.MULTILINE)
 _GLOBAL = re.compile(r'^(@(?:[-\w$.]+|"[^"]*")) = (.*)$', re.MULTILINE)
@@ -166,17 +168,7 @@ def normalize(text: str) -> str:
     import llvmlite.binding as llvm
 
     text = _TARGET_ATTRIBUTES.sub("", text)
-    needs_inlining = False
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if line.startswith("define ") and "ptx_kernel" not in line:
-            # Attributes stand between the closing parenthesis and the group's number or the body.
-            line = re.sub(r"\)((?: local_unnamed_addr| unnamed_addr)?)([^()]*\{)$", r")\1 alwaysinline\2", line)
-            needs_inlining = True
-        elif line.startswith("attributes #"):
-            line = _KEEPS_CALLS.sub("", line)
-        lines.append(line)
-    text = "\n".join(lines)
+    text, needs_inlining = force_inlining(text)
     with _lock:
         try:
             module: Any = llvm.parse_assembly(text)
@@ -195,6 +187,24 @@ def normalize(text: str) -> str:
         manager.add_lcssa_pass()
         manager.run(module, builder)
         return str(module)
+
+
+def force_inlining(text: str) -> tuple[str, bool]:
+    """Mark every function that is no kernel `alwaysinline`; also tells whether there are any."""
+    called = [line for line in _DEFINITION.findall(text) if "ptx_kernel" not in line]
+    if not called:
+        return text, False
+    groups = {number for line in called for number in _GROUP.findall(line)}
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        if line.startswith("attributes #"):
+            line = _KEEPS_CALLS.sub("", line)
+            if line.split(" ", 2)[1][1:] in groups:
+                line = line.replace("{", "{ alwaysinline", 1)
+            lines[index] = line
+        elif line.startswith("define ") and "ptx_kernel" not in line and _GROUP.search(line) is None:
+            lines[index] = _END_OF_PARAMETERS.sub(r"\1 alwaysinline\2", line)
+    return "\n".join(lines), True
 
 
 _lock = threading.Lock()
