@@ -11,7 +11,27 @@ import numpy as np
 from windlass.ir import Argument, Block, Builder, Value, tensor_type
 from windlass.ops.evaluation import run_op
 from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.index import (
+    Choice,
+    Data,
+    FloorDivide,
+    Index,
+    Maximum,
+    Minimum,
+    Modulo,
+    Scalar,
+    parts_of,
+)
 from windlass.raising.lanes import Lanes
+from windlass.raising.predicate import (
+    AtLeastZero,
+    Condition,
+    Conjunction,
+    DiffersFromZero,
+    Disjunction,
+    EqualsZero,
+    Predicate,
+)
 
 
 class Program:
@@ -60,3 +80,49 @@ def lanes_of(program: Program, dims: Sequence[Dimension], box: Box, function: Ca
     for place in np.ndindex(*shape):
         array[place] = function(*(box.lower(each) + offset for each, offset in zip(dims, place, strict=True)))
     return Lanes.over(program.argument(array), dims, box)
+
+
+def index_value(index: Index, point: Mapping[Dimension, int], program: Program) -> int:
+    """The value at a point, run-time parts taken from the program's arguments."""
+    total = index.constant
+    for atom, factor in index.terms.items():
+        parts = [index_value(part, point, program) for part in parts_of(atom)]
+        match atom:
+            case Dimension():
+                value = point[atom]
+            case Scalar():
+                value = int(program.arrays[atom.value])
+            case Data():
+                value = int(lane_value(atom.lanes, program.arrays[atom.lanes.value], point))
+            case FloorDivide():
+                value = parts[0] // atom.divisor
+            case Modulo():
+                value = parts[0] % atom.divisor
+            case Minimum():
+                value = min(parts)
+            case Maximum():
+                value = max(parts)
+            case Choice():
+                value = parts[1] if parts[0] >= 0 else parts[2]
+        total += factor * value
+    return total
+
+
+def predicate_value(predicate: Predicate, point: Mapping[Dimension, int], program: Program) -> bool:
+    """Whether the predicate holds at a point, run-time parts taken from the program's arguments."""
+    match predicate:
+        case AtLeastZero():
+            return index_value(predicate.index, point, program) >= 0
+        case EqualsZero():
+            return index_value(predicate.index, point, program) == 0
+        case DiffersFromZero():
+            return index_value(predicate.index, point, program) != 0
+        case Condition():
+            held = bool(lane_value(predicate.lanes, program.arrays[predicate.lanes.value], point))
+            return held != predicate.is_negated
+        case Conjunction():
+            return all(predicate_value(part, point, program) for part in predicate.parts)
+        case Disjunction():
+            return any(predicate_value(part, point, program) for part in predicate.parts)
+        case _:
+            return predicate.is_true

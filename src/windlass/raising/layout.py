@@ -96,7 +96,7 @@ class Axis:
             case Point():
                 return 0
             case Line():
-                return 2
+                return 2 if self.way.step == 1 else 3
             case Segments():
                 return 3 * len(self.way.pieces)
             case Window():
@@ -156,7 +156,7 @@ def find_layout(index: Index, size: int, access: Access) -> Layout:
     for width in _widths(groups, size, access):
         for layout in _layouts_of_rows(groups, index.constant, size, width, access):
             cost = layout.cost(size)
-            if cost < best_cost or (cost == best_cost and len(layout.axes) > len(best.axes)):
+            if cost < best_cost:
                 best, best_cost = layout, cost
     return best
 

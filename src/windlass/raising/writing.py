@@ -1,7 +1,14 @@
-"""Emission of stores: from a layout to an update of a window of memory, in place where the buffer is not shared."""
+"""Emission of stores: from a layout to a select over all of memory, or an update of a window of it.
+
+A window that is a good part of memory is padded to the whole and selected with the old words: XLA makes one loop of
+that and of what the values are computed from. An update of a window goes in place where the buffer is not shared, but
+on CPU XLA first makes copies of all slices of the memory that the values are computed from (three to thirty times
+slower for a stencil): it is for small windows.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +25,8 @@ from windlass.raising.materialize import scalar_start
 from windlass.raising.predicate import Predicate
 from windlass.raising.reading import shape_memory
 
+LARGE = 4
+"""A window is large that has at least one in so many of the words of memory."""
 SPARSEST = 16
 """A window that is rewritten for less than one word in so many is better scattered into."""
 
@@ -84,37 +93,51 @@ def write(
 
     Neither the value nor the mask depends on a dimension that no axis has.
     """
-    update = _in_window(value, targets, box, 0)
-    sizes = update.shape
-    is_all = all(target.start == 0 for target in targets) and sizes == tuple(axis.size for axis in layout.axes)
+    update = _in_window(value, targets, box)
+    sizes = tuple(target.extent for target in targets)
+    starts = [target.start for target in targets if isinstance(target.start, int)]
+    shape = tuple(axis.size for axis in layout.axes)
+    is_all = len(starts) == len(targets) and not any(starts) and sizes == shape
     writes_all = mask.is_true and all(target.step == 1 for target in targets)
     if is_all and writes_all and combiner is None:
         return _put_back(memory, update, layout)
     array = shape_memory(memory, layout)
+    active = None
+    if not (is_all and writes_all):
+        active = _in_window(mask.to_lanes(box), targets, box)
+    if len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
+        high = [whole - start - size for whole, start, size in zip(shape, starts, sizes, strict=True)]
+        update = emission.pad(update, starts, high, _gaps(targets))
+        if active is not None:
+            active = emission.pad(active, starts, high, _gaps(targets), False)
+        return _put_back(memory, _combined(array, update, active, combiner), layout)
+    zeros = [0] * len(targets)
+    update = emission.pad(update, zeros, zeros, _gaps(targets))
     if not writes_all or combiner is not None:
-        old = array if is_all else _read_window(array, targets, sizes, box)
-        if combiner is not None:
-            update = combiner(old, update)
-        if not writes_all:
-            active = _in_window(mask.to_lanes(box), targets, box, False)
-            update = Select(active, update, old)
-    if not is_all:
-        update = DynamicUpdateSlice(array, update, _starts(array, targets, box))
-    return _put_back(memory, update, layout)
+        assert active is not None
+        active = None if writes_all else emission.pad(active, zeros, zeros, _gaps(targets), False)
+        update = _combined(_read_window(array, targets, sizes, box), update, active, combiner)
+    return _put_back(memory, DynamicUpdateSlice(array, update, _starts(array, targets, box)), layout)
 
 
-def _in_window(lanes: Lanes, targets: Sequence[_Target], box: Box, filling: int | bool) -> Value:
-    """Lanes in the order in which they lie in memory; places that no lane writes to hold `filling`."""
+def _combined(old: Value, update: Value, active: Value | None, combiner: Combiner | None) -> Value:
+    """The new words where active, the old ones elsewhere."""
+    if combiner is not None:
+        update = combiner(old, update)
+    return update if active is None else Select(active, update, old)
+
+
+def _in_window(lanes: Lanes, targets: Sequence[_Target], box: Box) -> Value:
+    """Lanes in the order in which they lie in memory, without the gaps between them."""
     order = [dimension for target in targets for dimension in target.dims]
     value = lanes.expand(order, box)
     downward = [dimension for target in targets for dimension in target.reversed]
     value = emission.reverse(value, [order.index(dimension) for dimension in downward])
-    value = emission.reshape(value, [target.count for target in targets])
-    zeros = [0] * len(targets)
-    if any(target.step > 1 for target in targets):
-        gaps = [target.step - 1 if target.count > 1 else 0 for target in targets]
-        value = emission.pad(value, zeros, zeros, gaps, filling)
-    return value
+    return emission.reshape(value, [target.count for target in targets])
+
+
+def _gaps(targets: Sequence[_Target]) -> list[int]:
+    return [target.step - 1 if target.count > 1 else 0 for target in targets]
 
 
 def _starts(array: Value, targets: Sequence[_Target], box: Box) -> tuple[Value, ...]:
