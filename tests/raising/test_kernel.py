@@ -62,7 +62,9 @@ def test_one_array_passed_twice_is_one_memory():
 
 def test_raising_does_not_depend_on_the_size_of_arrays():
     def seconds(n):
-        specification, _, _ = specify(((n + 255) // 256,), (256,), [n, np.float32(1), np.empty(n, "f"), np.empty(n, "f")])
+        specification, _, _ = specify(
+            ((n + 255) // 256,), (256,), [n, np.float32(1), np.empty(n, "f"), np.empty(n, "f")]
+        )
         begin = time.perf_counter()
         raised = raise_kernel(SAXPY, specification)
         assert len(op_names(raised)) < 10
@@ -90,7 +92,9 @@ def test_heat_step_is_slices_only():
 
         when(inside, body)
 
-    raised = check(kernel({"n": INT, "new": BUFFER, "old": BUFFER}, heat), (3, 3), (16, 16), [37, floats(37, 37), floats(37, 37)])
+    raised = check(
+        kernel({"n": INT, "new": BUFFER, "old": BUFFER}, heat), (3, 3), (16, 16), [37, floats(37, 37), floats(37, 37)]
+    )
     assert not {"Gather", "Scatter"} & set(op_names(raised))
 
 
@@ -224,9 +228,7 @@ def test_a_guarded_sum_and_a_maximum():
         def body():
             def step(k, total, most):
                 value = load(x, Add(Multiply(i, m), k))
-                (total,) = when(
-                    compare(value, "GT", number(0.5, "f32")), lambda: [Add(total, value)], lambda: [total]
-                )
+                (total,) = when(compare(value, "GT", number(0.5, "f32")), lambda: [Add(total, value)], lambda: [total])
                 most = Select(compare(value, "GT", most), value, most)
                 return [total, most]
 
@@ -250,7 +252,9 @@ def test_a_triangular_sum_is_masked():
 
         when(compare(i, "LT", n), body)
 
-    raised = check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, triangle), (1,), (64,), [40, floats(40, 40), floats(40)])
+    raised = check(
+        kernel({"n": INT, "x": BUFFER, "y": BUFFER}, triangle), (1,), (64,), [40, floats(40, 40), floats(40)]
+    )
     assert "While" not in op_names(raised)
 
 
@@ -435,7 +439,10 @@ def test_a_local_array_with_constant_indices():
             array = loops.Allocate("local", 16)
             for place in range(4):
                 store(load(x, Add(Multiply(i, number(4)), number(place))), array, number(place))
-            when(compare(load(array, number(0)), "GT", number(0.5, "f32")), lambda: store(number(9, "f32"), array, number(1)))
+            when(
+                compare(load(array, number(0)), "GT", number(0.5, "f32")),
+                lambda: store(number(9, "f32"), array, number(1)),
+            )
             store(Add(load(array, number(1)), load(array, number(3))), y, i)
 
         when(compare(i, "LT", n), body)

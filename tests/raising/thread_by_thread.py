@@ -67,7 +67,7 @@ def _run(block: Block, values: dict[Value, Any], specification: LaunchSpecificat
 def _place(values: dict[Value, Any], buffer: Value, offset: Value, dtype: np.dtype) -> tuple[np.ndarray, slice]:
     memory, base = values[buffer]
     start = base + int(values[offset])
-    assert memory is not None and 0 <= start and start + dtype.itemsize <= memory.size, "out of bounds"
+    assert memory is not None and start >= 0 and start + dtype.itemsize <= memory.size, "out of bounds"
     return memory, slice(start, start + dtype.itemsize)
 
 

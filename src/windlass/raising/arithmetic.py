@@ -105,9 +105,9 @@ def _signed_operands(state: RaisingState, op: Compare) -> tuple[Index, Index] | 
 
 def _combine_predicates(op: Op, items: list[Predicate]) -> Predicate | None:
     match op, items:
-        case (And() | Multiply()), [a, b]:
+        case ((And() | Multiply()), [a, b]):
             return a & b
-        case (Or() | Add()), [a, b]:
+        case ((Or() | Add()), [a, b]):
             return a | b
         case Xor(), [a, b]:
             return (a & ~b) | (~a & b)

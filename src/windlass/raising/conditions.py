@@ -57,7 +57,7 @@ def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_fal
     if condition.is_true or condition.is_false:
         return on_true if condition.is_true else on_false
     match on_true, on_false:
-        case (Pointer() | PointerChoice()), (Pointer() | PointerChoice()):
+        case ((Pointer() | PointerChoice()), (Pointer() | PointerChoice())):
             if (
                 isinstance(on_true, Pointer)
                 and isinstance(on_false, Pointer)
@@ -122,7 +122,9 @@ def with_bounds(index: Index, lower: int, upper: int) -> Index:
     return index
 
 
-def choose_index(condition: Predicate, on_true: Index, on_false: Index, box: Box, budget: int = MOST_CHOICES) -> Index | None:
+def choose_index(
+    condition: Predicate, on_true: Index, on_false: Index, box: Box, budget: int = MOST_CHOICES
+) -> Index | None:
     """The merge of two integers as an index; None where the condition is on data or has too many parts."""
     match condition:
         case AtLeastZero():
@@ -193,5 +195,3 @@ def yielded_dtype(op: Op, position: int) -> str | None:
 
     type_ = op.results[position].type
     return type_.dtype if isinstance(type_, TensorType) else None
-
-

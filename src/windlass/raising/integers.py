@@ -194,7 +194,7 @@ def numeric_bounds(op: Op, operands: list[Index], box: Box) -> Range:
             found = 0, b
         case ShiftRightArithmetic(), [(a, b), _]:
             found = min(a, 0), max(b, 0)
-        case (Convert() | BitcastConvert() | Add() | Subtract()), _:
+        case ((Convert() | BitcastConvert() | Add() | Subtract()), _):
             exact = _exact(op, operands, box)
             found = exact.value_range(box) if exact is not None else None
         case Minimum() | Maximum(), [(a, b), (c, d)]:

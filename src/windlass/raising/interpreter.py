@@ -43,7 +43,9 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.LaunchSize():
             environment[op] = Index(state.specification.launch_size(op.dimension))
         case loops.Load():
-            environment[op] = memories.read(state, buffer_of(state, op.buffer), index_of(state, op.offset), op.dtype_read)
+            environment[op] = memories.read(
+                state, buffer_of(state, op.buffer), index_of(state, op.offset), op.dtype_read
+            )
         case loops.Store():
             item = state.lookup(op.value)
             if not isinstance(item, Undefined):
@@ -191,9 +193,7 @@ def variable_memory(state: RaisingState, variable: str) -> Memory:
 def select_buffer(state: RaisingState, op: loops.SelectBuffer) -> Item:
     """One of two pointers, lane by lane."""
     condition = predicate_of(state, op.condition)
-    return merge_items(
-        state, condition, state.environment[op.on_true], state.environment[op.on_false], None
-    )
+    return merge_items(state, condition, state.environment[op.on_true], state.environment[op.on_false], None)
 
 
 def same_buffer(one: Buffer, other: Buffer) -> Predicate:
@@ -209,5 +209,3 @@ def run_barrier(state: RaisingState) -> None:
     """Lockstep keeps what barriers ask for, so long as the iterations around them stay in order."""
     if state.frames:
         raise state.obstacle("its iterations are ordered by barriers")
-
-

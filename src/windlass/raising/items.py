@@ -53,9 +53,7 @@ class PointerChoice:
 
 
 Buffer: TypeAlias = "Pointer | PointerChoice"
-Item: TypeAlias = (
-    "Index | Predicate | Lanes | Pointer | PointerChoice | Accumulation | AccumulationTest | Undefined"
-)
+Item: TypeAlias = "Index | Predicate | Lanes | Pointer | PointerChoice | Accumulation | AccumulationTest | Undefined"
 
 
 def dtype_range(dtype: str) -> Range:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.ops.control import Return
 from windlass.ops.loops import Parallel
-from windlass.raising.domain import Domain
 from windlass.raising.dimensions import Box
+from windlass.raising.domain import Domain
 from windlass.raising.interpreter import run_block, run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
@@ -108,9 +108,7 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raise
     return RaisedKernel(function, tuple(written), state.report)
 
 
-def _argument_item(
-    state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]
-) -> Item:
+def _argument_item(state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]) -> Item:
     """What a parameter of the kernel stands for."""
     match given:
         case PointerArgument():
@@ -139,4 +137,3 @@ def remove_dead_ops(block: Block) -> None:
                 for inner in region.blocks:
                     remove_dead_ops(inner)
         op = previous
-

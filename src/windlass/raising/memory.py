@@ -196,7 +196,9 @@ def last_iterations(state: RaisingState, index: Index) -> Domain:
             if dimension in domain.mask.dimensions:
                 raise state.obstacle("which iteration stores last depends on data")
             lower, upper = domain.box.bounds(dimension)
-            domain = Domain(domain.dimensions, domain.box.restrict(dimension, max(lower, upper - 1), upper), domain.mask)
+            domain = Domain(
+                domain.dimensions, domain.box.restrict(dimension, max(lower, upper - 1), upper), domain.mask
+            )
         elif index.has_data:
             raise state.obstacle("iterations may store to the same place, which is known at run time only")
     return domain
@@ -228,7 +230,9 @@ def put_view(memory: Memory, changed: Value) -> None:
 def _memory_of(state: RaisingState, pointer: Pointer) -> Memory:
     if pointer.memory is None:
         raise state.obstacle(
-            "it goes through a null pointer", NO_MEMORY, "pass an array for the pointer that is None, or guard the access"
+            "it goes through a null pointer",
+            NO_MEMORY,
+            "pass an array for the pointer that is None, or guard the access",
         )
     return pointer.memory
 
@@ -238,14 +242,14 @@ def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
     width = byte_width(dtype)
     box = state.box
     if address.modulo(width, box).constant_value not in (0, None):
-        raise state.obstacle(f"a value of {width} bytes is accessed at an address that is no multiple of {width}", MISALIGNED)
+        raise state.obstacle(
+            f"a value of {width} bytes is accessed at an address that is no multiple of {width}", MISALIGNED
+        )
     return address.floor_divide(width, box)
 
 
 def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
-    record = AccessRecord(
-        memory, kind, address, byte_width(dtype), state.box, state.while_depth, state.position
-    )
+    record = AccessRecord(memory, kind, address, byte_width(dtype), state.box, state.while_depth, state.position)
     for frame in state.frames:
         frame.accesses.append(record)
     if memory in state.memories[: len(state.specification.memories)]:

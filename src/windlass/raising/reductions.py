@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.ir import Op, Value
+from windlass.ops.comparison import Compare
 from windlass.ops.contraction import DotGeneral
 from windlass.ops.creation import Constant
-from windlass.ops.comparison import Compare
-from windlass.ops.movement import Transpose
 from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Negate, Or, Select, Subtract, Xor
+from windlass.ops.movement import Transpose
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.raising import emission
@@ -188,7 +188,9 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
         not isinstance(on_true, Accumulation)
         or not isinstance(on_false, Accumulation)
         or on_true.root is not on_false.root
-        or (on_true.combiner is not on_false.combiner and on_true.combiner is not None and on_false.combiner is not None)
+        or (
+            on_true.combiner is not on_false.combiner and on_true.combiner is not None and on_false.combiner is not None
+        )
     ):
         raise state.obstacle("a branch replaces a value that other iterations add to")
     shared = [term for term in on_true.terms if any(term is other for other in on_false.terms)]
@@ -254,9 +256,7 @@ def finish(
     return result, became
 
 
-def _split_back(
-    lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | float | bool
-) -> tuple[Lanes, Domain]:
+def _split_back(lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | float | bool) -> tuple[Lanes, Domain]:
     """A term over the fused dimension as one over the loop's counter and the thread."""
     from windlass.raising.strides import split_back
 
@@ -279,9 +279,7 @@ def is_zero(item: Item) -> bool:
     return isinstance(item, Lanes) and emission.splat_number(item.value) == 0
 
 
-def _apply(
-    state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, ignores_nan: bool
-) -> Item:
+def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, ignores_nan: bool) -> Item:
     """The value before the loop combined with the total of one term."""
     if isinstance(item, Accumulation):
         if ignores_nan:
@@ -363,13 +361,9 @@ def without_axis(value: Value, lanes: Lanes, dimension: Dimension) -> Lanes:
 
 
 def _extend(state: RaisingState, lanes: Lanes, domain: Domain, combiner: Combiner, dtype: str) -> Lanes:
-    """A total over the lanes of a term, as one for all lanes of the loop: the identity where the term does not count."""
+    """A total over a term's lanes as one for all lanes of the loop: the identity where the term does not count."""
     box = state.box
-    missing = [
-        each
-        for each in box_difference(domain.box, box)
-        if each in state.domain.dimensions
-    ]
+    missing = [each for each in box_difference(domain.box, box) if each in state.domain.dimensions]
     if not missing:
         return lanes
     condition = box_condition(Box({each: domain.box.bounds(each) for each in missing}), box)
@@ -413,10 +407,9 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     left, right = left.at(box), right.at(box)
     if any(each not in left.dims or each not in right.dims for each in over):
         return None
-    if not set(left.dims) - set(right.dims) or not set(right.dims) - set(left.dims):
-        # One factor lies over all dimensions anyhow: matrix times vector. Worth it unless it is purely elementwise.
-        if set(left.dims) == set(right.dims):
-            return None
+    if left.dims == right.dims:
+        # Nothing is spread out by the product.
+        return None
     batching = [each for each in left.dims if each in right.dims and each not in over]
     left_value, left_dims = _untransposed(left)
     right_value, right_dims = _untransposed(right)

@@ -1,11 +1,11 @@
-"""What the raiser knows at one moment: items of values, active lanes, memories, where ops go; and how to go back in time.
+"""What the raiser knows at one moment (items of values, active lanes, memories, where ops go), and going back in time.
 
 Going back is what makes strategies cheap to try: `checkpoint`, try, and on an `Obstacle` `restore`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,7 @@ class RaisingState:
     # -- domains --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def within(self, domain: Domain) -> Iterator[None]:
+    def within(self, domain: Domain) -> Generator[None]:
         """Interpret for the lanes of another domain."""
         outer, self.domain = self.domain, domain
         try:
@@ -155,7 +155,7 @@ class RaisingState:
         erase_after(moment.block, moment.last)
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
+    def inside(self, block: Block) -> Generator[None]:
         """Place ops in another block, which sees what is computed around it; what it computes is not seen outside."""
         outer, memo, environment, retried = self.builder.block, self.memo, self.environment, self.retried
         self.builder.block = block

@@ -49,7 +49,7 @@ def thread_ids(body: Block, arguments: list[Value], specification: LaunchSpecifi
         index = Index.of(both)
         blocks[axis], threads[axis] = index.floor_divide(block), index.modulo(block)
     ordered = tuple(sorted(dimensions, key=lambda dimension: dimension.key))
-    return ThreadIds(ordered, tuple([*(blocks[axis] for axis in range(3)), *(threads[axis] for axis in range(3))]))
+    return ThreadIds(ordered, (*(blocks[axis] for axis in range(3)), *(threads[axis] for axis in range(3))))
 
 
 @dataclass(frozen=True)

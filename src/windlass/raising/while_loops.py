@@ -14,8 +14,8 @@ from windlass.ops.comparison import Compare
 from windlass.ops.control import Return, While
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Maximum, Or, Select
-from windlass.ops.loops import DoWhile, For, Store
 from windlass.ops.loops import Atomic as AtomicOp
+from windlass.ops.loops import DoWhile, For, Store
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
 from windlass.raising.dimensions import Dimension, in_order
@@ -128,9 +128,7 @@ def _settle(state: RaisingState, op: For | DoWhile, arguments: list[Argument], c
     raise state.obstacle("what the loop carries could not be found")
 
 
-def _first_guess(
-    state: RaisingState, op: For | DoWhile, arguments: list[Argument], counter: _Counter | None
-) -> _Guess:
+def _first_guess(state: RaisingState, op: For | DoWhile, arguments: list[Argument], counter: _Counter | None) -> _Guess:
     guess = _Guess()
     for position, (argument, initial) in enumerate(zip(arguments, op.initial, strict=True)):
         item = state.lookup(initial)
