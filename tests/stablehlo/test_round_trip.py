@@ -145,7 +145,8 @@ tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>, tf.aliasing_output 
       sdy.return %6 : tensor<2xf32>
     } : (tensor<4xf32>) -> tensor<4xf32>
     %4 = stablehlo.custom_call @target(%3) {api_version = 4 : i32, backend_config = {n = 3 : i64}, \
-has_side_effect = true, operand_layouts = [dense<0> : tensor<1xindex>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<4xf32>) -> \
+has_side_effect = true, operand_layouts = [dense<0> : tensor<1xindex>], \
+result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<4xf32>) -> \
 tensor<4xf32>
     %5 = stablehlo.composite "my.composite" %4 {decomposition = @helper} : (tensor<4xf32>) -> tensor<4xf32>
     return %5 : tensor<4xf32>

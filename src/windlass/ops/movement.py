@@ -259,17 +259,17 @@ class BroadcastInDim(TensorOp):
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
 
     def infer(self) -> Type:
-        type_ = self.operand.tensor
+        type_ = self._operands[0].tensor
         shape, dimensions = self.shape, self.broadcast_dimensions
-        if len(dimensions) != type_.rank:
+        rank = len(shape)
+        if len(dimensions) != len(type_.shape):
             self.fault("C2", f"{len(dimensions)} dimensions for rank {type_.rank}")
-        if len(set(dimensions)) != len(dimensions):
+        if len(dimensions) > 1 and len(set(dimensions)) != len(dimensions):
             self.fault("C4", f"{dimensions} repeats a dimension")
         for size, dimension in zip(type_.shape, dimensions, strict=True):
-            if not 0 <= dimension < len(shape):
-                self.fault("C3", f"dimension {dimension} of rank {len(shape)}")
-            fits = size in (1, shape[dimension])
-            if not fits:
+            if not 0 <= dimension < rank:
+                self.fault("C3", f"dimension {dimension} of rank {rank}")
+            if size != 1 and size != shape[dimension]:
                 self.fault("C5", f"size {size} does not broadcast to {shape[dimension]}")
         return tensor_type(shape, type_.dtype)
 

@@ -24,7 +24,9 @@ from windlass.ops.spelling import Matrix
 class Reduce(TensorOp):
     """The inputs folded along `dimensions` by `body`, beginning with init_values; the order is not defined.
 
-    `body` takes one accumulator per input, then one element per input. Gives one result per input (`.results`).
+    init_values must be what leaves others unchanged under the body (0 for a sum): XLA may begin with them as often as
+    it likes, or not at all. Combine any other beginning with the result. `body` takes one accumulator per input, then
+    one element per input. Gives one result per input (`.results`).
     """
 
     name = "stablehlo.reduce"
@@ -103,7 +105,7 @@ class Reduce(TensorOp):
         return {"dimensions": dimensions, "body": sample_reducer(draw, dtypes)}
 
     def sample_array(self, draw: Draw, position: int) -> Array:
-        return sample_summand(self, draw, position)
+        return sample_folded(self, draw, position, len(self.inputs))
 
 
 def fold(body: Region, scope: Scope, state: tuple[Array, ...], lines: list[Array]) -> tuple[Array, ...]:
@@ -128,10 +130,18 @@ def sample_reducer(draw: Draw, dtypes: list[str]) -> Region:
     return make_region([*scalars, *scalars], body)
 
 
-def sample_summand(op: TensorOp, draw: Draw, position: int) -> Array:
-    """Special values for an order-independent fold, ordinary ones where rounding would depend on the order."""
+def sample_folded(op: TensorOp, draw: Draw, position: int, count: int) -> Array:
+    """A value for one of `count` inputs, or for the initial value of one.
+
+    Special values where the order is no matter, ordinary ones where rounding would depend on it; the identity of the
+    body's op as initial value.
+    """
     type_ = op.operands[position].tensor
-    return draw.tame_array(type_) if type_.is_float else draw.array(type_)
+    if position < count:
+        return draw.tame_array(type_) if type_.is_float else draw.array(type_)
+    returned = op.regions[0].block.terminator.operands[position - count]
+    assert isinstance(returned, Op)
+    return np.array(identity_of(type(returned), type_.dtype), type_.numpy_dtype)
 
 
 def reduce_with(combiner: type[Any], operand: Value, dimensions: tuple[int, ...]) -> Value:
@@ -305,12 +315,7 @@ class ReduceWindow(TensorOp):
         }
 
     def sample_array(self, draw: Draw, position: int) -> Array:
-        type_ = self._operands[position].tensor
-        if position < len(self.inputs):
-            return sample_summand(self, draw, position)
-        (region,) = self.regions
-        returned = region.block.terminator.operands[position - len(self.inputs)]
-        return np.array(identity_of(type(returned), type_.dtype), type_.numpy_dtype)  # pyright: ignore[reportArgumentType]
+        return sample_folded(self, draw, position, len(self.inputs))
 
 
 class SelectAndScatter(TensorOp):

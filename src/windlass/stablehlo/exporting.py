@@ -41,7 +41,7 @@ def export_text(module: Module, locations: bool = False) -> str:
     Raises ProgramError as `export_module` does.
     """
     exported = export_module(module)
-    return str(exported.operation.get_asm(enable_debug_info=locations))
+    return str(exported.operation.get_asm(enable_debug_info=locations, assume_verified=True))
 
 
 def export_bytecode(module: Module) -> bytes:
