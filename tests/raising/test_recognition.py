@@ -259,6 +259,25 @@ def test_sums_into_one_place_are_a_reduction() -> None:
     assert "Reduce" in program.op_names() and "Scatter" not in program.op_names()
 
 
+def test_rows_picked_by_data_are_scattered_whole() -> None:
+    program = Program()
+    memory = program.argument(np.zeros(ROWS * COLUMNS, np.float32))
+    picked = np.array([3, 0, 5, 4, 1, 2], np.int32)
+    active = np.array([True, True, False, True, True, False])
+    lanes = np.arange(ROWS * 4, dtype=np.float32).reshape(ROWS, 4)
+    part = Box().restrict(x, 2, 6)
+    with program.building():
+        which = Index.of(Data(Lanes(program.argument(picked), (y,)), 0, ROWS - 1))
+        mask = Predicate.data(Lanes(program.argument(active), (y,)))
+        value = Lanes(program.argument(lanes), (y, x), (0, 2))
+        after = store(memory, which.scale(COLUMNS) + column, value, part, mask)
+    (scatter,) = [op for op in program.block if type(op).__name__ == "Scatter"]
+    assert scatter.attributes["update_window_dims"] == (1,)
+    expected = np.zeros((ROWS, COLUMNS), np.float32)
+    expected[picked[active], 2:6] = lanes[active]
+    assert program.run(after).tolist() == expected.reshape(-1).tolist()
+
+
 # -- size -------------------------------------------------------------------------------------------------------------
 
 

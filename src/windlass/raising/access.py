@@ -23,7 +23,7 @@ from windlass.raising.predicate import Predicate, conjunction
 from windlass.raising.races import Writers, combine_over, settle
 from windlass.raising.reading import read
 from windlass.raising.regrouping import Regrouping, make_plan, regrouped_index, regrouped_predicate
-from windlass.raising.writing import find_targets, write
+from windlass.raising.writing import can_write_rows, find_targets, write, write_rows
 
 MOST_PARTS = 8
 """A store is taken apart into no more stores than this."""
@@ -122,6 +122,8 @@ class _Store:
             return memory
         targets = find_targets(layout, box) if layout.is_whole else None
         if targets is None:
+            if can_write_rows(layout, box, mask):
+                return write_rows(memory, layout, writers.value, box, mask, self.combiner)
             return scatter(memory, index, writers.value, box, mask, dims, self.combiner)
         return write(memory, layout, targets, writers.value, box, mask, self.combiner)
 

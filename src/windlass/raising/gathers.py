@@ -79,13 +79,15 @@ def scatter(
     order = in_order((*places.dims, *value.dims, *dims))
     indices = places.expand(order, box)
     updates = value.expand(order, box)
-    body = replacing_region(memory.dtype) if combiner is None else combiner_region(combiner, memory.dtype)
+    body = scattering_region(memory.dtype, combiner)
     op = Scatter((memory,), indices, (updates,), (), (0,), (), (), (0,), len(order), body, False, is_injective)
     return op.results[0]
 
 
-def replacing_region(dtype: str) -> Region:
-    """A combiner that forgets the old value."""
+def scattering_region(dtype: str, combiner: Combiner | None) -> Region:
+    """What a scatter does with an old and a new value: combine them, or forget the old one."""
+    if combiner is not None:
+        return combiner_region(combiner, dtype)
 
     def newer(_: Value, update: Value) -> Value:
         return update

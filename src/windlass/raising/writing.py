@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 from windlass.ir import Value
 from windlass.ops.elementwise import Select
+from windlass.ops.indexing import Scatter
 from windlass.ops.movement import DynamicSlice, DynamicUpdateSlice
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.gathers import Combiner, index_dtype
+from windlass.raising.gathers import Combiner, index_dtype, scattering_region
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Axis, Layout, Line, Point, Window
+from windlass.raising.layout import Axis, Layout, Line, Point, Take, Window
 from windlass.raising.materialize import scalar_start
 from windlass.raising.predicate import Predicate
 from windlass.raising.reading import shape_memory
@@ -138,6 +139,73 @@ def _in_window(lanes: Lanes, targets: Sequence[_Target], box: Box) -> Value:
 
 def _gaps(targets: Sequence[_Target]) -> list[int]:
     return [target.step - 1 if target.count > 1 else 0 for target in targets]
+
+
+def can_write_rows(layout: Layout, box: Box, mask: Predicate) -> bool:
+    """Whether lanes write whole runs of words, at places along the other axes that an index tensor gives."""
+    picking: set[Dimension] = set()
+    has_run = False
+    for axis in layout.axes:
+        if isinstance(axis.way, Take):
+            picking.update(axis.dims)
+            continue
+        target = _target(axis, box)
+        if target is None or target.step > 1 or not isinstance(target.start, int):
+            return False
+        has_run = has_run or target.count > 1
+    return bool(picking) and has_run and mask.dimensions <= picking
+
+
+def write_rows(
+    memory: Value, layout: Layout, value: Lanes, box: Box, mask: Predicate, combiner: Combiner | None = None
+) -> Value:
+    """As `write`, by a scatter of windows: `can_write_rows` has to hold. One writer of a shared place wins."""
+    array = shape_memory(memory, layout)
+    batch = [dimension for axis in layout.axes if isinstance(axis.way, Take) for dimension in axis.dims]
+    dtype = index_dtype(max(array.shape))
+    components: list[Value] = []
+    mapped: list[int] = []
+    runs: list[_Target] = []
+    inserted: list[int] = []
+    is_masked = not mask.is_true
+    for place, axis in enumerate(layout.axes):
+        if isinstance(axis.way, Take):
+            lanes = axis.way.index.to_lanes(box, dtype)
+            if is_masked:
+                # Rows that are not active go to a place outside, which a scatter leaves out.
+                nowhere = Lanes(emission.constant(axis.size, dtype))
+                lanes = Lanes.elementwise(Select, mask.to_lanes(box), lanes, nowhere, box=box)
+                is_masked = False
+            components.append(lanes.expand(batch, box))
+            mapped.append(place)
+            inserted.append(place)
+            continue
+        target = _target(axis, box)
+        assert target is not None and isinstance(target.start, int)
+        if target.start:
+            components.append(emission.constant(target.start, dtype, box.shape(batch)))
+            mapped.append(place)
+        if isinstance(axis.way, Point):
+            if not target.start:
+                components.append(emission.constant(0, dtype, box.shape(batch)))
+                mapped.append(place)
+            inserted.append(place)
+        else:
+            runs.append(target)
+    order = [*batch, *(dimension for target in runs for dimension in target.dims)]
+    update = emission.reverse(
+        value.expand(order, box), [order.index(each) for target in runs for each in target.reversed]
+    )
+    update = emission.reshape(update, [*box.shape(batch), *(target.count for target in runs)])
+    if len(components) > 1:
+        columns = [emission.reshape(each, (*each.shape, 1)) for each in components]
+        indices = emission.concatenate(columns, len(batch))
+    else:
+        (indices,) = components
+    body = scattering_region(memory.dtype, combiner)
+    window = tuple(range(len(batch), len(update.shape)))
+    op = Scatter((array,), indices, (update,), window, tuple(inserted), (), (), tuple(mapped), len(batch), body)
+    return _put_back(memory, op.results[0], layout)
 
 
 def _starts(array: Value, targets: Sequence[_Target], box: Box) -> tuple[Value, ...]:
