@@ -256,7 +256,7 @@ def compare_places(translator: Translator, left: Pointer, right: Pointer, predic
         direction = _DIRECTIONS[predicate if predicate in _DIRECTIONS else predicate[1:]]
         return emit.compare(left.offset, right.offset, direction)
     is_left_null, is_right_null = isinstance(left.buffer, NullBuffer), isinstance(right.buffer, NullBuffer)
-    if not is_left_null and not is_right_null or predicate not in ("eq", "ne", "ugt", "ult"):
+    if (not is_left_null and not is_right_null) or predicate not in ("eq", "ne", "ugt", "ult"):
         raise translator.refusal("WL0206", "pointers into different arrays are compared")
     if predicate in ("ugt", "ult") and is_right_null == (predicate == "ult"):
         # No address is below null, and all others are above it.

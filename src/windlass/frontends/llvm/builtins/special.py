@@ -124,7 +124,7 @@ def polynomial(emit: Emitter, coefficients: tuple[float, ...], value: Value) -> 
 
 @builtin("tgamma", "tgammaf")
 def gamma(emit: Emitter, value: Value) -> Value:
-    """Lanczos' approximation for |x|, and reflection for negative x; the power is taken in two halves lest it overflow."""
+    """Lanczos' approximation for |x|, reflection for negative x; the power in two halves, lest it overflow."""
     x = Convert(value, "f64") if value.dtype != "f64" else value
 
     def constant(number: float) -> Value:
