@@ -545,7 +545,7 @@ def test_a_grid_stride_loop_is_one_dimension(n):
 
     function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, scale)
     raised = check(function, (4,), (32,), [n, floats(1100), floats(1100)])
-    assert not {"Gather", "Scatter", "While", "Select"} & set(op_names(raised))
+    assert not {"Gather", "Scatter", "While"} & set(op_names(raised))
 
 
 def test_sums_of_a_grid_stride_loop():
@@ -564,3 +564,43 @@ def test_sums_of_a_grid_stride_loop():
     function = kernel({"n": INT, "x": BUFFER, "y": BUFFER, "out": BUFFER}, dot)
     raised = check(function, (4,), (32,), [1000, floats(1100), floats(1100), floats(130)], 1e-4)
     assert not {"Gather", "While"} & set(op_names(raised))
+
+
+# -- shared memory ----------------------------------------------------------------------------------------------------
+
+
+def test_a_block_reverses_its_part_in_shared_memory():
+    def reverse(ids, n, x, y):
+        i = global_id(ids)
+        tile = loops.Allocate("shared", 64 * 4)
+        store(load(x, i), tile, ids[3])
+        loops.Barrier("block")
+        store(load(tile, Subtract(number(63), ids[3])), y, i)
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, reverse)
+    specification, arrays, _ = specify((3,), (64,), [192, floats(192), floats(192)])
+    raised, after = run_raised(function, (3,), (64,), [192, *arrays])
+    np.testing.assert_array_equal(after[1], arrays[0].reshape(3, 64)[:, ::-1].reshape(-1))
+
+
+def test_a_block_sums_its_part_in_a_tree():
+    def tree(ids, n, x, y):
+        tile = loops.Allocate("shared", 64 * 4)
+        store(load(x, global_id(ids)), tile, ids[3])
+        loops.Barrier("block")
+
+        def step(s):
+            when(
+                compare(ids[3], "LT", s),
+                lambda: store(Add(load(tile, ids[3]), load(tile, Add(ids[3], s))), tile, ids[3]),
+            )
+            loops.Barrier("block")
+            s = Divide(s, number(2))
+            return compare(s, "GT", number(0)), [s]
+
+        repeat_while([number(32)], step)
+        when(compare(ids[3], "EQ", number(0)), lambda: store(load(tile, number(0)), y, ids[0]))
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, tree)
+    _, after = run_raised(function, (3,), (64,), [192, x := floats(192), floats(3)])
+    np.testing.assert_allclose(after[1], x.reshape(3, 64).sum(1), rtol=1e-5)

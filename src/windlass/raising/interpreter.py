@@ -15,7 +15,7 @@ from windlass.raising.conditions import merge_items, split_domains, yielded_dtyp
 from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
 from windlass.raising.memory import Memory
-from windlass.raising.obstacle import LAUNCH_MISMATCH, NO_MEMORY, NOT_RAISED, SHARED_MEMORY
+from windlass.raising.obstacle import LAUNCH_MISMATCH, NO_MEMORY, NOT_RAISED
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.reductions import AccumulationTest, select_by_test
 from windlass.raising.state import RaisingState
@@ -174,11 +174,9 @@ def _run_if_of_test(state: RaisingState, op: loops.If) -> None:
 
 
 def allocate(state: RaisingState, op: loops.Allocate) -> Pointer:
-    """A local array; shared ones are not raised yet."""
-    if op.space != "local":
-        raise state.obstacle(
-            "it uses shared memory", SHARED_MEMORY, "kernels with shared memory run in the emulator and natively"
-        )
+    """A local array of each thread, or a shared one of each block."""
+    if op.space == "shared":
+        return Pointer(memories.allocate_shared(state, op.variable or "shared memory", op.size))
     return Pointer(memories.allocate(state, op.variable or "local array", op.size))
 
 

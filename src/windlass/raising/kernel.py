@@ -84,6 +84,8 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raise
         for argument, given in zip(kernel.arguments, specification.arguments, strict=True):
             state.environment[argument] = _argument_item(state, argument, given, traced)
         state.environment.update(zip(parallel.body.block.arguments, ids.items, strict=True))
+        x, y, z = ids.items[:3]
+        state.block_number = x + (y + z.scale(specification.grid[1])).scale(specification.grid[0])
         globals_count = len(specification.memories)
         for op in kernel.body:
             if op is parallel:

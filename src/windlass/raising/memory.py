@@ -11,6 +11,7 @@ ones, are memories in which each thread (or block) has a segment of its own.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -38,6 +39,9 @@ from windlass.raising.report import AccessNote, OutsideNote
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
+
+WIDEST = 16
+"""Segments begin at multiples of this, so that they hold whole words of any type."""
 
 _versions = itertools.count(1)
 
@@ -355,6 +359,20 @@ def _write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, 
 def allocate(state: RaisingState, name: str, size_bytes: int) -> Memory:
     """A local array, one for each lane, in slots as yet."""
     memory = Memory(name, size_bytes, MemoryState(None, slots={}), home=state.domain)
+    state.memories.append(memory)
+    return memory
+
+
+def allocate_shared(state: RaisingState, name: str, size_bytes: int) -> Memory:
+    """A shared array: a segment for each block. A negative size is the launch's dynamic one; all such are one array."""
+    if size_bytes < 0:
+        name, size_bytes = "dynamic shared memory", state.specification.shared_bytes
+        found = next((memory for memory in state.memories if memory.name == name), None)
+        if found is not None:
+            return found
+    size_bytes = -(-max(size_bytes, 1) // WIDEST) * WIDEST
+    words = emission.constant(0, "ui8", (size_bytes * math.prod(state.specification.grid),))
+    memory = Memory(name, size_bytes, MemoryState(words), (size_bytes,), state.block_number.scale(size_bytes))
     state.memories.append(memory)
     return memory
 

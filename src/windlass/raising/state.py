@@ -14,7 +14,7 @@ from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
 from windlass.raising.dimensions import Box
 from windlass.raising.domain import Domain
-from windlass.raising.index import Index
+from windlass.raising.index import ZERO, Index
 from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, Undefined
 from windlass.raising.lanes import Lanes
@@ -81,6 +81,8 @@ class RaisingState:
     specification: LaunchSpecification
     builder: CountingBuilder
     domain: Domain
+    block_number: Index = ZERO
+    """The number of each lane's block, counted along x first."""
     environment: dict[Value, Item] = field(default_factory=dict["Value", "Item"])
     retried: dict[Value, Box] = field(default_factory=dict["Value", "Box"])
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
