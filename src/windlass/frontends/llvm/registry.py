@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _by_opcode: dict[str, InstructionTranslator] = {}
 _by_callee: dict[str, InstructionTranslator] = {}
 _mathematical: dict[str, Callable[..., Value]] = {}
-_TYPE_SUFFIX = re.compile(r"(?:\.(?:v\d+)?(?:nx)?(?:i|f|bf|p)\d+)+$")
+_TYPE_SUFFIX = re.compile(r"\.(?:v\d+)?(?:i|f|bf|p)\d+$")
 
 
 def translates(*opcodes: str) -> Callable[[_F], _F]:
@@ -64,22 +64,28 @@ def translator_of(opcode: str) -> InstructionTranslator | None:
     return _by_opcode.get(opcode)
 
 
-def without_types(name: str) -> str:
-    """An intrinsic's name without the types that it is overloaded for.
+def spellings(name: str) -> Iterator[str]:
+    """An intrinsic's name with the types that it is overloaded for, then with ever fewer of them.
 
-    >>> without_types("llvm.memcpy.p0.p0.i64"), without_types("erff")
-    ('llvm.memcpy', 'erff')
+    >>> list(spellings("llvm.lround.i64.f32")), list(spellings("erff"))
+    (['llvm.lround.i64.f32', 'llvm.lround.i64', 'llvm.lround'], ['erff'])
     """
-    return _TYPE_SUFFIX.sub("", name) if name.startswith("llvm.") else name
+    yield name
+    while name.startswith("llvm."):
+        shorter = _TYPE_SUFFIX.sub("", name)
+        if shorter == name:
+            return
+        name = shorter
+        yield name
 
 
 def callee_of(name: str) -> InstructionTranslator | None:
-    return _by_callee.get(name) or _by_callee.get(without_types(name))
+    return next((found for each in spellings(name) if (found := _by_callee.get(each)) is not None), None)
 
 
 def mathematical_function(name: str) -> Callable[..., Value] | None:
     """The function `(emit: Emitter, *scalars) -> scalar` for a name."""
-    return _mathematical.get(name) or _mathematical.get(without_types(name))
+    return next((found for each in spellings(name) if (found := _mathematical.get(each)) is not None), None)
 
 
 __all__ = ["builtin", "called", "callee_of", "mathematical_function", "translates", "translator_of"]
