@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from windlass.diagnostics import Position
 from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.frames import AccessRecord, VectorFrame
 from windlass.raising.index import Atom, Data, Index, Scalar, dimensions_of, parts_of, range_of
@@ -19,6 +20,14 @@ from windlass.raising.obstacle import Obstacle
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
+
+
+class Conflict(Obstacle):
+    """Iterations may touch the same place of a memory."""
+
+    def __init__(self, memory: Memory, reason: str, position: Position | None) -> None:
+        super().__init__(reason, position)
+        self.memory = memory
 
 
 def check_dependences(frame: VectorFrame) -> None:
@@ -44,7 +53,8 @@ def _check_pair(frame: VectorFrame, first: AccessRecord, second: AccessRecord) -
     is_repeated = max(first.while_depth, second.while_depth) > frame.while_depth
     if most > 0 or (least < 0 and (is_repeated or first is second)):
         where = f" (line {second.position.line})" if second.position and second.position.line else ""
-        raise Obstacle(
+        raise Conflict(
+            first.memory,
             f"iterations may touch the same place of {first.memory.name}{where}: {first.kind}, then {second.kind}",
             first.position,
         )
@@ -66,7 +76,7 @@ def iteration_distances(frame: VectorFrame, first: AccessRecord, second: AccessR
     atoms = {atom for atom in (*first.address.terms, *second.address.terms) if atom is not dimension}
     for atom in atoms:
         left, right = first.address.terms.get(atom, 0), second.address.terms.get(atom, 0)
-        if _varies(atom, frame):
+        if varies(atom, frame):
             parts = [(left, first.box), (-right, second.box)]
         else:
             parts = [(left - right, first.box.hull(second.box))]
@@ -122,7 +132,7 @@ def _may_be_zero(
     return constant + -(-(least - constant) // common) * common <= most
 
 
-def _varies(atom: Atom, frame: VectorFrame) -> bool:
+def varies(atom: Atom, frame: VectorFrame) -> bool:
     """Whether an atom may differ between iterations of the loop, or is counted inside of it."""
     if isinstance(atom, Dimension):
         return atom is frame.dimension or atom in frame.inner_dimensions
@@ -137,7 +147,7 @@ def _varies(atom: Atom, frame: VectorFrame) -> bool:
 
 
 def _varies_within(index: Index, frame: VectorFrame) -> bool:
-    return any(_varies(atom, frame) for atom in index.terms)
+    return any(varies(atom, frame) for atom in index.terms)
 
 
 def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box) -> bool:

@@ -27,8 +27,11 @@ class AccessRecord:
     kind: str
     address: Index
     size: int
+    dtype: str
     box: Box
     while_depth: int
+    is_unconditional: bool
+    """Whether all lanes of the loop do it in each iteration."""
     position: Position | None
 
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from windlass.ir import Op, Value
 from windlass.raising import access, emission
-from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.domain import Domain
 from windlass.raising.frames import AccessRecord
@@ -35,7 +34,7 @@ from windlass.raising.items import (
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import MISALIGNED, NO_MEMORY
 from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
-from windlass.raising.report import AccessNote, OutsideNote
+from windlass.raising.report import AccessNote
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -107,6 +106,8 @@ class Memory:
 
 def read(state: RaisingState, buffer: Buffer, offset: Index, dtype: str) -> Item:
     """What each lane reads at its byte offset."""
+    from windlass.raising.cells import find_place
+
     if isinstance(buffer, PointerChoice):
         return _read_choice(state, buffer, offset, dtype)
     memory = _memory_of(state, buffer)
@@ -116,7 +117,15 @@ def read(state: RaisingState, buffer: Buffer, offset: Index, dtype: str) -> Item
             return found
         make_addressable(state, memory)
     address = memory.segment + offset + buffer.byte_offset
+    cell = find_place(state, memory, address, dtype)
+    if cell is not None:
+        return state.places[cell].item
     record_access(state, memory, "load", address, dtype)
+    return read_words(state, memory, address, dtype)
+
+
+def read_words(state: RaisingState, memory: Memory, address: Index, dtype: str) -> Item:
+    """What each lane reads at an address."""
     return load_words(state, memory, word_index(state, address, dtype), dtype)
 
 
@@ -153,6 +162,8 @@ def origin(state: RaisingState, item: Item) -> tuple[Memory, int, str, Index] | 
 
 def write(state: RaisingState, buffer: Buffer, offset: Index, item: Item, dtype: str) -> None:
     """Each active lane writes its value at its byte offset."""
+    from windlass.raising.cells import find_place, set_place
+
     if isinstance(buffer, PointerChoice):
         condition = buffer.condition.simplify(state.box)
         for side, pointer in ((condition, buffer.on_true), (~condition, buffer.on_false)):
@@ -167,7 +178,16 @@ def write(state: RaisingState, buffer: Buffer, offset: Index, item: Item, dtype:
             return
         make_addressable(state, memory)
     address = memory.segment + offset + buffer.byte_offset
+    cell = find_place(state, memory, address, dtype)
+    if cell is not None:
+        set_place(state, cell, item)
+        return
     record_access(state, memory, "store", address, dtype)
+    write_words(state, memory, address, item, dtype)
+
+
+def write_words(state: RaisingState, memory: Memory, address: Index, item: Item, dtype: str) -> None:
+    """Each active lane writes its value at an address."""
     index = word_index(state, address, dtype)
     with state.within(last_iterations(state, index)):
         store_words(state, memory, index, item, dtype)
@@ -253,13 +273,23 @@ def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
 
 
 def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
-    record = AccessRecord(memory, kind, address, byte_width(dtype), state.box, state.while_depth, state.position)
+    """Let the loops that are being vectorized know of an access."""
     for frame in state.frames:
-        frame.accesses.append(record)
-    if memory in state.memories[: len(state.specification.memories)]:
-        found = find_outside(address, byte_width(dtype), memory.size_bytes, state.domain)
-        if found is not None:
-            state.report.outside.append(OutsideNote(state.position, kind, memory.name, found, memory.size_bytes))
+        whole = frame.domain
+        is_unconditional = state.box == whole.box and state.domain.mask == whole.mask
+        frame.accesses.append(
+            AccessRecord(
+                memory,
+                kind,
+                address,
+                byte_width(dtype),
+                dtype,
+                state.box,
+                state.while_depth,
+                is_unconditional,
+                state.position,
+            )
+        )
 
 
 def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> None:
@@ -321,13 +351,21 @@ def _read_slot(state: RaisingState, memory: Memory, offset: Index, dtype: str) -
     key = _slot_key(state, memory, offset, dtype)
     if key is None:
         return None
+    from windlass.raising.reductions import Accumulation
+
     slots = memory.state.slots
     assert slots is not None
     for frame in state.frames:
         if (memory, key) not in frame.written_slots:
             frame.read_slots.add((memory, key))
     slot = slots.get(key)
-    return UNDEFINED if slot is None else slot.item
+    if slot is None:
+        return UNDEFINED
+    if isinstance(slot.item, Accumulation) and slot.item.root.loop_depth != len(state.frames):
+        from windlass.raising.cells import NeedsCells, SlotCell
+
+        raise NeedsCells([SlotCell(memory, key)])
+    return slot.item
 
 
 def _write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, dtype: str) -> bool:

@@ -38,9 +38,11 @@ COMBINERS: tuple[Combiner, ...] = (Add, Multiply, Minimum, Maximum, And, Or, Xor
 class Root:
     """What a loop carries from one iteration to the next in one place. Compared by identity."""
 
-    def __init__(self, dtype: str, while_depth: int) -> None:
+    def __init__(self, dtype: str, while_depth: int, loop_depth: int) -> None:
         self.dtype = dtype
         self.while_depth = while_depth
+        self.loop_depth = loop_depth
+        """How many loops are being vectorized where it is carried, its own among them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +127,8 @@ def _merge_truths(state: RaisingState, condition: Predicate, on_true: Item, on_f
 def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
     if accumulation.root.while_depth != state.while_depth:
         raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorised")
+    if accumulation.root.loop_depth != len(state.frames):
+        raise state.obstacle("a sum over an outer loop is made within an inner one in a way that is no reduction")
     if accumulation.combiner not in (None, combiner) or accumulation.ignores_nan:
         raise state.obstacle("a value is accumulated by several different operations")
     return Accumulation(accumulation.root, combiner, (*accumulation.terms, Term(item, state.domain)))
@@ -168,7 +172,9 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
     elif not (on_false is accumulation and _same(on_true, test.item)):
         raise state.obstacle("what is kept with a minimum or maximum depends on the order")
     combiner = Minimum if direction in ("LT", "LE") else Maximum
-    if accumulation.root.while_depth != state.while_depth or accumulation.combiner not in (None, combiner):
+    if accumulation.root.while_depth != state.while_depth or accumulation.root.loop_depth != len(state.frames):
+        raise state.obstacle("an extreme over an outer loop is found within an inner one")
+    if accumulation.combiner not in (None, combiner):
         raise state.obstacle("a value is accumulated by several different operations")
     terms = (*accumulation.terms, Term(test.item, state.domain))
     return Accumulation(accumulation.root, combiner, terms, is_float(accumulation.root.dtype))

@@ -25,8 +25,9 @@ from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
+    from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame
-    from windlass.raising.memory import Memory, MemoryState
+    from windlass.raising.memory import Memory, MemoryState, Slot
 
 MOST_OPS = 20_000
 """Kernels that need more tensor ops than this are better run as loops."""
@@ -67,6 +68,7 @@ class Checkpoint:
     last: Op | None
     count: int
     frames: list[tuple[VectorFrame, int]]
+    places: dict[PlaceCell, Slot]
 
 
 @dataclass
@@ -91,6 +93,8 @@ class RaisingState:
     report: RaisingReport = field(default_factory=RaisingReport)
     hopeless: dict[tuple[Op, str, int], str] = field(default_factory=dict["tuple[Op, str, int]", str])
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
+    places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
+    """Words of memory that loops being vectorized accumulate in."""
     loop_depth: int = 0
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int])
@@ -137,6 +141,7 @@ class RaisingState:
             block.last,
             self.builder.counter[0],
             [(frame, len(frame.accesses)) for frame in self.frames],
+            dict(self.places),
         )
 
     def restore(self, moment: Checkpoint) -> None:
@@ -149,6 +154,7 @@ class RaisingState:
         for memory, state in moment.memories:
             memory.state = state
         self.report.forget_since(moment.report)
+        self.places = dict(moment.places)
         self.frames = [frame for frame, _ in moment.frames]
         for frame, length in moment.frames:
             del frame.accesses[length:]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Op, TensorType, Value
 from windlass.ops.elementwise import Add, Subtract
 from windlass.ops.loops import For
-from windlass.raising.dependences import check_dependences
+from windlass.raising.cells import (
+    Cell,
+    NeedsCells,
+    SlotCell,
+    bind_cells,
+    finish_cells,
+    places_to_carry,
+    replace_slot,
+)
+from windlass.raising.dependences import Conflict, check_dependences
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
@@ -16,8 +26,9 @@ from windlass.raising.index import Index
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
 from windlass.raising.iterations import at_iteration
-from windlass.raising.memory import Memory, Slot, SlotKey
+from windlass.raising.memory import Slot
 from windlass.raising.obstacle import Obstacle
+from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.reductions import Accumulation, Root, finish
 from windlass.raising.strides import Fusion, enter, find_fusion, moved, nonnegative
 
@@ -29,14 +40,6 @@ MOST_ELEMENTS = 2**28
 
 LOOP_ORDER = 100
 """Loop dimensions stand behind those of threads."""
-
-
-class _NeedsCells(Exception):
-    """Elements of local arrays are carried from one iteration to the next."""
-
-    def __init__(self, cells: set[tuple[Memory, SlotKey]]) -> None:
-        super().__init__("local arrays carry values")
-        self.cells = cells
 
 
 @dataclass
@@ -57,17 +60,17 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int) -> str:
 
     Raises Obstacle, with the state changed, where iterations depend on each other in a way that is no reduction.
     """
-    cells: set[tuple[Memory, SlotKey]] = set()
+    cells: dict[Cell, None] = {}
     moment = state.checkpoint()
     may_fuse = trips.constant_value is None
     while True:
         try:
             return _vectorize(state, op, trips, count, cells, moment, may_fuse)
-        except _NeedsCells as more:
-            if more.cells <= cells:
-                raise state.obstacle("a local array carries values between iterations") from None
+        except NeedsCells as more:
             state.restore(moment)
-            cells |= more.cells
+            if more.cells <= set(cells):
+                raise state.obstacle("places in memory carry values between iterations") from None
+            cells.update(dict.fromkeys(more.cells))
         except Obstacle as obstacle:
             if not may_fuse or obstacle.is_final:
                 raise
@@ -80,7 +83,7 @@ def _vectorize(
     op: For,
     trips: Index,
     count: int,
-    cells: set[tuple[Memory, SlotKey]],
+    cells: Mapping[Cell, None],
     moment: Checkpoint,
     may_fuse: bool,
 ) -> str:
@@ -103,6 +106,9 @@ def _vectorize(
         domain = domain.restrict(nonnegative(trips - Index.of(dimension) - 1, domain.box))
         if domain.is_empty:
             raise state.obstacle("the loop has no iterations")
+    if fusion is not None and (cells or state.places):
+        raise state.obstacle("a loop over all threads' elements accumulates in memory")
+    bound = bind_cells(state, cells, domain, len(state.frames) + 1)
     for frame in state.frames:
         frame.inner_dimensions.add(fusion.fused if fusion is not None else dimension)
     frame = VectorFrame(
@@ -118,7 +124,6 @@ def _vectorize(
         _bind(state, argument, initial, yielded, op, counter, domain, fusion)
         for argument, initial, yielded in zip(body.arguments[1:], initials, body.terminator.operands, strict=True)
     ]
-    initial_slots = _bind_cells(state, cells, domain)
     state.frames.append(frame)
     state.loop_depth += 1
     try:
@@ -128,17 +133,25 @@ def _vectorize(
     finally:
         state.frames.pop()
         state.loop_depth -= 1
-    check_dependences(frame)
-    carrying = {cell for cell in frame.written_slots & frame.read_slots if cell not in cells}
+    try:
+        check_dependences(frame)
+    except Conflict as conflict:
+        places = places_to_carry(frame, conflict.memory) if fusion is None else []
+        if not places:
+            raise
+        raise NeedsCells(places) from None
+    carrying = {SlotCell(memory, key) for memory, key in frame.written_slots & frame.read_slots} - set(cells)
     if carrying:
-        raise _NeedsCells(carrying)
+        raise NeedsCells(carrying)
     state.environment, state.retried = outside
     outer_mask, state.reduction_mask = state.reduction_mask, outer.mask
     became: set[str] = set()
     for result, item, each in zip(op.results, finals, carried, strict=True):
         state.environment[result], kind = _finish(state, item, each, trips, dimension, is_ragged, result, fusion)
         became.add(kind)
-    _finish_cells(state, frame, initial_slots, dimension, is_ragged)
+    runs = TRUE if not is_ragged else Predicate.compare("GT", trips, Index(0)).simplify(state.box)
+    finish_cells(state, bound, runs, dimension)
+    _finish_slots(state, frame, cells, dimension, is_ragged)
     state.reduction_mask = outer_mask
     _check_sizes(state, moment)
     return next((kind for kind in ("contraction", "reduce") if kind in became), "elementwise")
@@ -177,7 +190,7 @@ def _bind(
             if value is not None:
                 state.environment[argument] = value
                 return _Carried("induction", initial, step)
-    root = Root(argument.dtype, state.while_depth)
+    root = Root(argument.dtype, state.while_depth, len(state.frames) + 1)
     state.environment[argument] = Accumulation(root)
     return _Carried("accumulation", initial, root=root)
 
@@ -277,50 +290,17 @@ def _last(state: RaisingState, item: Item, dimension: Dimension, is_ragged: bool
 # -- local arrays -----------------------------------------------------------------------------------------------------
 
 
-def _bind_cells(
-    state: RaisingState, cells: set[tuple[Memory, SlotKey]], domain: Domain
-) -> dict[tuple[Memory, SlotKey], tuple[Root, Item]]:
-    """Let elements of local arrays be accumulations in the loop; gives what they hold before it."""
-    initial: dict[tuple[Memory, SlotKey], tuple[Root, Item]] = {}
-    for memory, key in cells:
-        slots = memory.state.slots
-        if slots is None or key not in slots:
-            raise state.obstacle("a local array is accessed in several ways")
-        root = Root(key[1], state.while_depth)
-        initial[memory, key] = (root, slots[key].item)
-        replace_slot(memory, key, Slot(Accumulation(root), domain))
-    return initial
-
-
-def replace_slot(memory: Memory, key: SlotKey, slot: Slot) -> None:
-    """Let a slot hold another item."""
-    from dataclasses import replace
-
-    assert memory.state.slots is not None
-    memory.state = replace(memory.state, slots={**memory.state.slots, key: slot})
-
-
-def _finish_cells(
-    state: RaisingState,
-    frame: VectorFrame,
-    initial: dict[tuple[Memory, SlotKey], tuple[Root, Item]],
-    dimension: Dimension,
-    is_ragged: bool,
+def _finish_slots(
+    state: RaisingState, frame: VectorFrame, cells: Mapping[Cell, None], dimension: Dimension, is_ragged: bool
 ) -> None:
-    """Give elements of local arrays the values that they have after the loop."""
-    for cell in sorted(frame.written_slots | set(initial), key=lambda cell: (cell[0].name, cell[1])):
-        memory, key = cell
+    """Give elements of local arrays that the body sets anew what the last iteration left in them."""
+    for memory, key in sorted(frame.written_slots, key=lambda cell: (cell[0].name, cell[1])):
+        if SlotCell(memory, key) in cells:
+            continue
         slots = memory.state.slots
         if slots is None:
             raise state.obstacle("a local array is accessed in several ways")
         item = slots[key].item
-        if cell in initial:
-            root, before = initial[cell]
-            if isinstance(item, Accumulation) and item.root is root:
-                final, _ = finish(state, item, before, dimension)
-                replace_slot(memory, key, Slot(final, state.domain))
-                continue
-            raise state.obstacle("an element of a local array is replaced by what other iterations do not add to")
         if isinstance(item, Undefined):
             continue
         if is_ragged:

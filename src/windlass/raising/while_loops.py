@@ -18,6 +18,7 @@ from windlass.ops.loops import Atomic as AtomicOp
 from windlass.ops.loops import DoWhile, For, Store
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
+from windlass.raising.cells import replace_slot
 from windlass.raising.dimensions import Dimension, in_order
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index, Scalar
@@ -28,7 +29,7 @@ from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, fresh_ve
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.reductions import Accumulation, AccumulationTest
 from windlass.raising.reinterpretation import reinterpret
-from windlass.raising.vectorization import induction_step, replace_slot, same_pointer
+from windlass.raising.vectorization import induction_step, same_pointer
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

@@ -1,0 +1,183 @@
+"""Places in memory that a loop accumulates in: `y[i] += x[i*m + k]` in a loop over k.
+
+A place that every iteration loads and stores is treated as a variable that the loop carries: it is read before the
+loop, is an accumulation within it, and is written after it. Elements of local arrays are such places, and so are
+words of memory whose address does not depend on the iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from windlass.raising.conditions import box_condition, merge_items
+from windlass.raising.dependences import varies
+from windlass.raising.dimensions import Dimension
+from windlass.raising.domain import Domain
+from windlass.raising.frames import VectorFrame
+from windlass.raising.index import Index
+from windlass.raising.items import Item, Undefined
+from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version, read_words, write_words
+from windlass.raising.predicate import Predicate
+from windlass.raising.reductions import Accumulation, Root, finish
+from windlass.raising.reinterpretation import byte_width
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
+
+
+@dataclass(frozen=True)
+class SlotCell:
+    """An element of a local array."""
+
+    memory: Memory
+    key: SlotKey
+
+
+@dataclass(frozen=True)
+class PlaceCell:
+    """A value of some dtype at an address, in bytes, that is the same in all iterations."""
+
+    memory: Memory
+    address: Index
+    dtype: str
+
+
+Cell: TypeAlias = "SlotCell | PlaceCell"
+
+
+class NeedsCells(Exception):
+    """The loop can be vectorized if these places are treated as variables that it carries."""
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        super().__init__("places in memory carry values")
+        self.cells = frozenset(cells)
+
+
+@dataclass
+class BoundCell:
+    """A cell within the loop: its root, what it held before, and what held it (in a loop around this one)."""
+
+    cell: Cell
+    root: Root
+    initial: Item
+    outer: Slot | None
+
+
+# -- what the body does -----------------------------------------------------------------------------------------------
+
+
+def find_place(state: RaisingState, memory: Memory, address: Index, dtype: str) -> PlaceCell | None:
+    """The cell at an address; None if the memory has no cells.
+
+    Raises Obstacle where the access may touch a cell without being one, and NeedsCells where the cell is one of a loop
+    around the innermost.
+    """
+    own = [cell for cell in state.places if cell.memory is memory]
+    if not own:
+        return None
+    address = address.simplify(state.box)
+    for cell in own:
+        if cell.address == address and cell.dtype == dtype:
+            item = state.places[cell].item
+            if isinstance(item, Accumulation):
+                if item.root.while_depth != state.while_depth:
+                    raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorized")
+                if item.root.loop_depth != len(state.frames):
+                    raise NeedsCells([cell])
+            return cell
+    raise state.obstacle(f"{memory.name} is accumulated in and accessed in other ways")
+
+
+def set_place(state: RaisingState, cell: PlaceCell, item: Item) -> None:
+    """Store to a cell from the active lanes."""
+    old = state.places[cell]
+    domain = state.domain
+    if domain != old.domain:
+        condition = box_condition(domain.box, old.domain.box) & domain.mask
+        with state.within(old.domain):
+            item = merge_items(state, condition, item, old.item, cell.dtype)
+    state.places[cell] = Slot(item, old.domain)
+
+
+def places_to_carry(frame: VectorFrame, memory: Memory) -> list[PlaceCell]:
+    """The places of a memory that every iteration of the loop uses, if it uses nothing else of that memory."""
+    found: dict[PlaceCell, bool] = {}
+    for record in frame.accesses:
+        if record.memory is not memory:
+            continue
+        if record.kind not in ("load", "store") or record.while_depth != frame.while_depth:
+            return []
+        if any(varies(atom, frame) for atom in record.address.terms):
+            return []
+        cell = PlaceCell(memory, record.address.simplify(record.box), record.dtype)
+        found[cell] = found.get(cell, False) or record.is_unconditional
+    cells = list(found)
+    for place, one in enumerate(cells):
+        for other in cells[place + 1 :]:
+            distance = (one.address - other.address).constant_value
+            if distance is None or abs(distance) < max(byte_width(one.dtype), byte_width(other.dtype)):
+                return []
+    # A place that no iteration uses for sure may be another lane's.
+    return cells if all(found.values()) else []
+
+
+# -- before and after the loop ----------------------------------------------------------------------------------------
+
+
+def bind_cells(state: RaisingState, cells: Iterable[Cell], domain: Domain, depth: int) -> list[BoundCell]:
+    """Let cells be accumulations within the loop over `domain`."""
+    bound: list[BoundCell] = []
+    for cell in cells:
+        match cell:
+            case SlotCell():
+                slots = cell.memory.state.slots
+                if slots is None or cell.key not in slots:
+                    raise state.obstacle("a local array is accessed in several ways")
+                root = Root(cell.key[1], state.while_depth, depth)
+                bound.append(BoundCell(cell, root, slots[cell.key].item, None))
+                replace_slot(cell.memory, cell.key, Slot(Accumulation(root), domain))
+            case PlaceCell():
+                outer = state.places.get(cell)
+                initial = outer.item if outer is not None else read_words(state, cell.memory, cell.address, cell.dtype)
+                root = Root(cell.dtype, state.while_depth, depth)
+                bound.append(BoundCell(cell, root, initial, outer))
+                state.places[cell] = Slot(Accumulation(root), domain)
+    return bound
+
+
+def replace_slot(memory: Memory, key: SlotKey, slot: Slot) -> None:
+    """Let an element of a local array hold something else."""
+    assert memory.state.slots is not None
+    slots = {**memory.state.slots, key: slot}
+    memory.state = replace(memory.state, slots=slots, version=fresh_version())
+
+
+def finish_cells(state: RaisingState, bound: Iterable[BoundCell], runs: Predicate, dimension: Dimension) -> None:
+    """Give cells the values that they have after the loop; `runs` tells the lanes that have any iterations.
+
+    Raises Obstacle where a cell is replaced by what is no accumulation.
+    """
+    for each in bound:
+        cell = each.cell
+        slot = cell.memory.state.slots[cell.key] if isinstance(cell, SlotCell) and cell.memory.state.slots else None
+        if isinstance(cell, PlaceCell):
+            slot = state.places[cell]
+        if slot is None:
+            raise state.obstacle("a local array is accessed in several ways")
+        if not isinstance(slot.item, Accumulation) or slot.item.root is not each.root:
+            raise state.obstacle("a place in memory is replaced by what other iterations do not add to")
+        final, _ = finish(state, slot.item, each.initial, dimension)
+        match cell:
+            case SlotCell():
+                replace_slot(cell.memory, cell.key, Slot(final, state.domain))
+            case PlaceCell() if each.outer is not None:
+                state.places[cell] = each.outer
+                with state.within(state.domain.restrict(runs)):
+                    set_place(state, cell, final)
+            case PlaceCell():
+                del state.places[cell]
+                with state.within(state.domain.restrict(runs)):
+                    if not isinstance(final, Undefined) and not state.domain.is_empty:
+                        write_words(state, cell.memory, cell.address, final, cell.dtype)
