@@ -248,14 +248,12 @@ def test_result_that_only_one_thread_reads_after_a_loop(emulate: Emulate) -> Non
             return v;
         }
         __global__ void run(int *x, int *out) {
-            for (int i = 0; i < 3; i++) {
-                int sum = reduce(x[threadIdx.x] + i);
-                if (threadIdx.x == 0) out[i] = sum;
-            }
+            for (int i = 0; i < 3; i++) out[threadIdx.x * 3 + i] = reduce(x[threadIdx.x] + i);
         }""")
-    out = np.zeros(3, np.int32)
+    out = np.zeros((64, 3), np.int32)
     expect_none(emulator, ints(64), out)
-    np.testing.assert_array_equal(out, 2016 + 64 * np.arange(3))
+    np.testing.assert_array_equal(out[0], 2016 + 64 * np.arange(3))
+    np.testing.assert_array_equal(out[5], 5 + np.arange(3))
 
 
 def test_device_variables_race_too(emulate: Emulate) -> None:
@@ -263,3 +261,28 @@ def test_device_variables_race_too(emulate: Emulate) -> None:
         __device__ int latest;
         __global__ void run(int *x) { latest = threadIdx.x; x[threadIdx.x] = latest; }""")
     expect_race(emulator, ints(64), says="of 'latest'")
+
+
+def test_first_store_to_shared_memory_initializes_whatever_its_value(emulate: Emulate) -> None:
+    emulator = emulate("""
+        __global__ void run(int *x) {
+            __shared__ int tile[64];
+            tile[threadIdx.x] = x[threadIdx.x];
+            __syncthreads();
+            x[threadIdx.x] = tile[63 - threadIdx.x];
+        }""")
+    for value in (-1, 0, 0x7E7E7E7E):
+        expect_none(emulator, np.full(64, value, np.int32))
+
+
+def test_byte_of_a_word_that_another_thread_wrote(emulate: Emulate) -> None:
+    """What is known of the word is known of its bytes."""
+    source = """
+        __global__ void run(int *x, int *out) {
+            int t = threadIdx.x;
+            x[t] = 0x01020304 * (t + 1);
+            BARRIER
+            out[t] = ((unsigned char *)x)[(t ^ 1) * 4 + 2];
+        }"""
+    expect_race(emulate(source.replace("BARRIER", "")), np.zeros(64, np.int32), np.zeros(64, np.int32))
+    expect_none(emulate(source.replace("BARRIER", "__syncthreads();")), np.zeros(64, np.int32), np.zeros(64, np.int32))

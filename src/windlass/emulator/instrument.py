@@ -139,9 +139,13 @@ class Instrumenter:
         self.result: str | None = None
         self.debug: int | None = None
         self.has_debug = False
+        self.is_typed = False
+        self.has_types = "!tbaa" in module_text
+        self.fixed_pointers: set[str] = set()
         self.function_has_debug = False
         self.handlers: dict[str, Callable[[str, str], list[str]]] = {
             "load": self._load,
+            "getelementptr": self._address,
             "store": self._store,
             "atomicrmw": self._atomic,
             "cmpxchg": self._exchange,
@@ -285,6 +289,7 @@ class Instrumenter:
         self.debug = None
         debug = re.search(r"!dbg !(\d+)", rest[end:])
         self.function_has_debug = debug is not None
+        self.fixed_pointers = set()
         needs_mark = any(" alloca " in line for line in body)
         for index, parameter in enumerate(split_at_commas(rest[:end])):
             if parameter == "...":
@@ -363,6 +368,7 @@ class Instrumenter:
     def _instruction(self, line: str) -> list[str]:
         debug = _DEBUG.search(line)
         self.has_debug = debug is not None
+        self.is_typed = "!tbaa" in line
         self.debug = int(debug.group(1)) if debug else self.debug
         if "!" in line:
             line = _METADATA.sub("", line)
@@ -435,12 +441,30 @@ class Instrumenter:
         pointer = parts[1]
         if take_operand(take_type(pointer)[1])[0] in self.exchanged:
             flags |= RELAXED
-        if not self.has_debug and self.function_has_debug and flags == 0:
-            flags |= SPECULATED  # the optimizer takes the position from what it moves to where it may not be needed
+        if flags == 0 and self._is_speculated(take_operand(take_type(pointer)[1])[0]):
+            flags |= SPECULATED
         if flags & VOLATILE:
             self.own.waits = True
         check = self._check("wl_load", "load", pointer, value_type, self._alignment(parts), flags)
         return [check, f"  {self.result} = load {rest}"]
+
+    def _is_speculated(self, pointer: str) -> bool:
+        """Whether the optimizer may have moved a load to where its result goes unused.
+
+        It does so for memory at fixed places only, and takes debug position and type (tbaa) from what it moves.
+        """
+        if pointer[0] == "%" and pointer not in self.fixed_pointers:
+            return False
+        return (self.function_has_debug and not self.has_debug) or (self.has_types and not self.is_typed)
+
+    def _address(self, _: str, rest: str) -> list[str]:
+        """Notes addresses that do not depend on data."""
+        parts = split_at_commas(rest)
+        base = take_operand(take_type(parts[1])[1])[0]
+        is_fixed = base[0] == "@" or base in self.fixed_pointers or "(" in base
+        if is_fixed and all(re.fullmatch(r"i\d+ -?\d+", index) for index in parts[2:]):
+            self.fixed_pointers.add(self.result or "")
+        return [f"  {self.result} = getelementptr {rest}"]
 
     def _store(self, _: str, rest: str) -> list[str]:
         flags, plain = self._prefix_flags(rest)
@@ -479,6 +503,7 @@ class Instrumenter:
         space = next((f" {part}" for part in parts if part.startswith("addrspace(")), "")
         site = self._site("local", size=size, text=strip_quotes(self.result or "%"))
         self.runtime.add("wl_local")
+        self.fixed_pointers.add(self.result or "")
         count = next((part for part in parts[1:] if not part.startswith(("align ", "addrspace("))), None)
         lines: list[str] = []
         amount = str(size)
