@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from windlass.ir import Op, Value
 from windlass.raising import access, emission
+from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.domain import Domain
 from windlass.raising.frames import AccessRecord
@@ -34,7 +35,7 @@ from windlass.raising.items import (
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import MISALIGNED, NO_MEMORY
 from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
-from windlass.raising.report import AccessNote
+from windlass.raising.report import AccessNote, OutsideNote
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -290,6 +291,10 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
                 state.position,
             )
         )
+    if memory in state.memories[: len(state.specification.memories)]:
+        found = find_outside(address, byte_width(dtype), memory.size_bytes, state.domain)
+        if found is not None:
+            state.report.outside.append(OutsideNote(state.position, kind, memory.name, found, memory.size_bytes))
 
 
 def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> None:
