@@ -142,15 +142,7 @@ def check_dtype(signature: KernelSignature, parameter: Parameter, dtype: np.dtyp
     if expected is None or dtypes_agree(expected, dtype):
         return
     words = uniform_leaf(expected)
-    if words is not None and words[1] > 1 and dtypes_agree(words[0], dtype):
-        count = words[1]
-        if not shape or shape[-1] % count:
-            raise _fault(
-                "WL0401",
-                signature,
-                f"argument '{name}' is {parameter.type_name}: as an array of {_dtype_name(words[0])} its last axis "
-                f"must be a multiple of {count}, got shape {shape}",
-            )
+    if words is not None and dtypes_agree(words[0], dtype):
         return
     leaf = _dtype_name(expected) if expected.names is None else str(expected)
     help_ = f"convert it: {name} = {name}.astype({leaf})" if expected.names is None else f"use dtype {leaf}"
@@ -182,14 +174,34 @@ def dtypes_agree(expected: np.dtype, given: np.dtype) -> bool:
         return True
     if expected.itemsize != given.itemsize:
         return False
-    if expected.itemsize == 1 and expected.kind == "i":
-        return given.kind in "iuS"
     if given.kind == "c" and expected.names is not None:
         part = np.dtype(f"f{given.itemsize // 2}")
         return [leaf for _, leaf in leaves_of(expected)] == [part, part]
-    if expected.names is not None and given.names is not None:
-        return leaves_of(expected) == leaves_of(given)
-    return False
+    wanted, found = leaves_of(expected), leaves_of(given)
+    return len(wanted) == len(found) and all(
+        place == other_place and numbers_agree(leaf, other)
+        for (place, leaf), (other_place, other) in zip(wanted, found, strict=True)
+    )
+
+
+def numbers_agree(expected: np.dtype, given: np.dtype) -> bool:
+    """Whether the bits of a number of dtype `given` may be taken for one of dtype `expected`.
+
+    Integers of one width may, whatever their sign; 16-bit floats may come as integers, which is how they travel where
+    NumPy has no name for them; booleans and characters are bytes.
+
+    >>> numbers_agree(np.dtype("u4"), np.dtype("i4")), numbers_agree(np.dtype("f4"), np.dtype("i4"))
+    (True, False)
+    """
+    if expected == given:
+        return True
+    if expected.itemsize != given.itemsize:
+        return False
+    if expected.kind in "iu":
+        return given.kind in ("iubS" if expected.itemsize == 1 else "iu")
+    if expected.kind == "b":
+        return given.kind in "iu"
+    return expected.itemsize <= 2 and given.kind in "iu"
 
 
 def leaves_of(dtype: np.dtype, offset: int = 0) -> list[tuple[int, np.dtype]]:
