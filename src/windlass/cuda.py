@@ -41,7 +41,7 @@ def compile(
     """
     options = {
         "include": tuple(include),
-        "define": {name: str(value) for name, value in (define or {}).items()},
+        "define": dict(define or {}),
         "instances": tuple(instances),
     }
     return Module(source, options, allow_contraction)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -112,7 +113,10 @@ class Kernel:
         Raises RaisingError where it can't be brought to it.
         """
         if self._function is None:
-            self._function = pipeline.structure(self.module.code, self.signature)
+            try:
+                self._function = pipeline.structure(self.module.code, self.signature)
+            except RaisingError as error:
+                raise self._with_source(error) from error
         return self._function
 
     @property
@@ -132,6 +136,17 @@ class Kernel:
         if self._variables is None:
             self._variables = variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
+
+    def _with_source(self, error: RaisingError) -> RaisingError:
+        """The error with the source lines that it points to, where the source was given as text."""
+        return RaisingError(
+            *(
+                each
+                if each.position is None or each.source is not None
+                else replace(each, source=self.module.source_line(each.position))
+                for each in error.diagnostics
+            )
+        )
 
     def _too_small(self, note: OutsideNote, binding: Binding) -> LaunchError:
         """The error for an access that active threads make beyond an array."""
@@ -165,7 +180,7 @@ class Kernel:
                 try:
                     found = pipeline.compile_launch(self.name, self.function, binding)
                 except RaisingError as error:
-                    found = error
+                    found = self._with_source(error)
                 else:
                     outside = found.raised.report.outside
                     if outside:

@@ -10,8 +10,9 @@ program inside someone else's `jax.jit` could set (docs/decisions/float-results.
   costs nothing.
 * A constant plus such a zero is the same number, but not a constant that could be folded.
 
-The zero is made from a runtime value whose bits are masked in a way that always gives -0.0: an integer m gives
-m·(m+1) mod 2 = 0, which no compiler proves.
+The zero is made from a value that is known at run time only, the number m of the replica, in a way that always gives
+-0.0: m·(m+1) mod 2 is 0, which no compiler proves. (An argument of the program would not do: inside a user's program it
+may be a constant, and reading an array that is updated in place would make XLA copy it.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from windlass.ir import Argument, Block, Builder, Function, Op, TensorType, Value
+from windlass.ir import Block, Builder, Function, Op, TensorType, Value
 from windlass.ops import (
     Abs,
     Add,
@@ -33,7 +34,6 @@ from windlass.ops import (
     Convert,
     Divide,
     DynamicSlice,
-    DynamicUpdateSlice,
     Exponential,
     If,
     Log,
@@ -42,13 +42,12 @@ from windlass.ops import (
     Or,
     Pad,
     Power,
-    Real,
     Reduce,
+    ReplicaId,
     Return,
     Reshape,
     Reverse,
     Rsqrt,
-    Scatter,
     Select,
     Slice,
     Sqrt,
@@ -81,42 +80,32 @@ LOGARITHM_RISKS: tuple[type[Op], ...] = (Exponential, Power, Sqrt)
 POWER_RISKS: tuple[type[Op], ...] = (Exponential, Power)
 
 
-SIGN_BITS = {"i16": -(2**15), "i32": -(2**31), "i64": -(2**63)}
+SIGN_BITS = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
 
 
 def keep_float_results(function: Function) -> None:
-    """Put the function, in place, into a form in which XLA keeps each float operation as it is written.
-
-    A function that takes no arrays is left alone: there is no runtime value to make a zero from.
-    """
-    source = _zero_source(function)
-    if source is not None:
-        _protect_block(function.body, _Zeros(function.body, source), is_entry=True)
+    """Put the function, in place, into a form in which XLA keeps each float operation as it is written."""
+    _protect_block(function.body, _Zeros(function.body), is_entry=True)
 
 
 class _Zeros:
     """Negative zeros that no compiler sees through, one for each element type, made when first needed."""
 
-    def __init__(self, block: Block, source: Value | None, passed: dict[str, Value] | None = None) -> None:
+    def __init__(self, block: Block, passed: dict[str, Value] | None = None) -> None:
         self.block = block
-        self.source = source
         self.made: dict[str, Value] = passed or {}
-        self.bit: Value | None = None
+        self.bit: Op | None = None
 
     def of(self, dtype: str) -> Value:
         """The zero as a scalar of the element type, at the start of the block."""
         found = self.made.get(dtype)
         if found is None:
-            assert self.source is not None
-            with Builder(self.block, before=None if self.bit is None else _op_after(self.bit)) as builder:
+            width = bit_width(dtype)
+            with Builder(self.block, before=self.block.first if self.bit is None else self.bit.next):
                 if self.bit is None:
-                    builder.before = self.block.first
-                    self.bit = _even_bit(self.source)
-                integer = f"i{bit_width(dtype)}"
-                word = Or(
-                    self.bit if integer == "i32" else Convert(self.bit, integer),
-                    Constant.of(np.array(SIGN_BITS[integer], f"int{bit_width(dtype)}")),
-                )
+                    self.bit = _even_bit()
+                bit = self.bit if width == 32 else Convert(self.bit, f"ui{width}")
+                word = Or(bit, Constant.of(SIGN_BITS[width], f"ui{width}"))
                 found = self.made[dtype] = BitcastConvert(word, dtype)
         return found
 
@@ -126,36 +115,11 @@ class _Zeros:
         return BroadcastInDim(zero, value.shape, ()) if value.shape else zero
 
 
-def _even_bit(source: Value) -> Value:
-    """m·(m+1) mod 2, an i32 that is 0, from the first element of any tensor."""
-    value = source
-    if value.shape:
-        rank = len(value.shape)
-        value = Reshape(Slice(value, (0,) * rank, (1,) * rank, (1,) * rank), ())
-    type_ = value.tensor
-    if type_.is_complex:
-        value = Real(value)
-    if value.dtype != "i1":
-        value = BitcastConvert(value, f"i{bit_width(value.dtype)}")
-    if value.dtype != "i32":
-        value = Convert(value, "i32")
-    return And(Multiply(value, Add(value, Constant.of(1, "i32"))), Constant.of(1, "i32"))
-
-
-def _zero_source(function: Function) -> Argument | None:
-    """The argument to make zeros from: a scalar, else the smallest array, rather one that is not updated in place."""
-    tensors = [each for each in function.arguments if isinstance(each.type, TensorType) and each.tensor.size]
-    whole = [each for each in tensors if bit_width(each.dtype) >= 8 or each.dtype == "i1"]
-    return min(whole, key=lambda each: (_is_updated(each), each.tensor.size), default=None)
-
-
-def _is_updated(argument: Value) -> bool:
-    for user in argument.uses:
-        if isinstance(user, Reshape | BitcastConvert) and _is_updated(user):
-            return True
-        if isinstance(user, DynamicUpdateSlice | Scatter | While):
-            return True
-    return False
+def _even_bit() -> Op:
+    """m·(m+1) mod 2, which is 0."""
+    number = ReplicaId()
+    one = Constant.of(1, "ui32")
+    return And(Multiply(number, Add(number, one)), one)
 
 
 def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
@@ -213,7 +177,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
     with Builder(body.block, before=old_return):
         Return((*old_return.operands, *inner.values()))
     old_return.erase()
-    _protect_block(body.block, _Zeros(body.block, None, inner), is_entry=False)
+    _protect_block(body.block, _Zeros(body.block, inner), is_entry=False)
     assert loop.block is not None
     with Builder(loop.block, before=loop, source=loop.source):
         protected = While(cond, body, (*loop.operands, *outer))
@@ -311,8 +275,3 @@ def _readers(value: Value) -> Iterator[Op]:
             yield from _readers(user)
         else:
             yield user
-
-
-def _op_after(value: Value) -> Op | None:
-    assert isinstance(value, Op)
-    return value.next

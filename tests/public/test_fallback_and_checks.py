@@ -1,0 +1,130 @@
+"""What can't be raised, what is explained, what is compared with the emulator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import windlass as wl
+from windlass.public import launch as launch_room
+
+Module = wl.cuda.Module
+
+
+def test_kernel_without_tensor_form_runs_in_the_emulator_and_says_so_once(module: Module) -> None:
+    kernel = module["tickets"]
+    kernel.has_warned = False
+    following, taken = np.zeros(1, np.int32), np.zeros(9, np.int32)
+    with pytest.warns(wl.WindlassWarning, match=r"WL0413.*tickets runs in the emulator, which is slow") as caught:
+        kernel[1, 8](following, taken, 5)
+    assert "taken[atomicAdd(next, 1)] = 1;" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel[1, 8](following, taken, 2)
+        kernel[1, 16](following, taken, 2)
+    assert following.tolist() == [9]
+    assert taken.tolist() == [1] * 9
+    assert str(kernel.explain()).startswith("emulated: ")
+    assert not kernel.explain().is_raised
+
+
+def test_fallback_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = wl.cuda.compile(
+        "__global__ void f(int *a, int *b) { b[atomicAdd(a, 1)] = 1; }",
+    )["f"]
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    with pytest.raises(wl.RaisingError):
+        kernel[1, 4](np.zeros(1, np.int32), np.zeros(4, np.int32))
+
+
+def test_report_of_a_raised_kernel(module: Module) -> None:
+    x = np.ones(100, np.float32)
+    report = wl.explain(module["saxpy"], 1, 128, 100, 2.0, x, x.copy())
+    assert report.is_raised
+    assert (report.bytes_read, report.bytes_written) == (804, 400)
+    assert report.flops >= 200
+    assert str(report).splitlines()[0] == "raised: saxpy with grid (1, 1, 1) and block (128, 1, 1)"
+    assert x[0] == 1, "explaining runs nothing"
+    module["saxpy"][1, 128](100, 2.0, x, x.copy())
+    assert str(module["saxpy"].explain()).startswith("raised: saxpy")
+
+
+def test_report_before_any_launch() -> None:
+    kernel = wl.cuda.compile("__global__ void f(int *a) { *a = 1; }")["f"]
+    with pytest.raises(wl.LaunchError, match="WL0415.*f was not launched yet"):
+        kernel.explain()
+
+
+def test_stages_can_be_shown(module: Module) -> None:
+    x = np.ones(100, np.float32)
+    lowered = module["saxpy"].lower(1, 128, 100, 2.0, x, x.copy())
+    assert "define" in lowered.text("llvm")
+    assert "windlass.store" in lowered.text("loops")
+    assert "stablehlo.multiply" in lowered.text("tensor")
+    assert "stablehlo.add" in lowered.text("optimized")
+    assert "HloModule" in lowered.text("hlo")
+    with pytest.raises(wl.LaunchError, match="WL0416.*has no stage 'nothing'"):
+        lowered.text("nothing")
+
+
+def test_check_mode_accepts_what_is_right(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_CHECK", "1")
+    x = np.arange(64, dtype=np.float32)
+    module["saxpy"][1, (64, 1)](64, 2.0, x, x)
+    np.testing.assert_array_equal(x, 3 * np.arange(64))
+    module.variables["visits"] = 0
+    module["visit"][1, (33, 1)](33)
+    assert int(module.variables["visits"]) == 33
+
+
+def test_check_mode_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = wl.cuda.compile("__global__ void f(float *a) { a[threadIdx.x] += 1; }")["f"]
+    monkeypatch.setenv("WINDLASS_CHECK", "1")
+    right = launch_room.RaisedForm.run
+
+    def wrong(self: Any, arguments: Any) -> None:
+        right(self, arguments)
+        arguments[0][3] += 1
+
+    monkeypatch.setattr(launch_room.RaisedForm, "run", wrong)
+    with pytest.raises(wl.WindlassError) as caught:
+        kernel[1, 8](np.zeros(8, np.float32))
+    assert "error[WL0414]: f: the compiled form and the emulator differ in 'a' at 3: 2.0, the emulator has 1.0" in str(
+        caught.value
+    )
+
+
+def test_users_x64_flag_is_left_alone(module: Module) -> None:
+    x = np.arange(5.0)
+    module["scale_double"][1, 8](x, 2.0, 5)
+    assert not jax.config.read("jax_enable_x64")
+    assert jax.numpy.arange(3.0).dtype == np.float32
+
+
+def test_programs_land_in_jaxs_compilation_cache(tmp_path: Any) -> None:
+    import os
+    import subprocess
+    import sys
+
+    script = (
+        "import sys, numpy, jax, windlass as wl\n"
+        "jax.config.update('jax_compilation_cache_dir', sys.argv[1])\n"
+        "jax.config.update('jax_persistent_cache_min_compile_time_secs', 0)\n"
+        "k = wl.cuda.compile('__global__ void f(float *a) { a[threadIdx.x] *= 3; }')['f']\n"
+        "a = numpy.ones(8, numpy.float32); k[1, 8](a); assert a[0] == 3\n"
+    )
+    for _ in range(2):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environment)
+        entries = sorted(path.name for path in tmp_path.rglob("*f*-cache"))
+    assert len(entries) == 1, entries
+
+
+def test_planned_names_say_that_they_are_planned() -> None:
+    with pytest.raises(wl.WindlassError, match="WL0905.*windlass.grad is not there yet"):
+        wl.grad  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue]
+    assert not hasattr(wl, "vjp")
