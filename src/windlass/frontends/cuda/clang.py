@@ -43,20 +43,26 @@ CXX20_REMOVED_TEMPORARY_BUFFER CXX20_REMOVED_UNCAUGHT_EXCEPTION CXX20_REMOVED_SH
 
 # Device code is compiled for a device with warp reductions and bfloat16, but tells programs that it is of the
 # generation before: then they choose plain code over instructions of newer devices. `define` can override it.
+_TARGET_FLAGS = shlex.split("-triple nvptx64-nvidia-cuda -target-cpu sm_80 -target-feature +ptx70")
 _DEVICE_FLAGS = shlex.split("""
--triple nvptx64-nvidia-cuda -aux-triple x86_64-unknown-linux-gnu -fcuda-is-device -target-cpu sm_80
--target-feature +ptx70 -U __CUDA_ARCH__ -D __CUDA_ARCH__=700 -fcuda-allow-variadic-functions
+-aux-triple x86_64-unknown-linux-gnu -fcuda-is-device -U __CUDA_ARCH__ -D __CUDA_ARCH__=700
+-fcuda-allow-variadic-functions
 """)
 
 _LANGUAGE_FLAGS = shlex.split("""
 -x cuda -target-sdk-version=12.6 -fdeprecated-macro -fgnuc-version=4.2.1 -fcxx-exceptions -fexceptions
 """)
 
-# -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize. Positions are those
-# of the source for every operation; a compilation folder of "." leaves file names as they were given.
+# Positions are those of the source for every operation; a compilation folder of "." leaves file names as they were
+# given. Nothing is optimized yet, but everything is emitted for optimization.
 _CODE_FLAGS = shlex.split("""
--O1 -mllvm -inline-threshold=100000 -mllvm -disable-loop-idiom-all
--debug-info-kind=standalone -dwarf-version=4 -debugger-tuning=gdb -fdebug-compilation-dir=.
+-O1 -disable-llvm-passes -debug-info-kind=standalone -dwarf-version=4 -debugger-tuning=gdb -fdebug-compilation-dir=.
+""")
+
+# -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize.
+# Nor does it make second versions of loops that compare the addresses of arrays as the program runs.
+_OPTIMIZATION_FLAGS = shlex.split("""
+-O1 -mllvm -inline-threshold=100000 -mllvm -disable-loop-idiom-all -mllvm -runtime-check-per-loop-load-elim=0
 """)
 
 _MESSAGE_FLAGS = shlex.split("""
@@ -93,13 +99,14 @@ def _header_flags() -> tuple[str, ...]:
 
 
 def device_flags(standard: str = "gnu++20", fast_math: bool = False) -> list[str]:
-    """Flags of a device-side compilation, without inputs and outputs.
+    """Flags of a device-side compilation to LLVM IR that is not optimized yet, without inputs and outputs.
 
     `fast_math` lets clang contract a multiplication and an addition into one operation that rounds once, as nvcc does
     unless told otherwise; without it every operation rounds as it is written.
     """
     contraction = ["-ffp-contract=fast", "-D", "__WINDLASS_FAST_MATH"] if fast_math else ["-ffp-contract=off"]
     return [
+        *_TARGET_FLAGS,
         *_DEVICE_FLAGS,
         *_LANGUAGE_FLAGS,
         *_CODE_FLAGS,
@@ -108,6 +115,11 @@ def device_flags(standard: str = "gnu++20", fast_math: bool = False) -> list[str
         *contraction,
         *_header_flags(),
     ]
+
+
+def optimization_flags(fast_math: bool = False) -> list[str]:
+    """Flags that make clang optimize LLVM IR for a device, without inputs and outputs."""
+    return [*_TARGET_FLAGS, *_OPTIMIZATION_FLAGS, f"-ffp-contract={'fast' if fast_math else 'off'}", "-x", "ir"]
 
 
 def run_clang(arguments: Sequence[str], time_limit: float = TIME_LIMIT_SECONDS) -> Outcome:

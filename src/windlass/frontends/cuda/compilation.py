@@ -10,7 +10,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
-from windlass.frontends.cuda.clang import TIME_LIMIT_SECONDS, UMBRELLA_HEADER, Outcome, device_flags, run_clang
+from windlass.frontends.cuda.clang import (
+    TIME_LIMIT_SECONDS,
+    UMBRELLA_HEADER,
+    Outcome,
+    device_flags,
+    optimization_flags,
+    run_clang,
+)
+from windlass.frontends.cuda.copies import with_copies_by_field
 from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
@@ -51,6 +59,8 @@ def compile_device(
     flags = device_flags(standard, fast_math)
     extra = [argument for folder in include for argument in ("-I", str(folder))]
     outcome = _compile(unit, flags, extra, dict(define or {}), requested)
+    if outcome.status == 0:
+        outcome = _optimize(outcome.output, fast_math)
     if outcome.status != 0:
         raise CompilationError(*_explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)
@@ -93,6 +103,34 @@ def _compile(
                 return outcome
             discard_precompiled_header(flags)
         return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail])
+
+
+def _optimize(llvm_ir: str, fast_math: bool) -> Outcome:
+    """Optimized LLVM IR.
+
+    Before that copies of structs become copies of their fields, needless metadata goes, and functions other than
+    kernels become local, so that they vanish once they are inlined.
+    """
+    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
+        path = Path(folder) / "device.ll"
+        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(llvm_ir)))
+        path.write_text(text, "utf-8")
+        return run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
+
+
+def with_local_functions(llvm_ir: str) -> str:
+    """The module with internal linkage for all functions but kernels."""
+
+    def internal(match: re.Match[str]) -> str:
+        line = match[0]
+        if " ptx_kernel " in line or line.startswith("define internal "):
+            return line
+        line = re.sub(
+            r"^define (?:(?:linkonce_odr|weak_odr|linkonce|weak|hidden|dso_local) )*", "define internal ", line
+        )
+        return re.sub(r" comdat(?:\(\$[^)]*\))?(?= )", "", line)
+
+    return re.sub(r"^define [^\n]*$", internal, llvm_ir, flags=re.MULTILINE)
 
 
 def _macro(name: str, value: object) -> str:

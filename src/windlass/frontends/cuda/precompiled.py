@@ -62,7 +62,9 @@ def _build(flags: Sequence[str], target: Path) -> bool:
     os.close(handle)
     try:
         umbrella = str(INCLUDE_FOLDER / UMBRELLA_HEADER)
-        outcome = run_clang([*flags, "-fno-pch-timestamp", "-emit-pch", "-o", unfinished, umbrella])
+        outcome = run_clang(
+            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", unfinished, umbrella]
+        )
         if outcome.status != 0:
             return False
         Path(unfinished).replace(target)
