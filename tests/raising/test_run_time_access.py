@@ -150,3 +150,16 @@ def test_combinations_at_run_time_places(data: st.DataObject) -> None:
     with case.program.building():
         after = scatter_combine(memory, case.index, value, case.box, case.mask, combiner, case.dims, case.strides)
     assert case.program.run(after).tolist() == expected.tolist(), case.program.op_names()
+
+
+def test_a_window_is_not_trusted_after_idle_lanes_were_folded_away() -> None:
+    program = Program()
+    x, y = Dimension("x", 2, 0), Dimension("y", 3, 1)
+    memory = program.argument(np.array([10, 20], np.int32))
+    # Only x = 0 is active; the window of both would stick out of memory at the end.
+    active = Lanes(program.argument(np.array([[True, False, True], [False] * 3])), (x, y))
+    start = Index.of(Scalar(program.argument(np.array(1, np.int32)), -FAR, FAR))
+    value = Lanes(program.argument(np.array(5, np.int32)))
+    with program.building():
+        after = scatter_combine(memory, start + Index.of(x), value, Box(), Predicate.data(active), Add, (x, y))
+    assert program.run(after).tolist() == [10, 30]

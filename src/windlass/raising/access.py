@@ -11,6 +11,7 @@ no layout without index tensors is gathered or scattered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from windlass.ir import Value
 from windlass.raising import emission
@@ -99,7 +100,7 @@ class _Store:
             return memory
         index = index.simplify(box)
         value = writers.value.at(box)
-        found = self._without_races(index, Writers(value, box, mask), dims)
+        found = self._without_races(index, replace(writers, value=value, box=box, mask=mask), dims)
         if found is None:
             return scatter(memory, index, value, box, mask, dims, self.combiner)
         dims = tuple(each for each in dims if each in index.dimensions)
@@ -107,7 +108,7 @@ class _Store:
         box, mask = writers.box, writers.mask
         index = index.simplify(box)
         facts = conjunction(each for each in mask.conjuncts() if not each.has_data)
-        access = Access(box, facts, mask.is_true, self.row_strides, splits_strides=True)
+        access = Access(box, facts, mask.is_true and not writers.has_idle, self.row_strides, splits_strides=True)
         plan = make_plan(index, memory.shape[0], access)
         if plan.steps and plan.layout.is_whole:
             return self._regrouped(memory, index, writers, dims, budget, plan.steps[0][0])
@@ -117,7 +118,7 @@ class _Store:
             # Each lane is in one part, so that parts may be written one after the other.
             left = budget // len(parts) if len(parts) > 1 else budget - 1
             for part in parts:
-                smaller = Writers(writers.value.at(part), part, mask)
+                smaller = replace(writers, value=writers.value.at(part), box=part)
                 memory = self.run(memory, index, smaller, dims, left)
             return memory
         targets = find_targets(layout, box) if layout.is_whole else None
@@ -143,7 +144,7 @@ class _Store:
         mask = regrouped_predicate(writers.mask, regrouping, writers.box) & regrouping.bounds(writers.box)
         value = regrouping.forward(writers.value, writers.box)
         index = regrouped_index(index, regrouping, writers.box)
-        return self.run(memory, index, Writers(value, box, mask), dims, budget)
+        return self.run(memory, index, replace(writers, value=value, box=box, mask=mask), dims, budget)
 
     def _without_races(self, index: Index, writers: Writers, dims: tuple[Dimension, ...]) -> Writers | None:
         """Writers that no two of which differ in nothing but dimensions that the index does not depend on."""

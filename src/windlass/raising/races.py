@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from windlass.ir import Op, Value
@@ -23,11 +23,15 @@ REDUCIBLE: frozenset[type[Op]] = REPEATABLE | {Add, Multiply, Xor}
 
 @dataclass(frozen=True)
 class Writers:
-    """Lanes that write: their values, the box, and which of them are active."""
+    """Lanes that write: their values, the box, and which of them are active.
+
+    `has_idle` says that some, though the mask holds, may be inactive: they combine an identity, at any place.
+    """
 
     value: Lanes
     box: Box
     mask: Predicate
+    has_idle: bool = False
 
 
 def settle(writers: Writers, dims: Iterable[Dimension]) -> Writers | None:
@@ -45,7 +49,7 @@ def settle(writers: Writers, dims: Iterable[Dimension]) -> Writers | None:
         elif dimension in value.dims:
             return None
     deciding = [each for each in dims if each in mask.dimensions]
-    return Writers(value, box, any_over(mask, deciding, box) if deciding else mask)
+    return replace(writers, value=value, box=box, mask=any_over(mask, deciding, box) if deciding else mask)
 
 
 def _without_points(lanes: Lanes, dims: Sequence[Dimension]) -> Lanes:
@@ -92,7 +96,8 @@ def combine_over(writers: Writers, dims: Sequence[Dimension], combiner: Combiner
         lanes = Lanes.elementwise(Select, joint.to_lanes(box), lanes, neutral, box=box)
     order = in_order((*lanes.dims, *over))
     lanes = Lanes.over(lanes.expand(order, box), order, box)
-    return Writers(_fold(lanes, over, combiner, identity), box, conjunction(apart) if apart else TRUE)
+    has_idle = writers.has_idle or not joint.is_true
+    return Writers(_fold(lanes, over, combiner, identity), box, conjunction(apart) if apart else TRUE, has_idle)
 
 
 def _fold(lanes: Lanes, dims: Sequence[Dimension], combiner: type[Op], identity: Any) -> Lanes:
