@@ -19,7 +19,14 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Multiply, Not, Or, Select, Xor
 from windlass.raising.conditions import merge_items
 from windlass.raising.index import Index
-from windlass.raising.integers import compare_symbolically, looks_unsigned, numeric_bounds, symbolic_result
+from windlass.raising.integers import (
+    compare_symbolically,
+    exceeds_symbolic,
+    is_bare,
+    looks_unsigned,
+    numeric_bounds,
+    symbolic_result,
+)
 from windlass.raising.items import UNDEFINED, Item, Undefined, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.predicate import FALSE, TRUE, Predicate
@@ -76,6 +83,9 @@ def run_scalar_op(state: RaisingState, op: Op, items: list[Item]) -> Item:
     indices = [item for item in items if isinstance(item, Index)]
     if len(indices) == len(items):
         if isinstance(op, Compare):
+            bare = all(is_bare(index) for index in indices) and any(index.has_data for index in indices)
+            if bare or any(exceeds_symbolic(index, state.box) for index in indices):
+                return _on_lanes(state, op, items, dtypes)
             return compare_symbolically(op, _signed_operands(state, op), indices).simplify(state.box)
         if is_integer(op.dtype):
             symbolic = symbolic_result(op, indices, state.box)

@@ -28,7 +28,7 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.raising.dimensions import Box
-from windlass.raising.index import Index, Range
+from windlass.raising.index import Data, FloorDivide, Index, Modulo, Range, Scalar
 from windlass.raising.items import dtype_range
 from windlass.raising.predicate import Predicate
 
@@ -39,12 +39,21 @@ MOST_SYMBOLIC = 2**61
 def symbolic_result(op: Op, operands: list[Index], box: Box) -> Index | None:
     """What an integer op gives, as an index that holds over the box; None where that can't be told."""
     raw = _exact(op, operands, box)
-    if raw is None:
+    if raw is None or _divides_data(raw, operands):
         return None
     fitted = fit(raw, op.dtype, box)
     if fitted is None and isinstance(op, Convert | BitcastConvert) and raw.is_static:
         return wrap(raw, op.dtype, box)
     return fitted
+
+
+def _divides_data(result: Index, operands: list[Index]) -> bool:
+    """Whether a quotient of numbers known at run time only came in: such are better had by the op itself."""
+    known = {atom for operand in operands for atom in operand.terms}
+    return any(
+        isinstance(atom, FloorDivide | Modulo) and atom not in known and not atom.operand.is_static
+        for atom in result.terms
+    )
 
 
 def fit(index: Index, dtype: str, box: Box) -> Index | None:
@@ -224,6 +233,20 @@ def compare_symbolically(op: Compare, signed_operand: tuple[Index, Index] | None
     # Numbers with the top bit set are the greater ones.
     crossed = (~left_negative & right_negative) if direction in ("LT", "LE") else (left_negative & ~right_negative)
     return crossed | (same_sign & Predicate.compare(direction, left, right))
+
+
+def is_bare(index: Index) -> bool:
+    """Whether an index is just one number that is loaded or computed, or a constant."""
+    if not index.terms:
+        return True
+    ((atom, factor), *others) = index.terms.items()
+    return not others and factor == 1 and index.constant == 0 and isinstance(atom, Data | Scalar)
+
+
+def exceeds_symbolic(index: Index, box: Box) -> bool:
+    """Whether sums with the index might not fit 64 bits."""
+    lower, upper = index.value_range(box)
+    return max(-lower, upper) > MOST_SYMBOLIC
 
 
 def looks_unsigned(value: Value) -> bool:

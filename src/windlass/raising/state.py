@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
+from windlass.ops.conversion import Convert
 from windlass.raising.dimensions import Box
 from windlass.raising.domain import Domain
-from windlass.raising.index import ZERO, Index
+from windlass.raising.index import ZERO, Data, Index, Scalar
 from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, Undefined
 from windlass.raising.lanes import Lanes
@@ -204,6 +205,9 @@ class RaisingState:
             case Lanes():
                 return self.covering(item)
             case Index():
+                direct = self._direct_lanes(item, dtype)
+                if direct is not None:
+                    return direct
                 key = ("lanes", item, dtype, box)
                 if key not in self.memo:
                     self.memo[key] = materialize(item, box, dtype)
@@ -216,6 +220,16 @@ class RaisingState:
                 return Lanes(emission.constant(0, dtype))
             case _:
                 raise self.obstacle("a value that depends on earlier iterations is used in a way that is no reduction")
+
+    def _direct_lanes(self, index: Index, dtype: str) -> Lanes | None:
+        """What was loaded or computed, where the index is no more than that."""
+        if index.constant or len(index.terms) != 1:
+            return None
+        ((atom, factor),) = index.terms.items()
+        if factor != 1 or not isinstance(atom, Data | Scalar):
+            return None
+        lanes = self.covering(atom.lanes) if isinstance(atom, Data) else Lanes(atom.value)
+        return lanes if lanes.dtype == dtype else Lanes(Convert(lanes.value, dtype), lanes.dims, lanes.lower)
 
     def covering(self, lanes: Lanes) -> Lanes:
         """The lanes for the current box: cut or padded."""
