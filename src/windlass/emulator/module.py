@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,9 @@ class CompiledModule:
         self.positions = Positions(code.llvm_ir, code.source_text)
         self.memories: list[Memory] = []
         self.dynamic_shared: int | None = None
+        self._pieces: list[tuple[int, int, int]] = []
         self._engine: Any = None
+        weakref.finalize(self, _free_pieces, self.library, self._pieces)
         with _compiling:
             self._compile()
         self.sites = self._site_table()
@@ -115,10 +118,12 @@ class CompiledModule:
         return address
 
     def _allocate(self, size: int, guard: int) -> int:
-        address = self.library.allocate(size, guard) or self.library.allocate(size, 1 << 16)
-        if not address:
-            raise MemoryError(f"{size} bytes for the emulator")
-        return int(address)
+        for width in (guard, 1 << 16):
+            address = self.library.allocate(size, width)
+            if address:
+                self._pieces.append((int(address), size, width))
+                return int(address)
+        raise MemoryError(f"{size} bytes for the emulator")
 
     def _site_table(self) -> np.ndarray:
         """machine.h: site, one per instrumented instruction; equal source positions have equal numbers."""
@@ -131,6 +136,11 @@ class CompiledModule:
                 position = numbers.setdefault(place, len(numbers))
             table[index] = (site.size, site.alignment - 1, site.flags, position)
         return table
+
+
+def _free_pieces(library: Library, pieces: list[tuple[int, int, int]]) -> None:
+    for address, size, guard in pieces:
+        library.free(address, size, guard)
 
 
 def as_pointer(array: np.ndarray) -> int:
