@@ -74,7 +74,12 @@ class Interpreter:
                 given[op] = op.evaluate(*(given[operand] for operand in op.operands))
 
     def run_block(
-        self, parallel: loops.Parallel, given: dict[Value, Any], place: Sequence[int], block: Sequence[int], dynamic: int
+        self,
+        parallel: loops.Parallel,
+        given: dict[Value, Any],
+        place: Sequence[int],
+        block: Sequence[int],
+        dynamic: int,
     ) -> None:
         shared: dict[Op, Memory] = {}
         threads: list[Thread] = []

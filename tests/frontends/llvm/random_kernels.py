@@ -52,7 +52,9 @@ class KernelWriter:
 
     def condition(self) -> str:
         choose = self.random
-        left, right = (f"{self.integer()} {choose.choice(('<', '>', '==', '!=', '<='))} {choose.randint(-2, 4)}" for _ in "ab")
+        left, right = (
+            f"{self.integer()} {choose.choice(('<', '>', '==', '!=', '<='))} {choose.randint(-2, 4)}" for _ in "ab"
+        )
         return choose.choice((left, f"({left} && {right})", f"({left} || {right})", f"!({left})"))
 
     def block(self, depth: int) -> list[str]:

@@ -214,6 +214,8 @@ class _Finder:
         if traced is None:
             return None
         induction, is_next, offset, extension, words = traced
+        if "samesign" in comparison.words and predicate[0] == "u" and "nsw" in words:
+            predicate = "s" + predicate[1:]
         if induction.is_pointer:
             base = self.provenance.bases.get(induction.name)
             if isinstance(right, Null) or self.provenance.base_of(right) != base:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.frontends.llvm import arithmetic, atomics, builtins, calls, memory
+from windlass.frontends.llvm.cas_idioms import replace_idioms
 from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
 from windlass.frontends.llvm.layout import PointerType
 from windlass.frontends.llvm.module import DeviceModule, module_of
@@ -105,6 +106,7 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
         with Builder(body):
             Yield(())
         move_to_front(translator.emit.prologue, body)
+        replace_idioms(body)
         remove_unused(body)
         builder.source = translator.position_of(None)
         Parallel(extents, LAUNCH_DIMENSIONS, Region(body))

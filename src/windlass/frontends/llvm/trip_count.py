@@ -8,7 +8,8 @@ holds, because an `Assert` before the loop stops a program in which it would.
 
 from __future__ import annotations
 
-from windlass.frontends.llvm.induction import CountedLoop, Induction
+from windlass.frontends.llvm.arithmetic import compare_integers
+from windlass.frontends.llvm.induction import INVERSE, CountedLoop, Induction
 from windlass.frontends.llvm.syntax import Operand
 from windlass.frontends.llvm.translator import Translator, container_of
 from windlass.ir import Value
@@ -81,17 +82,19 @@ class TripCount:
             bound = emit.subtract(bound, one)
         distance = emit.subtract(bound, first) if ascending else emit.subtract(first, bound)
         count = emit.divide(emit.add(distance, emit.subtract(step, one)), step)
-        if not is_exact:
-            self.assert_no_wrap(ascending, is_signed)
         if test.is_guarded:
-            return count
-        if induction.terms and is_signed:
+            pass
+        elif induction.terms and is_signed:
             # With a step of the wrong sign the loop can only run once.
             goes_on = emit.compare(distance, step if test.is_next else emit.constant(0, "i64"), "GT")
-            return emit.select(goes_on, count if test.is_next else emit.add(count, one), one)
-        if not test.is_next:
-            return emit.add(emit.maximum(count, emit.constant(0, "i64")), one)
-        return emit.maximum(count, one)
+            count = emit.select(goes_on, count if test.is_next else emit.add(count, one), one)
+        elif test.is_next:
+            count = emit.maximum(count, one)
+        else:
+            count = emit.add(emit.maximum(count, emit.constant(0, "i64")), one)
+        if not is_exact:
+            self.assert_no_wrap(count)
+        return count
 
     def wide(self, value: Value, extension: str) -> Value:
         if extension == "zext":
@@ -128,35 +131,15 @@ class TripCount:
         distance = emit.subtract(bound, first) if induction.constant == 1 else emit.subtract(first, bound)
         return emit.add(emit.extend_unsigned(distance, "i64"), emit.constant(1, "i64"))
 
-    def assert_no_wrap(self, ascending: bool, is_signed: bool) -> None:
-        """Stop a program whose counter would wrap around before it passes the bound."""
-        emit, test = self.emit, self.plan.test
-        induction = test.induction
-        dtype = container_of(induction.bits)
+    def assert_no_wrap(self, count: Value) -> None:
+        """Stop a program whose counter wraps around before it passes the bound.
+
+        As the counter does not wrap before its last step, the count is right if the source's own test fails there.
+        """
+        test = self.plan.test
+        final = self.induction_at(test.induction.name, count)
         bound = self.translator.scalar(test.bound)
-        one = emit.constant(1, dtype)
-        step: Value
-        if induction.terms:
-            step = self.translator.scalar(induction.terms[0].operand)
-            if (induction.terms[0].factor == -1) == ascending:
-                step = emit.apply(Negate, step)
-        else:
-            step = emit.constant(abs(induction.constant), dtype)
-        is_strict = test.predicate[1:] in ("lt", "gt")
-        spare = emit.subtract(step, one) if is_strict else step
-        limit = (1 << (induction.bits - 1)) - 1 if is_signed else (1 << induction.bits) - 1
-        least = -limit - 1 if is_signed else 0
-        if ascending:
-            farthest = emit.subtract(emit.constant(limit, dtype), spare)
-            direction = "LE"
-        else:
-            farthest = emit.add(emit.constant(least, dtype), spare)
-            direction = "GE"
-        if is_signed:
-            holds = emit.compare(bound, farthest, direction)
-        else:
-            holds = emit.compare(emit.as_unsigned(bound), emit.as_unsigned(farthest), direction)
-        Assert(holds, WRAP_MESSAGE)
+        Assert(compare_integers(self.emit, final, bound, INVERSE[test.predicate], test.induction.bits), WRAP_MESSAGE)
 
 
 def counting_domain(plan: CountedLoop) -> tuple[bool, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -68,19 +69,21 @@ def exponential_of_ten(emit: Emitter, value: Value) -> Value:
     value, dtype = through_f32(value)
     limited = Clamp(emit.constant(-1000, value.dtype), value, emit.constant(1000, value.dtype))
     whole = RoundNearestEven(Multiply(limited, emit.constant(math.log2(10), value.dtype)))
-    high, low = two_parts(math.log10(2), value.dtype)
+    high, low = two_parts(LOG10_OF_2, value.dtype)
     rest = Subtract(limited, Multiply(whole, emit.constant(high, value.dtype)))
     rest = Subtract(rest, Multiply(whole, emit.constant(low, value.dtype)))
     found = Exponential(Multiply(rest, emit.constant(math.log(10), value.dtype)))
     return back(scale(emit, found, Convert(whole, "i32")), dtype)
 
 
-def two_parts(number: float, dtype: str) -> tuple[float, float]:
+LOG10_OF_2 = Fraction("0.30102999566398119521373889472449302676818988146210854131")
+
+
+def two_parts(number: Fraction, dtype: str) -> tuple[float, float]:
     """A number as a short part, whose product with an integer of twelve bits is exact, and the rest."""
     digits = 12 if dtype == "f32" else 40
-    fraction, exponent = math.frexp(number)
-    short = math.ldexp(round(fraction * 2**digits), exponent - digits)
-    return short, number - short
+    short = Fraction(round(number * 2**digits), 2**digits)
+    return float(short), float(number - short)
 
 
 @builtin("llvm.log", "log", "logf")
@@ -101,7 +104,7 @@ def logarithm_of_two(emit: Emitter, value: Value) -> Value:
 
 @builtin("llvm.log10", "log10", "log10f")
 def logarithm_of_ten(emit: Emitter, value: Value) -> Value:
-    high, low = two_parts(math.log10(2), value.dtype)
+    high, low = two_parts(LOG10_OF_2, value.dtype)
     return logarithm_with_base(emit, value, high, low, 1 / math.log(10))
 
 

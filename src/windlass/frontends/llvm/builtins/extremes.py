@@ -10,7 +10,7 @@ import math
 
 from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.registry import builtin
-from windlass.ir import Op, Value
+from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import Maximum, Minimum, Subtract
 
@@ -25,7 +25,7 @@ def maximum_of_numbers(emit: Emitter, left: Value, right: Value) -> Value:
     return extreme_of_numbers(emit, Maximum, left, right)
 
 
-def extreme_of_numbers(emit: Emitter, kind: type[Op], left: Value, right: Value) -> Value:
+def extreme_of_numbers(emit: Emitter, kind: type[Minimum | Maximum], left: Value, right: Value) -> Value:
     found: Value = kind(left, right)
     if may_be_nan(right):
         found = emit.select(Compare(right, right, "NE"), left, found)
