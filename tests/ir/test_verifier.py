@@ -30,8 +30,7 @@ def test_code_after_a_terminator_breaks_rule_1() -> None:
 
 def test_a_wrong_link_breaks_rule_2() -> None:
     function = make_function()
-    second = function.body.first.next
-    assert second is not None
+    _, second, *_ = function.body
     second.previous = None
     assert find_faults(function)[0].startswith("V2")
 

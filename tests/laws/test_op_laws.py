@@ -34,7 +34,8 @@ TOLERANCES = {"f64": 1e-9, "f32": 3e-5, "bf16": 2e-2, "f16": 3e-3, "complex<f32>
 CORRECTLY_ROUNDED = {
     ops.Abs, ops.Add, ops.BitcastConvert, ops.Ceil, ops.Clamp, ops.Complex, ops.Conj, ops.Convert, ops.Divide,
     ops.Floor, ops.Imag, ops.Maximum, ops.Minimum, ops.Multiply, ops.Negate, ops.NextAfter, ops.Real,
-    ops.ReducePrecision, ops.Remainder, ops.RoundNearestAfz, ops.RoundNearestEven, ops.Select, ops.Sign, ops.Square, ops.Subtract,
+    ops.ReducePrecision, ops.Remainder, ops.RoundNearestAfz, ops.RoundNearestEven, ops.Select, ops.Sign,
+    ops.Square, ops.Subtract,
 }  # fmt: skip
 """Elementwise ops that leave XLA no choice for real numbers."""
 

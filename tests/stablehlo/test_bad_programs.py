@@ -90,6 +90,29 @@ def test_recursion_is_refused_before_it_crashes_xla() -> None:
     )
 
 
+def test_recursion_through_a_composite_is_refused() -> None:
+    text = program('%0 = stablehlo.composite "a.b" %x {decomposition = @main} : (tensor<2xf32>) -> tensor<2xf32>')
+    assert message_of(text).startswith("error[WL0506]: functions call each other in a circle: @main → @main\n")
+
+
+def test_a_function_without_a_body_is_refused_before_it_crashes_xla() -> None:
+    text = program("%0 = func.call @g(%x) : (tensor<2xf32>) -> tensor<2xf32>")
+    declaration = "func.func private @g(tensor<2xf32>) -> tensor<2xf32>\n"
+    assert message_of(text + declaration) == "\n".join(
+        ["error[WL0507]: function @g has no body", "  help: define it, or remove it"]
+    )
+
+
+def test_an_unknown_op_at_the_top_is_refused_before_it_crashes_xla() -> None:
+    text = '"my.global"() : () -> ()\n' + program("%0 = stablehlo.negate %x : tensor<2xf32>")
+    assert message_of(text) == "error[WL0505]: 'my.global' at the top of the module is not an op that XLA knows"
+
+
+def test_a_mesh_at_the_top_is_accepted() -> None:
+    text = 'sdy.mesh @mesh = <["x"=2]>\n' + program("%0 = stablehlo.negate %x : tensor<2xf32>")
+    screen(import_text(text))
+
+
 def test_branches_between_blocks() -> None:
     text = (
         "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  cf.br ^next\n^next:\n  return %x : tensor<2xf32>\n}\n"
@@ -138,6 +161,6 @@ def test_a_call_of_no_function_is_found_by_the_verifier() -> None:
     )
 
 
-@pytest.mark.parametrize("code", ["WL0501", "WL0502", "WL0503", "WL0504", "WL0505", "WL0506"])
+@pytest.mark.parametrize("code", ["WL0501", "WL0502", "WL0503", "WL0504", "WL0505", "WL0506", "WL0507"])
 def test_each_code_has_a_page(code: str) -> None:
     assert (PAGES / f"{code}.md").read_text().startswith(f"# {code}: ")
