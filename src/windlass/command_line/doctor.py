@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+import windlass as wl
 from windlass.command_line.explain import spell_size
 from windlass.diagnostics.cache import cache_directory
 
-PACKAGES = ("windlass", "jax", "jaxlib", "llvmlite", "ziglang", "numpy", "ml_dtypes")
+PACKAGES = ("jax", "jaxlib", "llvmlite", "ziglang", "numpy", "ml_dtypes")
 PROBE = """\
 __global__ void probe(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -43,6 +44,7 @@ def examine() -> bool:
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    table.add_row("windlass", wl.__version__)
     for package in PACKAGES:
         table.add_row(package, version_of(package))
     for title, text in (*_devices(), *_caches()):
@@ -94,8 +96,6 @@ def _run_checks(console: Console) -> bool:
 
 def _checks() -> list[tuple[str, Callable[[], str]]]:
     import numpy as np
-
-    import windlass as wl
 
     modules: list[wl.cuda.Module] = []
     x = np.arange(100, dtype=np.float32) ** 2

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 import windlass as wl
-from windlass.command_line.guessing import Wishes, guess_launch
-from windlass.diagnostics import Diagnostic, RaisingError, WindlassError
+from windlass.command_line.guessing import Guess, Wishes, guess_launch
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError
 from windlass.ir import Function
 from windlass.public.explain import Report
 from windlass.public.kernel import Kernel
 
 MOST_OPS = 8
 """How many kinds of tensor ops are named."""
+
+ROOM = (1, 2, 4, 16, 64)
+"""How much larger the guessed arrays are made, in turn, where they turn out to be too small."""
+
+SMALL = 4
+"""The size that is tried last."""
+
+TOO_SMALL = "WL0404"
 
 
 def explain_file(
@@ -60,14 +69,14 @@ def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: b
         _print_title(console, kernel.name, where, "not raised", "yellow")
         _print_error(console, error)
         return False
-    report = _report(kernel, function, wishes)
+    guess, report = _explain_guess(kernel, function, wishes)
     if report.error is not None:
         _print_title(console, kernel.name, where, "not raised", "yellow")
-        _print_line(console, "launch", _assumed(kernel, function, wishes))
+        _print_line(console, "launch", guess.assumptions)
         _print_error(console, report.error)
         return False
     _print_title(console, kernel.name, where, "raised", "green")
-    _print_line(console, "launch", _assumed(kernel, function, wishes))
+    _print_line(console, "launch", guess.assumptions)
     _print_line(console, "tensor ops", _spell_ops(report))
     _print_line(console, "memory", f"{spell_size(report.bytes_read)} read, {spell_size(report.bytes_written)} written")
     _print_line(console, "arithmetic", f"{report.flops:,} operations" + _loops_note(report))
@@ -79,13 +88,23 @@ def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: b
     return True
 
 
-def _report(kernel: Kernel, function: Function, wishes: Wishes) -> Report:
-    guess = guess_launch(kernel.signature, function, wishes)
-    return kernel.explain(guess.grid, guess.block, *guess.arguments)
+def _explain_guess(kernel: Kernel, function: Function, wishes: Wishes) -> tuple[Guess, Report]:
+    """The report on a guessed launch.
 
-
-def _assumed(kernel: Kernel, function: Function, wishes: Wishes) -> str:
-    return guess_launch(kernel.signature, function, wishes).assumptions
+    Where its arrays turn out to be too small, larger ones are tried, then smaller sizes: a device variable may be what
+    is too small.
+    """
+    attempts = [(wishes, room) for room in ROOM]
+    if wishes.size is None:
+        attempts.append((replace(wishes, size=SMALL), ROOM[-1]))
+    for number, (tried, room) in enumerate(attempts):
+        guess = guess_launch(kernel.signature, function, tried, room)
+        try:
+            return guess, kernel.explain(guess.grid, guess.block, *guess.arguments)
+        except LaunchError as error:
+            if number == len(attempts) - 1 or error.diagnostics[0].code != TOO_SMALL:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _loops_note(report: Report) -> str:

@@ -71,8 +71,11 @@ class Guess:
     assumptions: str
 
 
-def guess_launch(signature: KernelSignature, function: Function | None, wishes: Wishes) -> Guess:
-    """A plausible launch of a kernel; `function` is its loop-level form, where it has one."""
+def guess_launch(signature: KernelSignature, function: Function | None, wishes: Wishes, room: int = 1) -> Guess:
+    """A plausible launch of a kernel; `function` is its loop-level form, where it has one.
+
+    Arrays get `room` times as many elements as the sizes suggest.
+    """
     dimensions = _used_dimensions(function)
     sizes = [p.name for p in signature.parameters if _is_integer(p) and SIZE_NAME.fullmatch(p.name)]
     sizes += [
@@ -86,7 +89,7 @@ def guess_launch(signature: KernelSignature, function: Function | None, wishes: 
     extent = wishes.size or EXTENTS[rank]
     values = {name: wishes.values.get(name, extent) for name in sizes}
     volume = math.prod(sorted((int(value) for value in values.values()), reverse=True)[:3]) if values else extent**rank
-    length = max(1, min(LARGEST_ARRAY, max(volume, extent)))
+    length = room * max(1, min(LARGEST_ARRAY, max(volume, extent)))
     block = wishes.block or BLOCKS[dimensions]
     if signature.max_threads is not None and wishes.block is None:
         block = _shrink(block, signature.max_threads)
@@ -112,15 +115,11 @@ def _asks_for(op: Op, axis: str) -> bool:
     from windlass.ops.loops import LaunchSize, Parallel
 
     if isinstance(op, LaunchSize):
-        return op.dimension.endswith(axis) and any(not isinstance(user, Parallel) for user in _users(op))
+        return op.dimension.endswith(axis) and any(not isinstance(user, Parallel) for user in op.uses)
     if isinstance(op, Parallel):
         places = zip(op.dimensions, op.body.block.arguments, strict=True)
         return any(dimension.endswith(axis) and bool(argument.uses) for dimension, argument in places)
     return False
-
-
-def _users(op: Any) -> list[Op]:
-    return [use.op for use in op.uses]
 
 
 def _is_integer(parameter: Parameter) -> bool:

@@ -141,9 +141,9 @@ def errors(
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        from windlass.command_line.doctor import version_of
+        from windlass import __version__
 
-        print(f"windlass {version_of('windlass')}")
+        print(f"windlass {__version__}")
         raise typer.Exit
 
 
