@@ -57,15 +57,8 @@ def irreducible(module: DeviceModule, text: FunctionText, name: str, error: Irre
     instructions = (*error.node.instructions, error.node.terminator)
     located = (module.positions.position(each.location) for each in instructions)
     position = next((each for each in located if each is not None), module.positions.position(text.location))
-    return RaisingError(
-        Diagnostic(
-            "WL0201",
-            "a loop that can be entered in several places",
-            position,
-            notes=(f"in kernel {name}",),
-            help="write the loop without goto into its middle",
-        )
-    )
+    headline, help = "a loop that can be entered in several places", "write the loop without goto into its middle"
+    return module.refusal("WL0201", headline, position, name, help)
 
 
 def build_function(translator: Translator, signature: KernelSignature | None) -> Function:

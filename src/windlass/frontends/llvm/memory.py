@@ -77,6 +77,8 @@ def stored_dtype(translator: Translator, type_: LLVMType, instruction: Instructi
 
 @translates("load")
 def translate_load(translator: Translator, instruction: Instruction) -> LLVMValue:
+    if isinstance(instruction.type, PointerType) and is_called(translator, instruction.name):
+        raise translator.refusal("WL0203", "a function is called through a pointer", instruction)
     place = translator.pointer(instruction.operands[0])
     is_volatile = "volatile" in instruction.words or "atomic" in instruction.words
     return load(translator, place, instruction.type, instruction, is_volatile)
@@ -96,6 +98,16 @@ def load(
     if isinstance(type_, IntegerType) and type_.bits == 1:
         return Compare(And(found, translator.emit.constant(1, "i8")), translator.emit.constant(0, "i8"), "NE")
     return found
+
+
+def is_called(translator: Translator, name: str) -> bool:
+    """Whether a value of that name is called as a function."""
+    return any(
+        isinstance(first := each.operands[0], Local) and first.name == name
+        for node in translator.flow.nodes.values()
+        for each in node.instructions
+        if each.opcode == "call" and not each.callee and each.operands
+    )
 
 
 def shifted(translator: Translator, place: Pointer, offset: int) -> Pointer:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from windlass.diagnostics import Diagnostic, RaisingError
+from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.frontends.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
 from windlass.frontends.llvm.positions import DebugPositions
 from windlass.frontends.llvm.syntax import (
@@ -158,6 +158,17 @@ class DeviceModule:
             known = GlobalVariable(name, number, kind.group(1) == "constant", type_, initializer)
             self._globals[name] = known
         return known
+
+    def refusal(
+        self, code: str, headline: str, position: Position | None, kernel_name: str, help: str | None
+    ) -> RaisingError:
+        """The error that shows a source line of a kernel."""
+        source = None
+        if position is not None and position.file in self.code.source_text:
+            lines = self.code.source_text[position.file].splitlines()
+            source = lines[position.line - 1] if 0 < position.line <= len(lines) else None
+        note = f"in kernel {kernel_name}"
+        return RaisingError(Diagnostic(code, headline, position, source=source, notes=(note,), help=help))
 
 
 def normalize(text: str) -> str:

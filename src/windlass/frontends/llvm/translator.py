@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from windlass.diagnostics import Diagnostic, Position, RaisingError
+from windlass.diagnostics import Position, RaisingError
 from windlass.frontends.llvm.control_flow import ControlFlow
 from windlass.frontends.llvm.emitter import Emitter, scalar_type
 from windlass.frontends.llvm.layout import (
@@ -82,15 +82,7 @@ class Translator:
         position = self.position_of(instruction) if instruction is not None else self.position
         if position is None:
             position = self.position_of(None)
-        return RaisingError(self.diagnostic(code, headline, position, help))
-
-    def diagnostic(self, code: str, headline: str, position: Position | None, help: str | None) -> Diagnostic:
-        source = None
-        if position is not None and position.file in self.module.code.source_text:
-            lines = self.module.code.source_text[position.file].splitlines()
-            source = lines[position.line - 1] if 0 < position.line <= len(lines) else None
-        note = f"in kernel {self.kernel_name}"
-        return Diagnostic(code, headline, position, source=source, notes=(note,), help=help)
+        return self.module.refusal(code, headline, position, self.kernel_name, help)
 
     # -- types ----------------------------------------------------------------------------------------------------
 

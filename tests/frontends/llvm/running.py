@@ -1,0 +1,55 @@
+"""From CUDA source to an interpreted launch, for tests."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from windlass.frontends.cuda import compile_device, find_kernel
+from windlass.frontends.llvm import import_kernel, variable_contents
+from windlass.ir import Function, Op
+from windlass.ir.signature import DeviceCode
+
+from .interpret import Interpreter
+
+
+@functools.cache
+def compiled(source: str) -> DeviceCode:
+    return compile_device(source, name="test.cu")
+
+
+def imported(source: str, kernel: str = "kernel") -> Function:
+    """The kernel of that name at the loop level."""
+    code = compiled(source)
+    return import_kernel(code, find_kernel(code, kernel).mangled)
+
+
+def imported_ir(body: str, parameters: str, declarations: str = "") -> Function:
+    """A kernel written in LLVM IR: the body of `define ptx_kernel void @kernel(parameters)`."""
+    text = f"""target triple = "nvptx64-nvidia-cuda"
+{declarations}
+define ptx_kernel void @kernel({parameters}) {{
+{body}
+}}
+"""
+    return import_kernel(DeviceCode(text, ()), "kernel")
+
+
+def run(
+    source: str,
+    *arguments: Any,
+    grid: Sequence[int] = (1,),
+    block: Sequence[int] = (1,),
+    kernel: str = "kernel",
+    shared_bytes: int = 0,
+) -> Interpreter:
+    """Interpret a launch of a kernel; arrays are updated in place."""
+    interpreter = Interpreter(imported(source, kernel), variable_contents(compiled(source)))
+    interpreter.launch(grid, block, arguments, shared_bytes)
+    return interpreter
+
+
+def ops_of(function: Function, *kinds: type[Op]) -> list[Op]:
+    """All ops of these classes, in order."""
+    return [op for op in function.walk() if isinstance(op, kinds)]
