@@ -282,6 +282,29 @@ class Op(Value):
         if builder is not None:
             builder.place(self)
 
+    def repeat(self, operands: list[Value]) -> Self:
+        """The same op (of no regions) on other operands of the same types, without inferring its type again."""
+        copy = object.__new__(type(self))
+        if self.__dict__:
+            copy.__dict__.update(self.__dict__)
+        copy._operands = operands
+        copy._segments = self._segments
+        copy.uses = {}
+        copy.block = copy.previous = copy.next = None
+        copy.source = None
+        copy.made_by = ()
+        copy.extra = None if self.extra is None else dict(self.extra)
+        copy.queued = False
+        copy.type = self.type
+        results = self._results
+        copy._results = results and tuple([Result(each.type, copy, index) for index, each in enumerate(results)])
+        for operand in operands:
+            operand.uses[copy] = operand.uses.get(copy, 0) + 1
+        builder = current_builder()
+        if builder is not None:
+            builder.place(copy)
+        return copy
+
     def _become_pattern(self) -> bool:
         """An op with a hole among its fields is no op but the left side of a rule: it has no type and no uses."""
         pieces = [getattr(self, name) for name in self.attribute_names] + self._operands

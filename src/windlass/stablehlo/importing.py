@@ -6,6 +6,7 @@ known shape where the class needs one, is kept whole as `Opaque`.
 
 from __future__ import annotations
 
+import gc
 import re
 from typing import Any
 
@@ -69,8 +70,15 @@ def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:
 
     Raises ProgramError (WL0502) for control flow between blocks, which StableHLO does not have.
     """
-    with parsed.context:
-        return _Importer(file).module(parsed)
+    # Everything made here is kept, so a collection in between would only cost time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        with parsed.context:
+            return _Importer(file).module(parsed)
+    finally:
+        if collects:
+            gc.enable()
 
 
 class _Importer:
@@ -223,7 +231,18 @@ class _Importer:
 class _Plan:
     """How to make all ops of one name, attributes and result types."""
 
-    __slots__ = ("attribute_fields", "cls", "count", "extra", "may_have_regions", "name", "pairs", "tail", "types")
+    __slots__ = (
+        "attribute_fields",
+        "cls",
+        "count",
+        "extra",
+        "made",
+        "may_have_regions",
+        "name",
+        "pairs",
+        "tail",
+        "types",
+    )
 
     def __init__(self, cls: type[Op] | None, name: str, pairs: tuple[Any, ...], types: tuple[Type, ...]) -> None:
         self.name, self.pairs, self.types = name, pairs, types
@@ -231,6 +250,8 @@ class _Plan:
         self.attribute_fields: dict[str, Any] = {}
         self.extra: dict[str, str] | None = None
         self.count = 0
+        self.made: dict[tuple[Type, ...], Op] = {}
+        # One op for each list of operand types: others are made like it.
         self.may_have_regions = cls is None or bool(cls.region_names)
         self.tail: tuple[Any, ...] | None = None
         if cls is None or not issubclass(cls, TensorOp):
@@ -256,6 +277,9 @@ class _Plan:
         """The op, placed by the active builder."""
         cls, types = self.cls, self.types
         if cls is not None:
+            taken = tuple([operand.type for operand in operands])
+            if (made := self.made.get(taken)) is not None:
+                return made.repeat(operands)
             previous = block.last
             try:
                 if self.tail is not None and len(operands) == self.count:
@@ -268,6 +292,8 @@ class _Plan:
                 if op.type is types[0] if len(types) == 1 and op.type is not NO_TYPE else _has_types(op, types):
                     if self.extra is not None:
                         op.extra = dict(self.extra)
+                    if not regions:
+                        self.made[taken] = op
                     return op
                 # A type that MLIR accepts and the class does not express: keep what MLIR has.
                 op.drop_operands()
