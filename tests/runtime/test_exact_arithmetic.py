@@ -15,13 +15,21 @@ from windlass import pipeline
 from windlass.runtime.program import Program
 
 f = np.float32
+
+
+def full(a: Any, number: float) -> Any:
+    return jnp.full_like(a, number)
+
+
 CASES: dict[str, Callable[..., Any]] = {
     "sum of a product": lambda a, b, c: a * b + c,
     "difference of products": lambda a, b, c: a * b - b * c,
     "negated product in a sum": lambda a, b, c: -(a * b) + c,
     "slice of a product in a sum": lambda a, b, c: (a * b)[1:] + c[:-1],
     "selected product in a sum": lambda a, b, c: lax.select(a > 0, a * b, c) + c,
-    "quotient by a constant": lambda a, b, c: a / f(3),
+    "quotient by a constant": lambda a, b, c: a / full(a, 3),
+    "quotient by a scalar": lambda a, b, c: a / jnp.broadcast_to(b[7], a.shape),
+    "quotient by a row": lambda a, b, c: a.reshape(-1, 100) / jnp.broadcast_to(b[:100], (len(a) // 100, 100)),
     "quotient of a quotient": lambda a, b, c: (a / b) / c,
     "quotient by a quotient": lambda a, b, c: a / (b / c),
     "quotient of quotients": lambda a, b, c: (a / b) / (c / a),
@@ -35,8 +43,8 @@ CASES: dict[str, Callable[..., Any]] = {
     "two factors": lambda a, b, c: (a * f(1.1)) * f(1.3),
     "two summands": lambda a, b, c: (a + f(1.1)) + f(1.3),
     "summand taken and given": lambda a, b, c: (a - f(1.1)) + f(1.3),
-    "factor and divisor": lambda a, b, c: (a * f(1.1)) / f(1.3),
-    "divisor and factor": lambda a, b, c: (a / f(7)) * f(7),
+    "factor and divisor": lambda a, b, c: (a * full(a, 1.1)) / full(a, 1.3),
+    "divisor and factor": lambda a, b, c: (a / full(a, 7)) * full(a, 7),
     "zero added to a negative zero": lambda a, b, c: lax.div(jnp.ones_like(a), a * f(-0.0) + f(0.0)),
     "common factor": lambda a, b, c: a * c + b * c,
 }
@@ -90,6 +98,15 @@ def test_other_floats(dtype: Any) -> None:
 
         (result,) = programs_of(function, a, b, c)[1].jitted()(a, b, c)
         np.testing.assert_array_equal(np.asarray(result), a * b + c)
+
+
+@pytest.mark.parametrize("name", ["constant", "scalar"])
+def test_divisions_are_numpys(name: str) -> None:
+    a, b, _ = samples(np.float32)
+    divisor = np.float32(3) if name == "constant" else b[0]
+    function = (lambda a, s: a / f(3)) if name == "constant" else (lambda a, s: a / s)
+    (result,) = programs_of(function, a, divisor)[1].jitted()(a, divisor)
+    np.testing.assert_array_equal(np.asarray(result), a / divisor)
 
 
 def test_loops_and_branches_are_protected() -> None:

@@ -77,14 +77,14 @@ class JitFunction:
             bound = self._signature.bind(*positional, **named)
             for name in self.static:
                 if name in bound.arguments:
-                    bound.arguments[name] = Static(bound.arguments[name])
+                    bound.arguments[name] = Static.of(bound.arguments[name])
             positional, named = bound.args, bound.kwargs
         leaves, structure = jax.tree.flatten((tuple(positional), dict(named)))
         kept: list[Any] = []
         marks: list[Any] = []
         for leaf in leaves:
             if _is_static(leaf):
-                marks.append(Static(leaf))
+                marks.append(Static.of(leaf))
             else:
                 marks.append(None)
                 kept.append(leaf)
@@ -106,6 +106,14 @@ class Static:
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @classmethod
+    def of(cls, value: Any) -> Static:
+        """The argument.
+
+        Raises LaunchError (WL0911) where it is not hashable.
+        """
         try:
             hash(value)
         except TypeError:
@@ -116,7 +124,7 @@ class Static:
                     help="pass numbers and arrays, in lists, tuples or dictionaries if need be",
                 )
             ) from None
-        self.value = value
+        return cls(value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Static) and type(self.value) is type(other.value) and self.value == other.value
@@ -139,7 +147,8 @@ class CompiledCall:
         self._places = _places_of(leaves)
         self._returned: Any = None
         self._written: list[int] = []
-        self._aliases: list[int | None] = []
+        self._aliases: list[int | Static | None] = []
+        """For each result the NumPy argument that it is, or what it is in any call, or None for what is computed."""
         # Python's numbers stay weak in promotion, as they are for NumPy.
         arguments = list(leaves)
         with jax.enable_x64(True):
@@ -188,7 +197,10 @@ class CompiledCall:
         named = {name: _without_static(each) for name, each in named.items()}
         result = captured(self._owner.function)(*positional, **named)
         outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, Array))
-        self._aliases = [self._alias(each, given) for each in outcome]
+        self._aliases = [
+            self._alias(each, given) if isinstance(each, Array | jax.Array | np.ndarray) else Static(each)
+            for each in outcome
+        ]
         self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
         results = [
             _as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None
@@ -224,10 +236,12 @@ class CompiledCall:
             if self._is_numpy[index]:
                 np.copyto(leaves[index], np.asarray(result))
         fresh = iter(found[:count])
-        results = [
-            leaves[alias] if alias is not None else (next(fresh) if self._any_jax else _as_numpy(next(fresh)))
-            for alias in self._aliases
-        ]
+        results: list[Any] = []
+        for alias in self._aliases:
+            if alias is None:
+                results.append(next(fresh) if self._any_jax else _as_numpy(next(fresh)))
+            else:
+                results.append(alias.value if isinstance(alias, Static) else leaves[alias])
         return jax.tree.unflatten(self._returned, results)
 
     def lowered(self, name: str) -> Lowered:

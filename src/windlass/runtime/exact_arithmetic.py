@@ -109,6 +109,17 @@ class _Zeros:
                 found = self.made[dtype] = BitcastConvert(word, dtype)
         return found
 
+    def mask(self, width: int) -> Value:
+        """Zero bits that no compiler knows to be zero, as an unsigned integer."""
+        name = f"ui{width}"
+        found = self.made.get(name)
+        if found is None:
+            self.of("f32")
+            assert self.bit is not None
+            with Builder(self.block, before=self.bit.next):
+                found = self.made[name] = self.bit if width == 32 else Convert(self.bit, name)
+        return found
+
     def beside(self, value: Value) -> Value:
         """The zero in the shape of a value, where the active builder is."""
         zero = self.of(value.dtype)
@@ -144,6 +155,7 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
         case Divide():
             _hide_constants(op, zeros)
             _guard_operands(op, QUOTIENT_RISKS, zeros)
+            _spread_divisor(op, zeros)
         case Add() | Subtract():
             _hide_constants(op, zeros)
         case Log():
@@ -156,18 +168,18 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
 
 def _protect_loop(loop: While, zeros: _Zeros) -> None:
     """Protect a loop's body, handing the zeros in as values that the loop carries unchanged."""
-    needed = sorted(
-        {
-            op.type.dtype
-            for op in loop.body.walk()
-            if isinstance(op, Multiply | Divide | Add | Subtract | Log | Power)
-            and isinstance(op.type, TensorType)
-            and op.type.dtype in PROTECTED
-        }
-    )
-    if not needed:
+    touched = {
+        op.type.dtype: isinstance(op, Divide)
+        for op in sorted(loop.body.walk(), key=lambda op: isinstance(op, Divide))
+        if isinstance(op, Multiply | Divide | Add | Subtract | Log | Power)
+        and isinstance(op.type, TensorType)
+        and op.type.dtype in PROTECTED
+    }
+    if not touched:
         return
-    outer = [zeros.of(dtype) for dtype in needed]
+    masks = {f"ui{bit_width(dtype)}" for dtype, has_quotients in touched.items() if has_quotients}
+    needed = [*sorted(touched), *sorted(masks)]
+    outer = [zeros.mask(int(each[2:])) if each in masks else zeros.of(each) for each in needed]
     cond, body = loop.cond.clone({}), loop.body.clone({})
     inner: dict[str, Value] = {}
     for dtype, zero in zip(needed, outer, strict=True):
@@ -221,6 +233,23 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
                 op.replace_operand(operand, Add(operand, zeros.beside(operand)))
 
 
+def _spread_divisor(op: Divide, zeros: _Zeros) -> None:
+    """Make a divisor that is the same for many elements look different for each.
+
+    XLA divides by it just once and multiplies. So bits of the dividend are mixed in, under a mask that is zero.
+    """
+    dividend, divisor = op.operands
+    if not op.shape or dividend is divisor or not isinstance(_moved(divisor), Constant | BroadcastInDim):
+        return
+    width = bit_width(op.dtype)
+    mask = zeros.mask(width)
+    assert op.block is not None
+    with Builder(op.block, before=op, source=op.source):
+        nothing = And(BitcastConvert(dividend, f"ui{width}"), BroadcastInDim(mask, op.shape, ()))
+        spread = BitcastConvert(Or(nothing, BitcastConvert(divisor, f"ui{width}")), op.dtype)
+    op.replace_operand(divisor, spread)
+
+
 def _hide_constants(op: Op, zeros: _Zeros) -> None:
     """Make constant operands unknown where XLA would fold them into a neighbour's, or replace the op."""
     assert op.block is not None
@@ -243,13 +272,20 @@ def _hide_constants(op: Op, zeros: _Zeros) -> None:
 
 def _is_folded(op: Op, is_right: bool, number: float, other: Value) -> bool:
     mantissa = np.frexp(number)[0]
-    if isinstance(op, Divide) and is_right and abs(mantissa) != 0.5:
-        return True
+    if isinstance(op, Divide) and is_right:
+        return not op.shape and abs(mantissa) != 0.5
     if isinstance(op, Add) and number == 0:
         return True
     if isinstance(op, Multiply) and any(isinstance(user, Multiply | Divide) for user in _readers(op)):
         return True
     return isinstance(_origin(other), Add | Subtract | Multiply | Divide)
+
+
+def _moved(value: Value) -> Value:
+    """What a value is before it was moved about, broadcasts not undone."""
+    while isinstance(value, Reshape | Transpose | Slice | Negate | Reverse):
+        value = value.operand
+    return value
 
 
 def _splat_number(value: Value) -> float | None:

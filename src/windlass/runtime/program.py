@@ -49,6 +49,9 @@ class Program:
 
     def bind(self, *arguments: Any) -> list[Any]:
         """The program applied to JAX values, which may be tracers."""
+        if self.needs_x64:
+            with jax.enable_x64(True):
+                return program_call.bind(*arguments, program=self)
         return program_call.bind(*arguments, program=self)
 
     def jitted(self, donate: tuple[int, ...] = ()) -> Callable[..., list[Any]]:

@@ -186,6 +186,16 @@ class Array:
             return self._view(Part("imag"), self._shadow.imag)
         return Array(jnp.zeros(self.shape, self.dtype))
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        (self._view(Part("real"), self._shadow.real) if self.dtype.kind == "c" else self).assign(value)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self._view(Part("imag"), self._shadow.imag).assign(value)
+
     @property
     def flat(self) -> Array:
         return self.reshape((-1,))
@@ -467,4 +477,12 @@ def _define_operators() -> None:
         setattr(Array, name, lambda self, *rest, function=function, **options: function(self, *rest, **options))
 
 
+def _from_leaf(_: None, children: Sequence[Any]) -> Any:
+    """An array from its leaf; JAX also rebuilds trees with leaves that are no arrays, which are handed through."""
+    (leaf,) = children
+    return Array(leaf) if isinstance(leaf, jax.Array | np.ndarray) else leaf
+
+
 _define_operators()
+# Functions of jax.numpy and JAX's transformations take an Array as what it holds now, and give new ones.
+jax.tree_util.register_pytree_node(Array, lambda array: ((array.value,), None), _from_leaf)

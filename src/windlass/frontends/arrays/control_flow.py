@@ -10,6 +10,7 @@ where they stood.
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -368,14 +369,22 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
         for number in range(done, trips):
             state = body(start + number * step if isinstance(start, int) else Array(first + number * step), *state)
         return state
-    for offset in range(period - 1):
-        index = first + (done + offset) * step
+    def some(count: int) -> Body:
+        def run_some(*current: Any) -> State:
+            for offset in range(count):
+                current = body(Array(first + (done + offset) * step), *current)
+            return current
 
-        def again(*current: Any, index: Any = index) -> State:
-            return body(Array(index), *current)
+        return run_some
 
-        state = _branch(done + offset < trips, again, lambda *current: current, state)
-    return state
+    rest = some(0)
+    for count in range(1, period):
+        rest = functools.partial(_either, trips - done == count, some(count), rest)
+    return rest(*state)
+
+
+def _either(test: Any, then: Body, otherwise: Body, *state: Any) -> State:
+    return _branch(test, then, otherwise, state)
 
 
 def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
