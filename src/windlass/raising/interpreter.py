@@ -12,12 +12,13 @@ from windlass.raising import memory as memories
 from windlass.raising.arithmetic import constant_item, run_scalar_op
 from windlass.raising.atomics import run_atomic, run_compare_exchange
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
+from windlass.raising.extremes import select_by_test
 from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
 from windlass.raising.memory import Memory
 from windlass.raising.obstacle import LAUNCH_MISMATCH, NO_MEMORY, NOT_RAISED
 from windlass.raising.predicate import FALSE, TRUE, Predicate
-from windlass.raising.reductions import AccumulationTest, select_by_test
+from windlass.raising.reductions import AccumulationTest
 from windlass.raising.state import RaisingState
 
 

@@ -8,7 +8,7 @@ whose factors lie over different dimensions become contractions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.ir import Op, Value
@@ -25,7 +25,7 @@ from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.domain import Domain
 from windlass.raising.items import Item, from_lanes, is_float
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import Predicate, conjunction
+from windlass.raising.predicate import FALSE, Predicate, conjunction
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -53,27 +53,40 @@ class Term:
     domain: Domain
 
 
+LEAVES_NAN = "leaves out NaN"
+"""As `x < least ? x : least` does: NaN is never taken, but stays if it was there before."""
+KEEPS_NUMBERS = "keeps numbers"
+"""As `fmin` does: of NaN and a number the number."""
+PENDING = "pending"
+"""Half of `fmin` is there as yet."""
+
+
 @dataclass(frozen=True, eq=False)
 class Accumulation:
-    """The root's value before the loop, combined with terms by one op; `combiner` is None while there are no terms."""
+    """The root's value before the loop, combined with terms by one op; `combiner` is None while there are no terms.
+
+    `nan` says how minima and maxima of floats treat NaN; empty where it spreads. Where there is a `leader`, the one
+    term is kept whenever that other accumulation takes a new extreme by a comparison of this `direction`.
+    """
 
     root: Root
     combiner: Combiner | None = None
     terms: tuple[Term, ...] = ()
-    ignores_nan: bool = False
-    """Whether terms that are NaN are left out, as `x < least ? x : least` does."""
+    nan: str = ""
+    leader: Root | None = None
+    direction: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class AccumulationTest:
-    """The comparison `item direction accumulation`, with which a loop keeps the least or greatest item."""
+    """The comparison `item direction accumulation`, with which a loop keeps the least or greatest item.
+
+    With the direction "NAN": whether the accumulation is NaN.
+    """
 
     direction: str
     item: Item
     accumulation: Accumulation
-    is_negated: bool = False
-    """Whether the comparison is false where it should be true: for NaN `not (x >= y)` is not `x < y`."""
-    followers: dict[Root, object] = field(default_factory=dict[Root, object])
 
 
 def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
@@ -81,6 +94,8 @@ def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
 
     Raises Obstacle where that is no step of a reduction.
     """
+    from windlass.raising.extremes import make_test, select_by_test
+
     match op:
         case Add() | Multiply() | Minimum() | Maximum() | And() | Or() | Xor():
             one, other = items
@@ -93,7 +108,7 @@ def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
             if isinstance(one, Accumulation) and not isinstance(other, Accumulation | AccumulationTest):
                 return _with_term(state, one, Add, negate_item(state, other, one.root.dtype))
         case Compare():
-            return _test(state, op, items)
+            return make_test(state, op, items)
         case Select():
             condition, on_true, on_false = items
             if isinstance(condition, AccumulationTest):
@@ -124,12 +139,19 @@ def _merge_truths(state: RaisingState, condition: Predicate, on_true: Item, on_f
     return merge_items(state, condition, on_true, on_false, dtype)
 
 
-def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
+def check_depth(state: RaisingState, accumulation: Accumulation) -> None:
+    """Raise Obstacle unless the innermost loop is the one that carries the accumulation."""
     if accumulation.root.while_depth != state.while_depth:
-        raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorised")
+        raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorized")
     if accumulation.root.loop_depth != len(state.frames):
         raise state.obstacle("a sum over an outer loop is made within an inner one in a way that is no reduction")
-    if accumulation.combiner not in (None, combiner) or accumulation.ignores_nan:
+
+
+def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
+    check_depth(state, accumulation)
+    # A pair of half an `fmin` starts from what numbers were kept before.
+    is_extreme = combiner in (Minimum, Maximum) and accumulation.nan == KEEPS_NUMBERS
+    if accumulation.combiner not in (None, combiner) or (accumulation.nan and not is_extreme) or accumulation.leader:
         raise state.obstacle("a value is accumulated by several different operations")
     return Accumulation(accumulation.root, combiner, (*accumulation.terms, Term(item, state.domain)))
 
@@ -147,58 +169,26 @@ def negate_item(state: RaisingState, item: Item, dtype: str) -> Item:
     return from_lanes(Lanes(Negate(lanes.value), lanes.dims, lanes.lower))
 
 
-def _test(state: RaisingState, op: Compare, items: list[Item]) -> AccumulationTest:
-    left, right = items
-    direction = op.direction
-    if isinstance(left, Accumulation) and not isinstance(right, Accumulation):
-        left, right = right, left
-        direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, "")
-    if not isinstance(right, Accumulation) or isinstance(left, Accumulation | AccumulationTest):
-        raise state.obstacle("two accumulated values are compared")
-    if direction not in ("LT", "LE", "GT", "GE"):
-        raise state.obstacle("an accumulated value is compared for equality")
-    return AccumulationTest(direction, left, right)
-
-
-def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, on_false: Item) -> Item:
-    """`x < least ? x : least` and its like: a minimum or maximum."""
-    accumulation = test.accumulation
-    direction = test.direction
-    if on_true is accumulation and _same(on_false, test.item):
-        # `least < x ? least : x` was turned round into `x > least`; what is left of NaN differs from the usual form.
-        direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}[direction]
-        if is_float(accumulation.root.dtype):
-            raise state.obstacle("a minimum or maximum keeps NaN in a way that depends on the order")
-    elif not (on_false is accumulation and _same(on_true, test.item)):
-        raise state.obstacle("what is kept with a minimum or maximum depends on the order")
-    combiner = Minimum if direction in ("LT", "LE") else Maximum
-    if accumulation.root.while_depth != state.while_depth or accumulation.root.loop_depth != len(state.frames):
-        raise state.obstacle("an extreme over an outer loop is found within an inner one")
-    if accumulation.combiner not in (None, combiner):
-        raise state.obstacle("a value is accumulated by several different operations")
-    terms = (*accumulation.terms, Term(test.item, state.domain))
-    return Accumulation(accumulation.root, combiner, terms, is_float(accumulation.root.dtype))
-
-
-def _same(one: Item, other: Item) -> bool:
-    from windlass.raising.index import Index
-
-    if isinstance(one, Lanes) and isinstance(other, Lanes):
-        return one.value is other.value and one.dims == other.dims and one.lower == other.lower
-    return one is other or (isinstance(one, Index) and one == other)
-
-
 def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item) -> Item:
-    """Where the sides of a branch add different terms: each counts at its own lanes."""
+    """Where the sides of a branch add different terms: each counts at its own lanes.
+
+    Raises Obstacle where a side does anything else.
+    """
+    from windlass.raising.extremes import complete_pending
+
+    completed = complete_pending(state, condition, on_true, on_false)
+    if completed is not None:
+        return completed
     if (
         not isinstance(on_true, Accumulation)
         or not isinstance(on_false, Accumulation)
         or on_true.root is not on_false.root
-        or (
-            on_true.combiner is not on_false.combiner and on_true.combiner is not None and on_false.combiner is not None
-        )
+        or PENDING in (on_true.nan, on_false.nan)
     ):
         raise state.obstacle("a branch replaces a value that other iterations add to")
+    kinds = {(side.combiner, side.nan, side.leader, side.direction) for side in (on_true, on_false) if side.terms}
+    if len(kinds) > 1:
+        raise state.obstacle("a value is accumulated by several different operations")
     shared = [term for term in on_true.terms if any(term is other for other in on_false.terms)]
     terms = list(shared)
     for side, accumulation in ((condition, on_true), (~condition, on_false)):
@@ -206,8 +196,10 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
             if not any(term is other for other in shared):
                 terms.append(Term(term.item, term.domain.restrict(side)))
     terms = [term for term in terms if not term.domain.is_empty]
-    combiner = on_true.combiner or on_false.combiner
-    return Accumulation(on_true.root, combiner, tuple(terms), on_true.ignores_nan or on_false.ignores_nan)
+    combiner, nan, leader, direction = kinds.pop() if kinds else (None, "", None, "")
+    if not terms:
+        return Accumulation(on_true.root)
+    return Accumulation(on_true.root, combiner, tuple(terms), nan, leader, direction)
 
 
 # -- after the loop ---------------------------------------------------------------------------------------------------
@@ -224,6 +216,8 @@ def finish(
 
     With a `fusion` the terms lie over its fused dimension, and are folded over its counter.
     """
+    if accumulation.nan == PENDING or accumulation.leader is not None:
+        raise state.obstacle("what is kept with a minimum or maximum depends on the order")
     if accumulation.combiner is None:
         return initial, "elementwise"
     combiner = accumulation.combiner
@@ -241,25 +235,70 @@ def finish(
             if contracted is not None:
                 became = "contraction"
                 reduced.append(_extend(state, contracted, term.domain, combiner, dtype))
-            elif term.domain in summed:
-                summed[term.domain] = Lanes.elementwise(
-                    combiner, state.covering(summed[term.domain]), lanes, box=state.box
-                )
-            else:
-                summed[term.domain] = lanes
+                continue
+            if accumulation.nan:
+                lanes = _without_nan(lanes, combiner, dtype, state.box)
+            if term.domain in summed:
+                lanes = Lanes.elementwise(combiner, state.covering(summed[term.domain]), lanes, box=state.box)
+            summed[term.domain] = lanes
     for domain, lanes in summed.items():
         with state.within(domain):
-            masked = _mask(state, lanes, domain, dimension, combiner, dtype, accumulation.ignores_nan)
+            masked = _mask(state, lanes, domain, dimension, combiner, dtype)
         if fusion is not None:
             masked, domain = _split_back(masked, domain, fusion, identity(combiner, dtype))
         total = _reduce(masked, domain.box, dimension, combiner, dtype)
         reduced.append(_extend(state, total, domain, combiner, dtype))
+    if accumulation.nan == KEEPS_NUMBERS:
+        reduced = [_with_nan(state, accumulation, initial, reduced, dimension, fusion)]
     for total in reduced:
         if combiner is Add and is_zero(result):
             result = from_lanes(total)
             continue
-        result = _apply(state, combiner, result, total, dtype, accumulation.ignores_nan)
+        result = _apply(state, combiner, result, total, dtype, accumulation.nan)
     return result, became
+
+
+def _without_nan(lanes: Lanes, combiner: Combiner, dtype: str, box: Box) -> Lanes:
+    """The term with the identity in place of NaN."""
+    neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
+    is_number = Lanes(Compare(lanes.value, lanes.value, "EQ"), lanes.dims, lanes.lower)
+    return Lanes.elementwise(Select, is_number, lanes, neutral, box=box)
+
+
+def _with_nan(
+    state: RaisingState,
+    accumulation: Accumulation,
+    initial: Item,
+    reduced: list[Lanes],
+    dimension: Dimension,
+    fusion: Fusion | None,
+) -> Lanes:
+    """The total of `fmin` or `fmax`: NaN where there was no number at all.
+
+    That matters only if there was none before the loop either.
+    """
+    assert accumulation.combiner is not None
+    total = reduced[0]
+    for other in reduced[1:]:
+        one, two = state.covering(total), state.covering(other)
+        total = Lanes.elementwise(accumulation.combiner, one, two, box=state.box)
+    if (
+        isinstance(initial, Lanes)
+        and isinstance(initial.value, Constant)
+        and initial.value.number == initial.value.number
+    ):
+        return total
+    dtype = accumulation.root.dtype
+    root = Root("i1", state.while_depth, accumulation.root.loop_depth)
+    tests: list[Term] = []
+    for term in accumulation.terms:
+        with state.within(term.domain):
+            lanes = state.lanes(term.item, dtype)
+            is_number = Lanes(Compare(lanes.value, lanes.value, "EQ"), lanes.dims, lanes.lower)
+            tests.append(Term(from_lanes(is_number), term.domain))
+    found, _ = finish(state, Accumulation(root, Or, tuple(tests)), FALSE, dimension, fusion)
+    nan = Lanes(emission.constant(float("nan"), dtype))
+    return Lanes.elementwise(Select, state.lanes(found, "i1"), state.covering(total), nan, box=state.box)
 
 
 def _split_back(lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | float | bool) -> tuple[Lanes, Domain]:
@@ -285,20 +324,33 @@ def is_zero(item: Item) -> bool:
     return isinstance(item, Lanes) and emission.splat_number(item.value) == 0
 
 
-def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, ignores_nan: bool) -> Item:
+def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, nan: str) -> Item:
     """The value before the loop combined with the total of one term."""
+    from windlass.raising.extremes import select_by_test
+
     if isinstance(item, Accumulation):
-        if ignores_nan:
+        if nan == LEAVES_NAN:
             test = AccumulationTest("LT" if combiner is Minimum else "GT", from_lanes(total), item)
             return select_by_test(state, test, test.item, item)
+        if nan == KEEPS_NUMBERS:
+            check_depth(state, item)
+            if item.terms and (item.combiner is not combiner or item.nan != nan):
+                raise state.obstacle("a value is accumulated by several different operations")
+            terms = (*item.terms, Term(from_lanes(total), state.domain))
+            return Accumulation(item.root, combiner, terms, nan)
         return _with_term(state, item, combiner, from_lanes(total))
     before = state.lanes(item, dtype)
     total = state.covering(total)
-    if ignores_nan:
+    if nan == LEAVES_NAN:
         direction = "LT" if combiner is Minimum else "GT"
         better = Lanes.elementwise(lambda x, y: Compare(x, y, direction), total, before, box=state.box)
         return from_lanes(Lanes.elementwise(Select, better, total, before, box=state.box))
-    return from_lanes(Lanes.elementwise(combiner, before, total, box=state.box))
+    combined = Lanes.elementwise(combiner, before, total, box=state.box)
+    if nan == KEEPS_NUMBERS:
+        for one, other in ((before, total), (total, before)):
+            is_nan = Lanes(Compare(one.value, one.value, "NE"), one.dims, one.lower)
+            combined = Lanes.elementwise(Select, is_nan, other, combined, box=state.box)
+    return from_lanes(combined)
 
 
 def identity(combiner: Combiner, dtype: str) -> int | float | bool:
@@ -315,14 +367,10 @@ def _mask(
     dimension: Dimension,
     combiner: Combiner,
     dtype: str,
-    ignores_nan: bool,
 ) -> Lanes:
     """The term with the identity at lanes that don't count."""
     condition = relevant_mask(domain, dimension, state)
     neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
-    if ignores_nan:
-        is_number = Lanes(Compare(lanes.value, lanes.value, "EQ"), lanes.dims, lanes.lower)
-        lanes = Lanes.elementwise(Select, is_number, lanes, neutral, box=state.box)
     if condition.is_true:
         return lanes
     return Lanes.elementwise(Select, state.condition_lanes(condition), lanes, neutral, box=state.box)

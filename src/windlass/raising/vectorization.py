@@ -21,6 +21,7 @@ from windlass.raising.cells import (
 from windlass.raising.dependences import Conflict, check_dependences
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
+from windlass.raising.extremes import finish_led
 from windlass.raising.frames import VectorFrame
 from windlass.raising.index import Index
 from windlass.raising.integers import fit
@@ -29,7 +30,7 @@ from windlass.raising.iterations import at_iteration
 from windlass.raising.memory import Slot
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.predicate import TRUE, Predicate
-from windlass.raising.reductions import Accumulation, Root, finish
+from windlass.raising.reductions import Accumulation, AccumulationTest, Root, finish
 from windlass.raising.strides import Fusion, enter, find_fusion, moved, nonnegative
 
 if TYPE_CHECKING:
@@ -146,8 +147,12 @@ def _vectorize(
     state.environment, state.retried = outside
     outer_mask, state.reduction_mask = state.reduction_mask, outer.mask
     became: set[str] = set()
+    led = _finish_led(state, finals, carried, dimension, fusion)
     for result, item, each in zip(op.results, finals, carried, strict=True):
-        state.environment[result], kind = _finish(state, item, each, trips, dimension, is_ragged, result, fusion)
+        if each.root in led:
+            state.environment[result], kind = led[each.root], "reduce"
+        else:
+            state.environment[result], kind = _finish(state, item, each, trips, dimension, is_ragged, result, fusion)
         became.add(kind)
     runs = TRUE if not is_ragged else Predicate.compare("GT", trips, Index(0)).simplify(state.box)
     finish_cells(state, bound, runs, dimension)
@@ -268,6 +273,30 @@ def _finish(
             raise state.obstacle("a carried value is replaced by one that other iterations do not add to")
 
 
+def _finish_led(
+    state: RaisingState,
+    finals: list[Item],
+    carried: list[_Carried],
+    dimension: Dimension,
+    fusion: Fusion | None,
+) -> dict[Root | None, Item]:
+    """The values of extremes that others come with, and of those, by root."""
+    own = {each.root: (item, each.initial) for item, each in zip(finals, carried, strict=True) if each.root}
+    groups: dict[Root, list[tuple[Accumulation, Item]]] = {}
+    for root, (item, initial) in own.items():
+        if isinstance(item, Accumulation) and item.leader is not None and item.root is root:
+            groups.setdefault(item.leader, []).append((item, initial))
+    found: dict[Root | None, Item] = {}
+    for leader, followers in groups.items():
+        item, initial = own.get(leader, (UNDEFINED, UNDEFINED))
+        if not isinstance(item, Accumulation) or item.root is not leader or fusion is not None:
+            raise state.obstacle("what is kept with a minimum or maximum depends on the order")
+        items = finish_led(state, item, initial, followers, dimension)
+        found[leader] = items[0]
+        found.update(zip((follower.root for follower, _ in followers), items[1:], strict=True))
+    return found
+
+
 def same_pointer(one: Item, other: Item) -> bool:
     """Whether two items are pointers to the same place."""
     return (
@@ -280,7 +309,7 @@ def same_pointer(one: Item, other: Item) -> bool:
 
 def _last(state: RaisingState, item: Item, dimension: Dimension, is_ragged: bool) -> Item:
     """The value of the last iteration."""
-    if isinstance(item, Accumulation):
+    if isinstance(item, Accumulation | AccumulationTest):
         raise state.obstacle("a carried value is the accumulated one of another")
     if is_ragged:
         raise state.obstacle("which iteration is the last differs between threads")
