@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -116,8 +116,7 @@ class Draw:
         return values
 
     def special_floats(self, count: int, dtype: Any = np.float32) -> Array:
-        """Infinities, NaN, signed zeros, subnormals and halves among ordinary values."""
-        limits = np.finfo(dtype)
+        """Infinities, NaN, signed zeros and halves among ordinary values."""
         special = [
             np.nan,
             np.inf,
@@ -129,8 +128,8 @@ class Draw:
             1.5,
             2.5,
             -2.5,
-            limits.tiny / 4,
-            limits.max,
+            float(np.finfo(dtype).eps),
+            1e30,
             -1.0,
             1.0,
         ]
@@ -164,7 +163,8 @@ class Program:
     """A kernel, its reference, its arguments and its launches.
 
     `tolerance` is relative to the largest value of an array: 0 asks for the same bits. `variables` sets `__constant__`
-    and `__device__` variables before the launch; `observed` names those whose values count as results.
+    and `__device__` variables before the launch; `observed` names those whose values count as results. `flaw` is what
+    is known to be wrong: the test may then fail.
     """
 
     source: Path
@@ -175,7 +175,8 @@ class Program:
     tolerance: float = 0.0
     variables: Callable[[Draw], dict[str, Array]] | None = None
     observed: tuple[str, ...] = ()
-    wants_launch: bool = field(default=False)
+    wants_launch: bool = False
+    flaw: str | None = None
 
     @property
     def name(self) -> str:
@@ -210,6 +211,7 @@ def program(
     kernel: str | None = None,
     variables: Callable[[Draw], dict[str, Array]] | None = None,
     observed: tuple[str, ...] = (),
+    flaw: str | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Declares the decorated function as the reference of the kernel of the same name, or of `kernel`."""
 
@@ -227,6 +229,7 @@ def program(
                 variables,
                 observed,
                 wants_launch,
+                flaw,
             )
         )
         return reference

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import windlass as wl
 from windlass.command_line.guessing import Guess, Wishes, guess_launch
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError
+from windlass.diagnostics import LaunchError, RaisingError, WindlassError
 from windlass.ir import Function
 from windlass.public.explain import Report
 from windlass.public.kernel import Kernel
@@ -41,8 +41,6 @@ def explain_file(
     Raises CompilationError where the file does not compile, LaunchError where the launch that the user wishes does not
     fit a kernel.
     """
-    if not file.exists():
-        raise WindlassError(Diagnostic("WL0701", f"can't read '{file}': no such file"))
     macros = dict(_read_macro(each) for each in define)
     module = wl.cuda.compile(file, include=list(include), define=macros)
     chosen = [module[name] for name in (names or module.kernels)]
