@@ -286,8 +286,10 @@ class Array:
             if isinstance(entry, slice):
                 start, stop, step = _static_bounds(entry).indices(extent)
                 found = range(start, stop, step)
+                if not found:
+                    start, stop, step = 0, 0, 1
                 static.append(slice(start, None if stop < 0 else stop, step))
-                starts.append(start if len(found) else 0)
+                starts.append(start)
                 steps.append(step)
                 counts.append(len(found))
             else:

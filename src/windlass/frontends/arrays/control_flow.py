@@ -293,7 +293,7 @@ def _settle(
                 wanted.append(jnp.zeros(aval.shape, aval.dtype))
                 continue
             dtype = jnp.promote_types(value.dtype, aval.dtype) if not value.weak_type else aval.dtype
-            shape = jnp.broadcast_shapes(value.shape, aval.shape)
+            shape = _common_shape(value.shape, aval.shape)
             wanted.append(jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), shape))
         settled = not more and all(
             raw is not UNDEFINED and value.dtype == new.dtype and value.shape == new.shape and not value.weak_type
@@ -447,9 +447,10 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
     types: list[tuple[Any, Any]] = []
     for position in values:
         avals = [_aval(trial.after[position]) for trial in trials]
+        shape = _common_shape(*(each.shape for each in avals))
         dtype = jnp.result_type(*avals)
         is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
-        types.append((None if is_weak else dtype, jnp.broadcast_shapes(*(each.shape for each in avals))))
+        types.append((None if is_weak else dtype, shape))
     kept = [storage.value for storage in written]
 
     def side(run: Body) -> Callable[[], Any]:
@@ -490,6 +491,18 @@ def _aval(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
+
+
+def _common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """One shape for a name that has both; a number may become an array.
+
+    Raises NotCapturable.
+    """
+    if first == second or not second:
+        return first
+    if not first:
+        return second
+    raise NotCapturable(f"a name is bound to an array of shape {first} and to one of shape {second}")
 
 
 def _converted(value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
