@@ -604,3 +604,29 @@ def test_a_block_sums_its_part_in_a_tree():
     function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, tree)
     _, after = run_raised(function, (3,), (64,), [192, x := floats(192), floats(3)])
     np.testing.assert_allclose(after[1], x.reshape(3, 64).sum(1), rtol=1e-5)
+
+
+# -- races ------------------------------------------------------------------------------------------------------------
+
+
+def test_threads_that_add_to_one_place_without_an_atomic_are_refused():
+    def total(ids, n, x, y):
+        i = global_id(ids)
+
+        def body():
+            (found,) = repeat(number(3), [load(y, number(0))], lambda k, found: [Add(found, load(x, i))])
+            store(found, y, number(0))
+
+        when(compare(i, "LT", n), body)
+
+    function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, total)
+    with pytest.raises(RaisingError, match="WL0309"):
+        run_raised(function, (1,), (64,), [50, floats(50), floats(1)])
+
+
+def test_one_thread_may_add_to_a_place():
+    def total(ids, n, x, y):
+        i = global_id(ids)
+        when(compare(i, "EQ", number(3)), lambda: store(Add(load(y, number(0)), load(x, i)), y, number(0)))
+
+    check(kernel({"n": INT, "x": BUFFER, "y": BUFFER}, total), (1,), (64,), [50, floats(50), floats(1)])

@@ -18,6 +18,7 @@ from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoi
 from windlass.raising.memory import Memory
 from windlass.raising.obstacle import LAUNCH_MISMATCH, NO_MEMORY, NOT_RAISED
 from windlass.raising.predicate import FALSE, TRUE, Predicate
+from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
 from windlass.raising.state import RaisingState
 
@@ -44,14 +45,15 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.LaunchSize():
             environment[op] = Index(state.specification.launch_size(op.dimension))
         case loops.Load():
-            environment[op] = memories.read(
-                state, buffer_of(state, op.buffer), index_of(state, op.offset), op.dtype_read
-            )
+            offset = index_of(state, op.offset)
+            note_load(state, op, offset)
+            environment[op] = memories.read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
         case loops.Store():
             item = state.lookup(op.value)
             if not isinstance(item, Undefined):
-                buffer = buffer_of(state, op.buffer)
-                memories.write(state, buffer, index_of(state, op.offset), item, op.value.dtype)
+                offset = index_of(state, op.offset)
+                check_race(state, op, offset)
+                memories.write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
         case loops.If():
             run_if(state, op)
         case loops.For():

@@ -78,6 +78,7 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raise
         builder.source = kernel.source
         ids = thread_ids(parallel.body.block, list(kernel.arguments), specification)
         state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
+        state.thread_dimensions = ids.dimensions
         for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):
             strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
             state.memories.append(Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides))

@@ -11,6 +11,7 @@ NO_MEMORY = "WL0304"
 LAUNCH_MISMATCH = "WL0305"
 MISALIGNED = "WL0306"
 LOOP = "WL0308"
+RACE = "WL0309"
 
 
 class Obstacle(Exception):

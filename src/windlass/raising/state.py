@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops.conversion import Convert
-from windlass.raising.dimensions import Box
+from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import ZERO, Data, Index, Scalar
 from windlass.raising.integers import symbolic_result
@@ -26,6 +26,7 @@ from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
+    from windlass.ops.loops import Load
     from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
@@ -96,6 +97,9 @@ class RaisingState:
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
+    thread_dimensions: tuple[Dimension, ...] = ()
+    loaded_from: dict[Load, tuple[Memory, Index]] = field(default_factory=dict["Load", "tuple[Memory, Index]"])
+    """The addresses that loads last read from."""
     loop_depth: int = 0
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int])

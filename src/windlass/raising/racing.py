@@ -1,0 +1,79 @@
+"""Stores of several threads to one place that each makes of what it found there: an increment without an atomic.
+
+What such a kernel computes depends on the order of its threads, so it has no tensor form. Threads that all store the
+same thing, or things of which any one will do, are let be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windlass.ir import Argument, Op, Value
+from windlass.ops.loops import Load, Store
+from windlass.raising.index import Index
+from windlass.raising.items import Pointer
+from windlass.raising.obstacle import RACE
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
+    from windlass.raising.state import RaisingState
+
+MOST_VISITED = 2000
+
+
+def check_race(state: RaisingState, op: Store, offset: Index) -> None:
+    """Raise Obstacle if lanes that store to one place make what they store of what they loaded from there."""
+    pointer = state.environment.get(op.buffer)
+    if not isinstance(pointer, Pointer) or pointer.memory is None or pointer.memory.state.words is None:
+        return
+    address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
+    domain = state.domain
+    threads = [
+        each
+        for each in state.thread_dimensions
+        if domain.box.extent(each) > 1
+        and each in domain.dimensions
+        and each not in address.dimensions
+        and each not in domain.mask.dimensions
+    ]
+    if threads and _depends_on_load(state, op.value, pointer.memory, address):
+        raise state.obstacle(
+            f"several threads add to the same place of {pointer.memory.name} without an atomic operation",
+            RACE,
+            "use atomicAdd, or let one thread do it",
+        )
+
+
+def note_load(state: RaisingState, op: Load, offset: Index) -> None:
+    """Remember where a load read, for stores that come after it."""
+    pointer = state.environment.get(op.buffer)
+    if isinstance(pointer, Pointer) and pointer.memory is not None and pointer.memory.state.words is not None:
+        address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
+        state.loaded_from[op] = (pointer.memory, address)
+
+
+def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index) -> bool:
+    """Whether a value is made of one loaded from an address (loads elsewhere are not looked through)."""
+    seen: set[Value] = set()
+    waiting = [value]
+    while waiting and len(seen) < MOST_VISITED:
+        each = waiting.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        owner = each if isinstance(each, Op) else getattr(each, "owner", None)
+        if isinstance(each, Argument):
+            block = each.block
+            parent = block.parent.parent if block is not None and block.parent is not None else None
+            if parent is not None and parent.results:
+                waiting += [*parent.operands, *block.terminator.operands] if block is not None else []
+            continue
+        if isinstance(owner, Load):
+            if state.loaded_from.get(owner) == (memory, address):
+                return True
+            continue
+        if isinstance(owner, Op):
+            waiting += owner.operands
+            for region in owner.regions:
+                waiting += region.block.terminator.operands
+    return False
