@@ -50,6 +50,8 @@ class VectorFrame:
     is_fused: bool = False
     """Whether the dimension counts threads as well (see strides.py)."""
     inner_dimensions: set[Dimension] = field(default_factory=set[Dimension])
+    affine_gathers: int = 0
+    """Loads that had to be gathers although their index is a plain sum over dimensions, this one among them."""
     accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])
     read_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
     written_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])

@@ -50,7 +50,7 @@ def run_for(state: RaisingState, op: For) -> None:
     can_unroll = is_static and count <= MOST_UNROLLED_TRIPS and count * weight(op.body.block) <= MOST_UNROLLED_OPS
     forms: list[Form] = []
     if is_static and count > 1:
-        forms.append(("vectorize", lambda: vectorize(state, op, trips, count)))
+        forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
     if can_unroll:
         forms.insert(0 if count <= FEW_TRIPS else 1, ("unroll", lambda: _unroll_for(state, op, trips, count)))
     forms.append(("while", lambda: run_counted_while(state, op, trips)))

@@ -20,6 +20,7 @@ from windlass.ir import Op, Value
 from windlass.raising import access, emission
 from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
+from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.frames import AccessRecord
 from windlass.raising.index import ZERO, Data, Index
@@ -139,7 +140,10 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
     words = view(state, memory, dtype)
     last = state.builder.block.last
     lanes = access.load(words, index, domain.box, domain.mask, memory.row_strides(dtype))
-    note_access(state, memory, "load", last)
+    kind = note_access(state, memory, "load", last)
+    if kind == "gather" and all(isinstance(atom, Dimension) for atom in index.terms):
+        for frame in state.frames:
+            frame.affine_gathers += frame.dimension in index.dimensions
     item = from_lanes(lanes)
     state.memo[key] = item
     state.memo["origin", id(_lanes_in(item))] = (memory, memory.state.version, dtype, index, item)
@@ -297,7 +301,7 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
             state.report.outside.append(OutsideNote(state.position, kind, memory.name, found, memory.size_bytes))
 
 
-def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> None:
+def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> str:
     """Note in the report what the ops placed after `last` show the access to have become."""
     op = state.builder.block.first if last is None else last.next
     names: set[str] = set()
@@ -318,6 +322,7 @@ def note_access(state: RaisingState, memory: Memory, action: str, last: Op | Non
         "slice" if action == "load" else "update",
     )
     state.report.accesses.append(AccessNote(state.position, action, memory.name, kind))
+    return kind
 
 
 def _read_choice(state: RaisingState, buffer: PointerChoice, offset: Index, dtype: str) -> Item:

@@ -54,10 +54,11 @@ class _Carried:
     root: Root | None = None
 
 
-def vectorize(state: RaisingState, op: For, trips: Index, count: int) -> str:
+def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll: bool = False) -> str:
     """Interpret the loop for all iterations at once; gives what it became.
 
-    `trips` is the number of iterations, which may differ from lane to lane, `count` the greatest.
+    `trips` is the number of iterations, which may differ from lane to lane, `count` the greatest. A loop that
+    `can_unroll` and whose loads would become gathers (windows that slide with the iteration) is given up.
 
     Raises Obstacle, with the state changed, where iterations depend on each other in a way that is no reduction.
     """
@@ -66,7 +67,7 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int) -> str:
     may_fuse = trips.constant_value is None
     while True:
         try:
-            return _vectorize(state, op, trips, count, cells, moment, may_fuse)
+            return _vectorize(state, op, trips, count, cells, moment, may_fuse, can_unroll)
         except NeedsCells as more:
             state.restore(moment)
             if more.cells <= set(cells):
@@ -87,6 +88,7 @@ def _vectorize(
     cells: Mapping[Cell, None],
     moment: Checkpoint,
     may_fuse: bool,
+    can_unroll: bool,
 ) -> str:
     from windlass.raising.interpreter import run_block
 
@@ -134,6 +136,8 @@ def _vectorize(
     finally:
         state.frames.pop()
         state.loop_depth -= 1
+    if can_unroll and frame.affine_gathers:
+        raise state.obstacle("all iterations at once would gather what single ones find in slices")
     try:
         check_dependences(frame)
     except Conflict as conflict:
