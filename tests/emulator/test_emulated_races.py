@@ -286,3 +286,15 @@ def test_byte_of_a_word_that_another_thread_wrote(emulate: Emulate) -> None:
         }"""
     expect_race(emulate(source.replace("BARRIER", "")), np.zeros(64, np.int32), np.zeros(64, np.int32))
     expect_none(emulate(source.replace("BARRIER", "__syncthreads();")), np.zeros(64, np.int32), np.zeros(64, np.int32))
+
+
+def test_thread_may_read_what_it_and_others_stored(emulate: Emulate) -> None:
+    source = """
+        __global__ void run(const int *x, int *all, int *out) {
+            int holds = __syncthreads_and(x[threadIdx.x] > 0);
+            CONDITION all[0] = holds;
+            out[threadIdx.x] = all[0] + 1;
+        }"""
+    everyone, one = source.replace("CONDITION", ""), source.replace("CONDITION", "if (threadIdx.x == 0)")
+    expect_none(emulate(everyone), ints(64) + 1, np.zeros(1, np.int32), np.zeros(64, np.int32))
+    expect_race(emulate(one), ints(64) + 1, np.zeros(1, np.int32), np.zeros(64, np.int32))

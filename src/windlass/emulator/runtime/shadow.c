@@ -247,7 +247,9 @@ static void note_write(cell *cells, uint64_t count, uint64_t address, uint64_t s
             pending.stamps[i] = cells[i].write;
             keeps_stamps &= region->kind != SHARED || TIME_OF(cells[i].write) >= block_time;
         }
-        pending.keeps_stamps = keeps_stamps; // the first write of shared memory counts: it initializes
+        // The first write of shared memory counts: it initializes. So does one that repeats another thread's value:
+        // the thread may read then what it wrote itself.
+        pending.keeps_stamps = keeps_stamps && !(other && other_is_write);
     } else if (other) {
         report_race(address, size, site_number, true, other, other_is_write);
     }
