@@ -128,7 +128,36 @@ def test_upsampling_repeats_and_tiling_tiles() -> None:
 
 
 def test_skewed_indices_gather() -> None:
-    assert "Gather" in loaded(row + column)
+    one, other = Dimension("one", 20, 0), Dimension("other", 20, 1)
+    index = Index.of(one) + Index.of(other)
+    assert "Gather" in ops(check_load([one, other], index, EVERYWHERE, TRUE, 40))
+
+
+def test_short_windows_are_shifted_slices() -> None:
+    long, tap = Dimension("long", 20, 0), Dimension("tap", 3, 1)
+    counts = ops(check_load([long, tap], Index.of(long) + Index.of(tap), EVERYWHERE, TRUE, 22))
+    assert counts["Slice"] == 3 and counts["Select"] == 2 and "Gather" not in counts
+
+
+def test_colours_of_a_chessboard_are_strided_slices() -> None:
+    half = Dimension("half", 5, 1)
+    index = row.scale(COLUMNS) + Index.of(half).scale(2) + row.modulo(2)
+    assert "Gather" not in ops(check_load([y, half], index, EVERYWHERE, TRUE, ROWS * COLUMNS, (COLUMNS,)))
+    assert "Scatter" not in ops(check_store([y, half], index, EVERYWHERE, TRUE, ROWS * COLUMNS, (COLUMNS,)))
+
+
+def test_a_guard_on_a_flat_place_needs_no_scatter() -> None:
+    block, thread = Dimension("block", 8, 0), Dimension("thread", 16, 1)
+    place = Index.of(block).scale(16) + Index.of(thread)
+    guard = Predicate.compare("LT", place, Index(100))
+    counts = ops(check_store([block, thread], place, EVERYWHERE, guard, 103))
+    assert "Scatter" not in counts
+
+
+def test_bytes_chosen_before_division_are_words_chosen() -> None:
+    chosen = Index.choose(column - 1, Index(0), Index(4)).floor_divide(4)
+    assert chosen == Index.choose(column - 1, Index(0), Index(1))
+    assert "Gather" not in loaded(row.scale(COLUMNS) + column + chosen, Box().restrict(x, 0, COLUMNS - 1))
 
 
 def test_rows_picked_by_data_are_gathered_whole() -> None:

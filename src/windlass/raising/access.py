@@ -14,19 +14,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from windlass.ir import Value
+from windlass.ops.elementwise import Select
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
 from windlass.raising.layout import Access, Layout, Line, Segments, Window, find_layout
-from windlass.raising.predicate import Predicate, conjunction
+from windlass.raising.plan import Plan, facts_of, make_plan
+from windlass.raising.predicate import Predicate, equals_zero
 from windlass.raising.races import Writers, combine_over, settle
 from windlass.raising.reading import read
-from windlass.raising.regrouping import Regrouping, make_plan, regrouped_index, regrouped_predicate
+from windlass.raising.regrouping import Regrouping, fuse_line, regrouped_index, regrouped_predicate
 from windlass.raising.writing import can_write_rows, find_targets, write, write_rows
 
-MOST_PARTS = 8
+MOST_PARTS = 32
 """A store is taken apart into no more stores than this."""
 
 
@@ -40,14 +42,35 @@ def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_str
     smaller, residual = mask.split(box)
     if memory.shape[0] == 0 or box.is_empty or smaller.is_empty or residual.is_false:
         return Lanes(emission.zero_like(memory))
-    index = index.simplify(smaller)
-    facts = conjunction(each for each in residual.conjuncts() if not each.has_data)
-    access = Access(smaller, facts, residual.is_true, tuple(row_strides))
-    plan = make_plan(index, memory.shape[0], access)
-    lanes = read(memory, plan.layout, plan.box)
+    access = Access(smaller, facts_of(residual), residual.is_true, tuple(row_strides))
+    plan = make_plan(index.simplify(smaller), memory.shape[0], access)
+    return _read_plan(memory, plan).cover(box)
+
+
+def _read_plan(memory: Value, plan: Plan) -> Lanes:
+    """What lanes read, for the box before the plan's steps."""
+    if plan.unrolled is None:
+        lanes = read(memory, plan.layout, plan.box)
+    else:
+        lanes = _side_by_side(memory, plan, plan.unrolled)
     for regrouping, old_box in reversed(plan.steps):
         lanes = regrouping.backward(lanes, old_box)
-    return lanes.cover(box)
+    return lanes
+
+
+def _side_by_side(memory: Value, plan: Plan, dimension: Dimension) -> Lanes:
+    """The parts of an unrolled access, each selected where it belongs."""
+    result: Lanes | None = None
+    for value, part in zip(range(*plan.box.bounds(dimension)), plan.parts, strict=True):
+        if part is None:
+            continue
+        lanes = _read_plan(memory, part).cover(plan.box)
+        if result is None:
+            result = lanes
+            continue
+        here = equals_zero(Index.of(dimension) - value, plan.box).to_lanes(plan.box)
+        result = Lanes.elementwise(Select, here, lanes, result, box=plan.box)
+    return Lanes(emission.zero_like(memory)) if result is None else result
 
 
 def store(
@@ -107,14 +130,18 @@ class _Store:
         writers = found
         box, mask = writers.box, writers.mask
         index = index.simplify(box)
-        facts = conjunction(each for each in mask.conjuncts() if not each.has_data)
-        access = Access(box, facts, mask.is_true and not writers.has_idle, self.row_strides, splits_strides=True)
+        all_active = mask.is_true and not writers.has_idle
+        access = Access(box, facts_of(mask), all_active, self.row_strides, splits_strides=True)
         plan = make_plan(index, memory.shape[0], access)
-        if plan.steps and plan.layout.is_whole:
-            return self._regrouped(memory, index, writers, dims, budget, plan.steps[0][0])
+        if plan.steps and plan.is_whole and budget > 0:
+            return self._regrouped(memory, index, writers, dims, budget - 1, plan.steps[0][0])
         layout = find_layout(index, memory.shape[0], access) if plan.steps else plan.layout
-        parts = _parts_of(layout, box)
-        if parts is not None and len(parts) <= budget and parts != [box]:
+        if plan.unrolled is not None and not plan.steps:
+            lower, upper = box.bounds(plan.unrolled)
+            parts = [box.restrict(plan.unrolled, value, value + 1) for value in range(lower, upper)]
+        else:
+            parts = _parts_of(layout, box)
+        if len(parts) <= budget and parts != [box]:
             # Each lane is in one part, so that parts may be written one after the other.
             left = budget // len(parts) if len(parts) > 1 else budget - 1
             for part in parts:
@@ -123,6 +150,10 @@ class _Store:
             return memory
         targets = find_targets(layout, box) if layout.is_whole else None
         if targets is None:
+            for axis in layout.axes:
+                fused = fuse_line(axis.way, box) if isinstance(axis.way, Line) else None
+                if fused is not None and layout.is_whole and budget > 0:
+                    return self._regrouped(memory, index, writers, dims, budget - 1, fused)
             if can_write_rows(layout, box, mask):
                 return write_rows(memory, layout, writers.value, box, mask, self.combiner)
             return scatter(memory, index, writers.value, box, mask, dims, self.combiner)
@@ -157,7 +188,7 @@ class _Store:
         return combine_over(writers, shared, self.combiner)
 
 
-def _parts_of(layout: Layout, box: Box) -> list[Box] | None:
+def _parts_of(layout: Layout, box: Box) -> list[Box]:
     """Boxes in which each piecewise axis has one piece, and in which all lanes along a line are inside of its axis."""
     parts = [box]
     for axis in layout.axes:

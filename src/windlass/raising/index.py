@@ -621,6 +621,18 @@ def _take_common(left: Index, right: Index) -> tuple[Index, Index, Index]:
     )
 
 
+def _take_factor(left: Index, right: Index) -> tuple[int, Index, Index]:
+    """The greatest number that divides both, and what is left of each."""
+    factor = math.gcd(left.constant, right.constant, *left.terms.values(), *right.terms.values())
+    if factor < 2:
+        return 1, left, right
+    return factor, _divide_exactly(left, factor), _divide_exactly(right, factor)
+
+
+def _divide_exactly(index: Index, factor: int) -> Index:
+    return Index(index.constant // factor, {atom: each // factor for atom, each in index.terms.items()})
+
+
 def _extremum(kind: type[Minimum | Maximum], left: Index, right: Index, box: Box) -> Index:
     lower, upper = (left - right).value_range(box)
     if lower >= 0:
@@ -628,7 +640,8 @@ def _extremum(kind: type[Minimum | Maximum], left: Index, right: Index, box: Box
     if upper <= 0:
         return left if kind is Minimum else right
     common, left, right = _take_common(left, right)
-    return common + Index(0, {kind(left, right): 1})
+    factor, left, right = _take_factor(left, right)
+    return common + Index(0, {kind(left, right): factor})
 
 
 def _choose(condition: Index, left: Index, right: Index, box: Box) -> Index:
@@ -652,4 +665,5 @@ def _choose(condition: Index, left: Index, right: Index, box: Box) -> Index:
     if -difference in (condition, condition + 1):
         return left.minimum(right, box)
     common, left, right = _take_common(left, right)
-    return common + Index(0, {Choice(condition, left, right): 1})
+    factor, left, right = _take_factor(left, right)
+    return common + Index(0, {Choice(condition, left, right): factor})

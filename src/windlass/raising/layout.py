@@ -217,17 +217,17 @@ def _layouts_of_rows(groups: list[Index], constant: int, size: int, width: int, 
     shift = 0
     row = _row_of(along, width, access)
     if row is None:
-        lower, upper = along.value_range(access.box)
+        lower, upper = _range(along, access.box)
         if upper - lower >= width:
             return
         shift = lower % width
         row = (lower - shift) // width
     rows_index = _total([_divided(group, width) for group in outer], row)
-    if shift and rows_index.value_range(access.box)[0] < 0:
+    if shift and _range(rows_index, access.box)[0] < 0:
         # Words before the shifted start may be wanted: begin one row earlier.
         shift, row, rows_index = shift - width, row + 1, rows_index + 1
     rows = (size - shift) // width
-    if (size - shift) % width and rows_index.value_range(access.box)[1] >= rows:
+    if (size - shift) % width and _range(rows_index, access.box)[1] >= rows:
         rows += 1
     if rows == 0:
         return
@@ -246,9 +246,24 @@ def _divided(group: Index, width: int) -> Index:
     return Index(group.constant // width, {atom: factor // width for atom, factor in group.terms.items()})
 
 
+def _range(index: Index, box: Box) -> tuple[int, int]:
+    """Bounds as `value_range` gives them, but exact for terms that share one dimension: x - 1 + (1 if x < 1 else 0)."""
+    lower = upper = index.constant
+    for group in _groups(index):
+        least, most = group.value_range(box)
+        if len(group.terms) > 1 and len(group.dimensions) == 1:
+            (dimension,) = group.dimensions
+            pieces = affine_pieces(group, dimension, *box.bounds(dimension))
+            if pieces is not None:
+                least, most = min(piece.least for piece in pieces), max(piece.most for piece in pieces)
+        lower += least
+        upper += most
+    return lower, upper
+
+
 def _row_of(along: Index, width: int, access: Access) -> int | None:
     """The one row in which all active lanes are, so far as the terms within a row say; None where there may be more."""
-    lower, upper = along.value_range(access.box)
+    lower, upper = _range(along, access.box)
     if lower // width == upper // width:
         return lower // width
     if access.mask.is_true or upper // width - lower // width > 2:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from windlass.raising import emission
 from windlass.raising.dimensions import EVERYWHERE, Box, Dimension, in_order
 from windlass.raising.index import Atom, Data, FloorDivide, Index, Modulo, parts_of
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Access, Layout, Segments, find_layout
+from windlass.raising.layout import Line
 from windlass.raising.predicate import (
     TRUE,
     AtLeastZero,
@@ -33,11 +33,6 @@ from windlass.raising.predicate import (
 
 FEWEST_BLOCKS = 4
 """A quotient of fewer values than this is better taken apart into pieces."""
-
-MOST_STEPS = 4
-"""An access is regrouped no more often than this."""
-MOST_TRIALS = 4
-"""How many regroupings are tried at each step."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +216,18 @@ def _fuse(strides: list[tuple[Dimension, int]], box: Box) -> Fuse | None:
     return Fuse(dims, fused, tuple(each for _, each in strides), lower)
 
 
+def fuse_line(line: Line, box: Box) -> Fuse | None:
+    """One dimension for all those along a line, so that a guard on the place along it becomes one on a dimension."""
+    if len(line.dims) < 2 or line.reversed:
+        return None
+    strides: list[tuple[Dimension, int]] = []
+    stride = 1
+    for dimension in reversed(line.dims):
+        strides.append((dimension, stride))
+        stride *= box.extent(dimension)
+    return _fuse(strides, box)
+
+
 def regrouped_index(index: Index, regrouping: Regrouping, box: Box) -> Index:
     """The index over the new dimensions, for the lanes of the box without the old ones."""
     return index.substitute(regrouping.replacements, box.without(regrouping.removed))
@@ -251,40 +258,3 @@ def _with_data(index: Index, regrouping: Regrouping, box: Box) -> Index:
         return Index.of(atom)
 
     return index.rebuild(leaf)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Regroupings to make in order, each with the box before it, and the layout of the access after them."""
-
-    steps: tuple[tuple[Regrouping, Box], ...]
-    layout: Layout
-    box: Box
-    """The box after all steps."""
-
-
-def make_plan(index: Index, size: int, access: Access, depth: int = MOST_STEPS) -> Plan:
-    """How to access flat memory of `size` words; the index is simplified over the access's box already."""
-    layout = find_layout(index, size, access)
-    best = Plan((), layout, access.box)
-    if depth == 0 or _is_simple(layout):
-        return best
-    for regrouping in find_regroupings(index, access.box)[:MOST_TRIALS]:
-        box = access.box.without(regrouping.removed)
-        new_index = regrouped_index(index, regrouping, access.box).simplify(box)
-        bounds = regrouping.bounds(access.box)
-        mask = (regrouped_predicate(access.mask, regrouping, access.box) & bounds).simplify(box)
-        new_access = replace(access, box=box, mask=mask, all_active=access.all_active and bounds.is_true)
-        plan = make_plan(new_index, size, new_access, depth - 1)
-        if plan.layout.cost(size) < best.layout.cost(size):
-            best = Plan(((regrouping, access.box), *plan.steps), plan.layout, plan.box)
-            if _is_simple(best.layout):
-                break
-    return best
-
-
-def _is_simple(layout: Layout) -> bool:
-    """Whether there is nothing to be gained: no index tensors, and no more pieces than a clamp at both ends has."""
-    return layout.is_whole and all(
-        not isinstance(axis.way, Segments) or len(axis.way.pieces) <= FEWEST_BLOCKS - 1 for axis in layout.axes
-    )
