@@ -95,6 +95,8 @@ class _Zeros:
         self.block = block
         self.made: dict[str, Value] = passed or {}
         self.bit: Op | None = None
+        self.guards: set[Op] = set()
+        """Sums with a zero that were put in."""
 
     def of(self, dtype: str) -> Value:
         """The zero as a scalar of the element type, at the start of the block."""
@@ -219,6 +221,7 @@ def _guard_result(op: Op, zeros: _Zeros) -> None:
     zeros.of(op.dtype)
     with Builder(op.block, before=op.next, source=op.source):
         guarded = Add(op, zeros.beside(op))
+    zeros.guards.add(guarded)
     for user in users:
         user.replace_operand(op, guarded)
 
@@ -256,7 +259,7 @@ def _hide_constants(op: Op, zeros: _Zeros) -> None:
     lhs, rhs = op.operands
     for operand, other in ((lhs, rhs), (rhs, lhs)):
         number = _splat_number(operand)
-        if number is None or not _is_folded(op, operand is rhs, number, other):
+        if number is None or not _is_folded(op, operand is rhs, number, other, zeros):
             continue
         zeros.of(op.dtype)
         with Builder(op.block, before=op, source=op.source):
@@ -270,7 +273,7 @@ def _hide_constants(op: Op, zeros: _Zeros) -> None:
         op.replace_operand(operand, whole)
 
 
-def _is_folded(op: Op, is_right: bool, number: float, other: Value) -> bool:
+def _is_folded(op: Op, is_right: bool, number: float, other: Value, zeros: _Zeros) -> bool:
     mantissa = np.frexp(number)[0]
     if isinstance(op, Divide) and is_right:
         return not op.shape and abs(mantissa) != 0.5
@@ -278,7 +281,9 @@ def _is_folded(op: Op, is_right: bool, number: float, other: Value) -> bool:
         return True
     if isinstance(op, Multiply) and any(isinstance(user, Multiply | Divide) for user in _readers(op)):
         return True
-    return isinstance(_origin(other), Add | Subtract | Multiply | Divide)
+    origin = _origin(other)
+    # A guard's zero is no constant: nothing is folded across it.
+    return isinstance(origin, Add | Subtract | Multiply | Divide) and origin not in zeros.guards
 
 
 def _moved(value: Value) -> Value:
