@@ -223,12 +223,12 @@ def _attempt(
         slots = memory.state.slots
         if slots is None:
             continue
-        ordered = in_order(dims)
         before = slots[key].item if key in slots else UNDEFINED
         if isinstance(before, Accumulation):
             raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorized")
-        value = state.lanes(before, key[1]).expand(ordered, box)
-        slot_places[memory, key] = (carrier.carry(value), ordered)
+        lanes = state.lanes(before, key[1])
+        ordered = in_order((*dims, *lanes.dims))
+        slot_places[memory, key] = (carrier.carry(lanes.expand(ordered, box)), ordered)
     known = list(state.memories)
     entry_states = {memory: memory.state for memory in known}
     changed_slots: dict[tuple[Memory, SlotKey], Item] = {}
