@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from windlass.diagnostics import CompilationError
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.runtime.binding import Binding
-from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm
 from windlass.runtime.program import Program
 
@@ -210,10 +209,10 @@ def tensor_text(function: Function) -> str:
 
 
 def loop_text(function: Function) -> str:
-    """A loop-level function as text."""
-    from windlass.ir.text import function_text
+    """A loop-level function as MLIR text of the scf, memref, arith and gpu dialects."""
+    from windlass.ops.loop_text import loop_text
 
-    return function_text(function)
+    return loop_text(function)
 
 
 # -- whole programs ---------------------------------------------------------------------------------------------------

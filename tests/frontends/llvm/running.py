@@ -10,6 +10,8 @@ from windlass.frontends.cuda import compile_device, find_kernel
 from windlass.frontends.llvm import import_kernel, variable_contents
 from windlass.ir import Function, Op
 from windlass.ir.signature import DeviceCode
+from windlass.ir.verifier import verify
+from windlass.ops.loop_verifier import verify_kernel
 
 from .interpret import Interpreter
 
@@ -22,7 +24,14 @@ def compiled(source: str) -> DeviceCode:
 def imported(source: str, kernel: str = "kernel") -> Function:
     """The kernel of that name at the loop level."""
     code = compiled(source)
-    return import_kernel(code, find_kernel(code, kernel).mangled)
+    return checked(import_kernel(code, find_kernel(code, kernel).mangled))
+
+
+def checked(function: Function) -> Function:
+    """The function, in which all rules of the IR and of the loop level hold."""
+    verify(function)
+    verify_kernel(function)
+    return function
 
 
 def imported_ir(body: str, parameters: str, declarations: str = "") -> Function:
@@ -33,7 +42,7 @@ define ptx_kernel void @kernel({parameters}) {{
 {body}
 }}
 """
-    return import_kernel(DeviceCode(text, ()), "kernel")
+    return checked(import_kernel(DeviceCode(text, ()), "kernel"))
 
 
 def run(

@@ -12,7 +12,7 @@ from windlass.ops import loops
 
 from .interpret import Interpreter
 from .random_kernels import KernelWriter
-from .running import imported, ops_of, run
+from .running import checked, imported, ops_of, run
 
 COUNT = 12
 
@@ -26,7 +26,7 @@ def test_random_control_flow_keeps_its_meaning(first: int) -> None:
     for kernel in code.kernels:
         wanted, found = np.zeros(32, np.int32), np.zeros(32, np.int32)
         emulator.launch(kernel, 1, 8, [9, given.copy(), wanted], detect_races=False, detect_uninitialized=False)
-        function = import_kernel(code, kernel.mangled)
+        function = checked(import_kernel(code, kernel.mangled))
         Interpreter(function, variable_contents(code)).launch((1,), (8,), [9, given.copy(), found])
         assert found.tolist() == wanted.tolist(), kernel.name
 

@@ -1,0 +1,117 @@
+"""What holds of a kernel at the loop level, as numbered rules; `windlass.ir.verifier` checks what holds of any IR.
+
+* L1: the arguments are scalars and buffers.
+* L2: the body is pure ops and launch sizes, one `Parallel` over the six launch dimensions in order, and a return.
+* L3: each region has one block, and ends in `Condition` if it is a `DoWhile`'s, in `Yield` otherwise.
+* L4: what a body hands on has the types that the op around it expects: carried values for loops, results for `If`,
+  nothing for `Parallel`.
+* L5: every value within is a scalar or a buffer.
+* L6: memory is accessed through buffers, at i64 offsets, with dtypes of whole bytes.
+* L7: memory is allocated at the top of the `Parallel`; a shared variable once.
+* L8: threads meet, print and touch memory within the `Parallel` only; launch sizes are read outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
+from windlass.ops import loops
+from windlass.ops.control import Return
+from windlass.ops.conversion import bit_width
+
+_MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.CompareExchange)
+
+
+class LoopFault(Exception):
+    """A kernel breaks a rule of the loop level: an error in Windlass, not in the user's program."""
+
+
+def verify_kernel(function: Function) -> None:
+    """Check all rules.
+
+    Raises LoopFault that lists each fault, with the number of its rule.
+    """
+    faults = list(find_loop_faults(function))
+    if faults:
+        raise LoopFault("\n".join(f"@{function.name}: {fault}" for fault in faults))
+
+
+def find_loop_faults(function: Function) -> Iterator[str]:
+    """What is wrong with the kernel, rule by rule.
+
+    >>> list(find_loop_faults(Function("empty", Block())))
+    ['L2: 0 parallel loops']
+    """
+    for argument in function.arguments:
+        if not is_loop_value(argument):
+            yield f"L1: {argument!r} is {argument.type}"
+    parallels = [op for op in function.body if isinstance(op, loops.Parallel)]
+    if len(parallels) != 1:
+        yield f"L2: {len(parallels)} parallel loops"
+        return
+    (parallel,) = parallels
+    if parallel.dimensions != loops.LAUNCH_DIMENSIONS:
+        yield f"L2: the parallel dimensions are {parallel.dimensions}"
+    for op in function.body:
+        if op is not parallel and not isinstance(op, Return) and not op.is_pure:
+            yield f"L8: {type(op).__name__} outside the parallel loop"
+    if not isinstance(function.body.terminator, Return):
+        yield "L2: the function does not end in a return"
+    yield from _check_body(parallel, parallel.body.block)
+    shared = [op.variable for op in parallel.body.walk() if isinstance(op, loops.Allocate) and op.space == "shared"]
+    for name in {name for name in shared if shared.count(name) > 1}:
+        yield f"L7: shared variable {name} is allocated {shared.count(name)} times"
+
+
+def is_loop_value(value: Value) -> bool:
+    """Whether the value is of a kind that the loop level has."""
+    type_ = value.type
+    return isinstance(type_, BufferType) or (isinstance(type_, TensorType) and type_.rank == 0)
+
+
+def _check_body(owner: Op, block: Block) -> Iterator[str]:
+    name = type(owner).__name__
+    end = block.terminator
+    is_condition = isinstance(owner, loops.DoWhile)
+    if not isinstance(end, loops.Condition if is_condition else loops.Yield):
+        yield f"L3: the body of {name} ends in {type(end).__name__}"
+    else:
+        given, expected = (tuple(value.type for value in values) for values in (end.values, owner.results))
+        if given != expected:
+            yield f"L4: the body of {name} hands on {given}, not {expected}"
+    for argument in block.arguments:
+        if not is_loop_value(argument):
+            yield f"L5: {argument!r} of {name} is {argument.type}"
+    for op in block:
+        yield from _check_op(op, isinstance(owner, loops.Parallel))
+
+
+def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
+    name = type(op).__name__
+    for result in op.results if not isinstance(op, loops.Yield | loops.Condition) else ():
+        if not is_loop_value(result):
+            yield f"L5: {name} gives {result.type}"
+    if isinstance(op, loops.LaunchSize):
+        yield "L8: a launch size is read within the parallel loop"
+    if isinstance(op, loops.Allocate) and not is_at_top:
+        yield f"L7: {op.variable or 'memory'} is allocated within a branch or loop"
+    if isinstance(op, _MEMORY):
+        dtype = op.dtype_read if isinstance(op, loops.Load) else _value_of(op).dtype
+        if bit_width(dtype) < 8:
+            yield f"L6: {name} of {dtype}, which has no whole bytes"
+    if len([1 for region in op.regions for _ in region.blocks]) != len(op.regions):
+        yield f"L3: a region of {name} has several blocks"
+        return
+    for region in op.regions:
+        yield from _check_body(op, region.block)
+
+
+def _value_of(op: Op) -> Value:
+    match op:
+        case loops.Store() | loops.Atomic():
+            return op.value
+        case loops.CompareExchange():
+            return op.expected
+        case _:
+            raise TypeError(f"{type(op).__name__} writes no value")
