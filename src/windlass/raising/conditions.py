@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_CHOICES = 4
 """Integers that depend on conditions of more parts than this are selected as values, not symbolically."""
+MOST_WEIGHT = 16
+"""Terms of an index that is still looked into; larger ones are computed as tensors."""
 
 
 def box_condition(box: Box, outer: Box) -> Predicate:
@@ -125,8 +127,12 @@ def with_bounds(index: Index, lower: int, upper: int) -> Index:
 def choose_index(
     condition: Predicate, on_true: Index, on_false: Index, box: Box, budget: int = MOST_CHOICES
 ) -> Index | None:
-    """The merge of two integers as an index; None where the condition is on data or has too many parts."""
+    """The merge of two integers as an index; None where the condition is on data or it grows too large."""
+    if on_true.weight + on_false.weight > MOST_WEIGHT:
+        return None
     match condition:
+        case AtLeastZero() | EqualsZero() if condition.index.weight > MOST_WEIGHT:
+            return None
         case AtLeastZero():
             return Index.choose(condition.index, on_true, on_false, box)
         case EqualsZero():

@@ -184,13 +184,15 @@ class Index:
     (5, 36)
     """
 
-    __slots__ = ("_dimensions", "_hash", "constant", "terms")
+    __slots__ = ("_dimensions", "_hash", "constant", "_known_ranges", "_weight", "terms")
 
     def __init__(self, constant: int = 0, terms: Mapping[Atom, int] | None = None) -> None:
         self.constant = constant
         self.terms: Mapping[Atom, int] = {} if terms is None else terms
         self._hash: int | None = None
         self._dimensions: frozenset[Dimension] | None = None
+        self._known_ranges: dict[Box, Range] = {}
+        self._weight: int | None = None
 
     @staticmethod
     def of(atom: Atom) -> Index:
@@ -219,6 +221,13 @@ class Index:
         return self._dimensions
 
     @property
+    def weight(self) -> int:
+        """How many terms it has, those inside its atoms counted: what it costs to look at it."""
+        if self._weight is None:
+            self._weight = sum(1 + sum(part.weight for part in parts_of(atom)) for atom in self.terms)
+        return self._weight
+
+    @property
     def is_static(self) -> bool:
         """Whether the value is known without running the program: no scalars and no data in it."""
         return all(
@@ -233,6 +242,9 @@ class Index:
 
     def value_range(self, box: Box = EVERYWHERE) -> Range:
         """Bounds of the values over a box, both included; exact where every dimension appears in one term only."""
+        known = self._known_ranges.get(box)
+        if known is not None:
+            return known
         lower = upper = self.constant
         for atom, coefficient in self.terms.items():
             least, most = range_of(atom, box)
@@ -240,6 +252,7 @@ class Index:
                 least, most = most, least
             lower += coefficient * least
             upper += coefficient * most
+        self._known_ranges[box] = (lower, upper)
         return lower, upper
 
     def at(self, point: Mapping[Dimension, int]) -> int:
