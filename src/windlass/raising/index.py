@@ -184,7 +184,7 @@ class Index:
     (5, 36)
     """
 
-    __slots__ = ("_dimensions", "_hash", "constant", "_known_ranges", "_weight", "terms")
+    __slots__ = ("_dimensions", "_hash", "_known_ranges", "_weight", "constant", "terms")
 
     def __init__(self, constant: int = 0, terms: Mapping[Atom, int] | None = None) -> None:
         self.constant = constant
