@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.frontends.llvm import arithmetic, atomics, builtins, calls, memory
 from windlass.frontends.llvm.cas_idioms import replace_idioms
@@ -76,7 +78,7 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
             types.append(BufferType.of("parameter", None, by_value_size(translator, attributes)))
         else:
             dtype = declared[index].dtype if matches else None
-            types.append(BufferType.of("global", MLIR_DTYPES.get(dtype) if dtype is not None else None))
+            types.append(BufferType.of("global", element_dtype(dtype) if dtype is not None else None))
     outer = Block(types, names)
     body = Block([tensor_type((), "i32")] * len(LAUNCH_DIMENSIONS), list(LAUNCH_DIMENSIONS))
     structurer = Structurer(translator)
@@ -110,6 +112,20 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
     if function.source is None:
         function.source = translator.position_of(None)
     return function
+
+
+def element_dtype(dtype: np.dtype) -> str | None:
+    """The dtype of the numbers that an array holds: that of a vector type's components; None for mixed records.
+
+    >>> element_dtype(np.dtype([("x", "f4"), ("y", "f4")]))
+    'f32'
+    """
+    if dtype.subdtype is not None:
+        return element_dtype(dtype.subdtype[0])
+    if dtype.names is None:
+        return MLIR_DTYPES.get(dtype) if dtype != np.bool_ else "i8"
+    found = {element_dtype(dtype[name]) for name in dtype.names}
+    return found.pop() if len(found) == 1 else None
 
 
 def by_value_size(translator: Translator, attributes: str) -> int:
