@@ -86,8 +86,11 @@ def __getattr__(name: str) -> Any:
     if name in _PLANNED:
         # An AttributeError as well, so that hasattr() and tools that look around get the answer they expect.
         raise _NotThereYet(
-            Diagnostic("WL0905", f"windlass.{name} is not there yet", help="this version compiles and runs; it does not "
-                       "differentiate")
+            Diagnostic(
+                "WL0905",
+                f"windlass.{name} is not there yet",
+                help="this version compiles and runs; it does not differentiate",
+            )
         )
     raise AttributeError(f"module 'windlass' has no attribute {name!r}")
 

@@ -67,8 +67,8 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
 def find_kernel(
     code: DeviceCode, name: str, source: str | Path, options: Mapping[str, Any]
 ) -> tuple[KernelSignature, DeviceCode]:
-    """The kernel of that name. Where it is an instance of a template that the code does not hold, the source is compiled
-    again with it: the code that is returned holds the kernel.
+    """The kernel of that name. Where it is an instance of a template that the code does not hold, the source is
+    compiled again with it: the code that is returned holds the kernel.
 
     Raises CompilationError for names that are not in the source.
     """

@@ -65,9 +65,9 @@ def test_doubles_inside_are_exact_without_x64(module: Module) -> None:
 
 def test_double_arrays_need_x64(module: Module) -> None:
     scale = module["scale_double"].jax(1, 8)
-    with pytest.raises(wl.LaunchError, match="WL0902.*must be float64, got float32"):
+    with pytest.raises(wl.LaunchError, match=r"WL0902.*must be float64, got float32"):
         scale(jnp.asarray(X), 2.0, 8)
-    with pytest.raises(wl.LaunchError, match="WL0902.*JAX would narrow it to float32"):
+    with pytest.raises(wl.LaunchError, match=r"WL0902.*JAX would narrow it to float32"):
         scale(X.astype(np.float64), 2.0, 8)
     with jax.enable_x64(True):
         np.testing.assert_array_equal(scale(np.arange(8.0) / 3, 1 / 7, 8), np.arange(8.0) / 3 * (1 / 7))
@@ -120,7 +120,7 @@ def test_constant_memory_is_read_when_traced(module: Module) -> None:
 
 
 def test_device_variables_can_not_be_written(module: Module) -> None:
-    with pytest.raises(wl.LaunchError, match="WL0906.*visit writes the device variable"):
+    with pytest.raises(wl.LaunchError, match=r"WL0906.*visit writes the device variable"):
         module["visit"].jax(1, 8)(4)
 
 
@@ -146,8 +146,10 @@ def test_float_results_hold_inside_a_users_program(module: Module) -> None:
 
 def test_without_a_tensor_form_the_emulator_is_called(module: Module) -> None:
     kernel = module["tickets"]
-    with pytest.warns(wl.WindlassWarning, match="WL0413.*tickets runs in the emulator"):
+    with pytest.warns(wl.WindlassWarning, match=r"WL0413.*tickets runs in the emulator"):
         kernel.has_warned = False
-        following, taken = jax.jit(lambda a, b: kernel.jax(1, 8)(a, b, 5))(jnp.zeros(1, jnp.int32), jnp.zeros(8, jnp.int32))
+        following, taken = jax.jit(lambda a, b: kernel.jax(1, 8)(a, b, 5))(
+            jnp.zeros(1, jnp.int32), jnp.zeros(8, jnp.int32)
+        )
     assert following.tolist() == [5]
     assert taken.tolist() == [1] * 5 + [0] * 3

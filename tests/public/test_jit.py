@@ -55,7 +55,7 @@ def test_views_are_launched_on_in_place(module: Module) -> None:
 
 
 def test_views_that_are_not_contiguous_are_refused(module: Module) -> None:
-    with pytest.raises(wl.LaunchError, match="WL0405.*is a view that is not contiguous"):
+    with pytest.raises(wl.LaunchError, match=r"WL0405.*is a view that is not contiguous"):
         wl.jit(lambda a: module["shift"][1, 4](a[::2], a, 4))(np.zeros(10, np.float32))
 
 
@@ -68,7 +68,7 @@ def test_same_array_given_twice_shares_memory(module: Module) -> None:
     x = np.zeros(3, np.float32)
     run(x, x)
     assert x.tolist() == [5, 6, 0]
-    with pytest.raises(wl.WindlassError, match="WL0912"):
+    with pytest.raises(wl.WindlassError, match=r"WL0912"):
         run(x[:2], x[1:])
 
 
@@ -173,11 +173,11 @@ def test_within_jax_jit() -> None:
 
 
 def test_unknown_parameter_names() -> None:
-    with pytest.raises(wl.LaunchError, match="WL0911.*has no parameter called 'n'"):
+    with pytest.raises(wl.LaunchError, match=r"WL0911.*has no parameter called 'n'"):
         wl.jit(static="n")(lambda x: x)
 
 
 def test_writing_to_an_outside_array_in_a_launch_is_refused(module: Module) -> None:
     outside = np.zeros(8, np.float32)
-    with pytest.raises(wl.LaunchError, match="WL0907.*from outside the compiled function"):
+    with pytest.raises(wl.LaunchError, match=r"WL0907.*from outside the compiled function"):
         wl.jit(lambda x: module["shift"][1, 8](outside, x, 8))(outside.copy())

@@ -148,7 +148,7 @@ def _copy_overlapping(arguments: Sequence[Any]) -> list[Any]:
         if group and span[0] >= end:
             start = group[0][0]
             buffer = np.empty(end - start, np.uint8)
-            for address, size, index, array in group:
+            for address, size, _, array in group:
                 buffer[address - start : address - start + size] = bytes_of(array)
             for address, size, index, array in group:
                 if len(group) > 1:

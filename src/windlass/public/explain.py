@@ -102,7 +102,9 @@ def report_of(kernel: Kernel, shape: LaunchShape | None, compiled: CompiledLaunc
         bytes_read=sum(argument.tensor.bytes for argument in used),
         bytes_written=sum(result.tensor.bytes for result in function.results),
         flops=sum(op.flops() for op in function.walk()),
-        accesses=tuple(f"{note.position or '?'}: {note.action} {note.memory}: {note.kind}" for note in raising.accesses),
+        accesses=tuple(
+            f"{note.position or '?'}: {note.action} {note.memory}: {note.kind}" for note in raising.accesses
+        ),
         loops=tuple(
             f"{loop.position or '?'}: {'' if loop.trips is None else f'{loop.trips} trips, '}{loop.became}"
             + "".join(f"\n  not better because {reason}" for reason in loop.attempts)

@@ -81,7 +81,7 @@ def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> A
             raise LaunchError(
                 Diagnostic(
                     "WL0902",
-                    f"{signature.name}: argument '{parameter.name}' has dtype {array.dtype}, which JAX has no arrays of",
+                    f"{signature.name}: argument '{parameter.name}' is of dtype {array.dtype}, which JAX has not",
                     help="pass the numbers as a plain array whose last axis holds an element's members",
                 )
             )
@@ -109,8 +109,8 @@ def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> A
         raise LaunchError(
             Diagnostic(
                 "WL0902",
-                f"{signature.name}: argument '{parameter.name}' must be {expected.name}, got {dtype.name}: JAX holds no "
-                "64-bit arrays by default",
+                f"{signature.name}: argument '{parameter.name}' must be {expected.name}, got {dtype.name}: "
+                "JAX holds no 64-bit arrays by default",
                 help="enable them before making arrays: jax.config.update('jax_enable_x64', True)",
             )
         )

@@ -31,7 +31,11 @@ class JitFunction:
     """A function compiled by `wl.jit`. Call it as the function itself; `lower(*arguments).text(stage)` shows it."""
 
     def __init__(
-        self, function: Callable[..., Any], static: tuple[str, ...] = (), donate: tuple[str, ...] = (), exact: bool = True
+        self,
+        function: Callable[..., Any],
+        static: tuple[str, ...] = (),
+        donate: tuple[str, ...] = (),
+        exact: bool = True,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -44,7 +48,9 @@ class JitFunction:
         unknown = [name for name in (*static, *donate) if name not in self._signature.parameters]
         if unknown:
             raise LaunchError(
-                Diagnostic("WL0911", f"{self.name} has no parameter called '{unknown[0]}'", help="check static= and donate=")
+                Diagnostic(
+                    "WL0911", f"{self.name} has no parameter called '{unknown[0]}'", help="check static= and donate="
+                )
             )
 
     @property
@@ -202,9 +208,7 @@ class CompiledCall:
             for each in outcome
         ]
         self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
-        results = [
-            _as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None
-        ]
+        results = [_as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
         return results, [arrays[index].storage.value for index in self._written]
 
     def _share(self, arrays: list[Array]) -> list[Array]:
@@ -283,8 +287,8 @@ def jit(
 ) -> Any:
     """Compile a function of arrays and numbers, in which NumPy, jax.numpy and kernel launches mix, as one program.
 
-    NumPy arrays are updated in place where the function writes to them. JAX arrays can't be: their new values have to be
-    returned; those of the parameters in `donate` are given up, so that their memory can be used again. Numbers are
+    NumPy arrays are updated in place where the function writes to them. JAX arrays can't be: their new values have to
+    be returned; those of the parameters in `donate` are given up, so that their memory can be used again. Numbers are
     unknown while the function is compiled, so that a call with others takes no compilation; parameters in `static` are
     compiled in, as are strings, kernels and other objects. `for ... in range(...)` loops become one operation.
 
@@ -365,7 +369,9 @@ def _is_static(leaf: Any) -> bool:
     if isinstance(leaf, np.ndarray):
         if leaf.dtype.names is not None or leaf.dtype.kind in "OSUMm":
             raise LaunchError(
-                Diagnostic("WL0911", f"an array of {leaf.dtype} can't be traced", help="launch kernels on it outside wl.jit")
+                Diagnostic(
+                    "WL0911", f"an array of {leaf.dtype} can't be traced", help="launch kernels on it outside wl.jit"
+                )
             )
         return False
     return not isinstance(leaf, jax.Array | np.generic | int | float | complex | bool)

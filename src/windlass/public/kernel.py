@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from windlass import pipeline
@@ -15,7 +15,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.ir.signature import KernelSignature
 from windlass.runtime.binding import Binding
 from windlass.runtime.effects import variables_used, written_parameters
-from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+from windlass.runtime.launch_shape import read_launch_shape
 
 if TYPE_CHECKING:
     from windlass.ir import Function
@@ -75,10 +75,8 @@ class Kernel:
             if len(self._launches) >= MOST_COMPILED:
                 self._launches.clear()
             launch = self._launches[shape] = Launch(self, shape)
-        try:
+        with contextlib.suppress(TypeError):
             self._launches[brackets] = launch
-        except TypeError:
-            pass
         return launch
 
     def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:

@@ -190,7 +190,10 @@ class Launch:
             is_integer = parameter.kind == "scalar" and parameter.dtype is not None and parameter.dtype.kind in "iu"
             if not is_integer or position in self._traced or position in self._settled:
                 continue
-            rest = (position, *(self._fingerprint(index, checked[index]) for index in range(len(checked)) if index != position))
+            rest = (
+                position,
+                *(self._fingerprint(index, checked[index]) for index in range(len(checked)) if index != position),
+            )
             seen = self._seen.setdefault(rest, set())
             seen.add(self._fingerprint(position, checked[position]))
             if len(seen) <= VALUES_BEFORE_TRACING:
@@ -223,7 +226,8 @@ class Launch:
 def _overlaps(arrays: Sequence[Array]) -> tuple[tuple[int, int], ...] | None:
     """Where each array lies relative to the others it overlaps with; None if none do."""
     starts = [array.__array_interface__["data"][0] for array in arrays]
-    spans = sorted((start, start + array.nbytes, index) for index, (start, array) in enumerate(zip(starts, arrays)))
+    ends = [start + array.nbytes for start, array in zip(starts, arrays, strict=True)]
+    spans = sorted(zip(starts, ends, range(len(arrays)), strict=True))
     groups: list[tuple[int, int]] = [(0, 0)] * len(arrays)
     group, first, end = -1, 0, -1
     overlapping = False
@@ -258,9 +262,7 @@ class RaisedForm(Form):
         storage = tuple(launch.kernel.variables().values())
         self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
         self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
-        self._scalars = tuple(
-            (scalar.position, _reader(signature, scalar)) for scalar in binding.scalars
-        )
+        self._scalars = tuple((scalar.position, _reader(signature, scalar)) for scalar in binding.scalars)
         self._outputs = tuple(
             (self._memories[memory][0], self._memories[memory][1], None)
             if memory < len(plans)
@@ -273,9 +275,7 @@ class RaisedForm(Form):
     def run(self, arguments: Sequence[Any]) -> None:
         if self._function is None:
             return
-        values = [
-            arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories
-        ]
+        values = [arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories]
         for storage, form in self._variables:
             values.append(form.to_program(storage))
         for position, read in self._scalars:

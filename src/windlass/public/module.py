@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position
-from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
+from windlass.ir.signature import DeviceCode, DeviceVariable
 from windlass.public.kernel import Kernel
 from windlass.runtime.arguments import dtypes_agree, uniform_leaf
+from windlass.runtime.memories import bytes_of
 
 if TYPE_CHECKING:
     from windlass.emulator import Emulator
@@ -145,14 +146,16 @@ class Variables(MutableMapping[str, Array]):
                     f"device variable '{name}' is {storage.dtype} with shape {storage.shape}, "
                     f"got {given.dtype} with shape {given.shape}",
                     variable.position,
-                    help=f"convert it: value.astype(numpy.{storage.dtype.name})" if storage.dtype.names is None else None,
+                    help=f"convert it: value.astype(numpy.{storage.dtype.name})"
+                    if storage.dtype.names is None
+                    else None,
                 )
             )
         try:
-            if given.dtype != storage.dtype and given.dtype.kind in "fiucV" and given.nbytes == storage.nbytes:
-                if isinstance(value, np.ndarray | np.generic):
-                    storage.reshape(-1).view(np.uint8)[:] = np.ascontiguousarray(given).reshape(-1).view(np.uint8)
-                    return
+            is_same_memory = isinstance(value, np.ndarray | np.generic) and given.nbytes == storage.nbytes
+            if is_same_memory and given.dtype != storage.dtype:
+                bytes_of(storage)[:] = bytes_of(np.ascontiguousarray(given))
+                return
             storage[...] = given.reshape(storage.shape) if given.size == storage.size else given
         except (TypeError, ValueError) as error:
             raise LaunchError(

@@ -51,7 +51,8 @@ def launch_on_traced(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any
             raise LaunchError(
                 Diagnostic(
                     "WL0405",
-                    f"{signature.name}: argument '{parameter.name}' is a view that is not contiguous: shape {array.shape}",
+                    f"{signature.name}: argument '{parameter.name}' is a view that is not contiguous: "
+                    f"shape {array.shape}",
                     notes=("a kernel sees memory as one run of elements, last axis fastest",),
                     help=f"pass {parameter.name}.copy()",
                 )
@@ -83,9 +84,7 @@ def launch_on_traced(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any
 def _constant_array(kernel: Kernel, name: str, argument: Any) -> Array:
     """An array from outside the trace: it can be read, and writing to it would have no effect that anyone sees."""
     if isinstance(argument, np.ndarray):
-        position = next(
-            index for index, parameter in enumerate(kernel.signature.parameters) if parameter.name == name
-        )
+        position = next(index for index, parameter in enumerate(kernel.signature.parameters) if parameter.name == name)
         if position in kernel.written:
             raise LaunchError(
                 Diagnostic(

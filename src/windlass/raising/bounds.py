@@ -1,7 +1,7 @@
 """Finding accesses of active lanes that go beyond a memory.
 
-Such a program is wrong, and its launch is refused. Only what is certain is found: a lane that is known to be active at an
-address that is known to lie outside. An address known at run time only is left to the emulator's checks.
+Such a program is wrong, and its launch is refused. Only what is certain is found: a lane that is known to be active at
+an address that is known to lie outside. An address known at run time only is left to the emulator's checks.
 """
 
 from __future__ import annotations

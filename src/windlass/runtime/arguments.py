@@ -44,9 +44,7 @@ def order_arguments(
         if name in values:
             raise _fault("WL0402", signature, f"parameter '{name}' is given twice", notes=(f"the kernel is {takes}",))
         if name not in {parameter.name for parameter in parameters}:
-            raise _fault(
-                "WL0402", signature, f"has no parameter called '{name}'", notes=(f"the kernel is {takes}",)
-            )
+            raise _fault("WL0402", signature, f"has no parameter called '{name}'", notes=(f"the kernel is {takes}",))
         values[name] = value
     missing = [parameter.name for parameter in parameters if parameter.name not in values]
     if missing:
@@ -293,7 +291,11 @@ def _check_record(signature: KernelSignature, parameter: Parameter, value: objec
         words = uniform_leaf(dtype)
         if words is not None and value.dtype == words[0] and value.size == words[1]:
             return np.frombuffer(value.tobytes(), dtype)[0]
-    if isinstance(value, tuple) and dtype.names is not None and len(cast("tuple[object, ...]", value)) == len(dtype.names):
+    if (
+        isinstance(value, tuple)
+        and dtype.names is not None
+        and len(cast("tuple[object, ...]", value)) == len(dtype.names)
+    ):
         try:
             return np.array(value, dtype)[()]
         except (TypeError, ValueError):

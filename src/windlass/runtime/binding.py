@@ -1,7 +1,8 @@
-"""From a launch's checked arguments to the specification that raising needs, and to the values of the raised program."""
+"""From a launch's checked arguments to the specification that raising needs, and to the raised program's arguments."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -153,7 +154,7 @@ def scalar_reader(parameter: Parameter) -> Callable[[Any], np.generic] | None:
     limit = float(np.finfo(dtype).max)
 
     def rounded(value: Any) -> np.generic:
-        if -limit <= value <= limit or value != value or value in (float("inf"), float("-inf")):
+        if -limit <= value <= limit or not math.isfinite(value):
             return kind(value)
         raise OverflowError
 

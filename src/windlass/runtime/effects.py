@@ -25,11 +25,7 @@ def written_parameters(function: Function) -> frozenset[int]:
 
 def variables_used(function: Function) -> tuple[str, ...]:
     """Linker names of the device variables that the kernel touches."""
-    return tuple(
-        dict.fromkeys(
-            op.variable for op in function.walk() if isinstance(op, DeviceVariableBuffer)
-        )
-    )
+    return tuple(dict.fromkeys(op.variable for op in function.walk() if isinstance(op, DeviceVariableBuffer)))
 
 
 def _roots(function: Function) -> dict[Value, frozenset[Value]]:

@@ -1,7 +1,7 @@
 """Arrays as device memory: which flat words they are, and which of them overlap.
 
-A kernel sees bytes. An array becomes a *memory* of equal words; arrays that overlap (the same array twice, two views into
-one buffer) become one memory together, as they are for CUDA, and are written back to all.
+A kernel sees bytes. An array becomes a *memory* of equal words; arrays that overlap (the same array twice, two views
+into one buffer) become one memory together, as they are for CUDA, and are written back to all.
 """
 
 from __future__ import annotations

@@ -80,8 +80,9 @@ def result_types(a: Any, i: Any) -> Any:
         np.concatenate([a[0], i]), np.where(a > 2, a, 1), np.dot(a, a.T), a @ a.T, np.cumsum(i), np.prod(i), i.std(),
         np.sqrt(i), np.arctan2(a[0], i), np.full_like(i, 3.7), np.zeros_like(a), np.linalg.norm(a), np.maximum(a, 3),
         np.stack([i, a[0]]), np.floor_divide(i, 2), a.argmax(), a.max(axis=1, keepdims=True), np.clip(i, 1, 3), abs(-a),
-        np.add.reduce(a, axis=1), np.multiply.outer(a[0], i), np.einsum("ij,kj->ik", a, a), np.median(i), np.round(a, 1),
-        np.linspace(0.0, 1.0, 5) * a[0, 1], divmod(i, 4), np.moveaxis(a[None], 0, -1), np.expand_dims(a, 1),
+        np.add.reduce(a, axis=1), np.multiply.outer(a[0], i), np.einsum("ij,kj->ik", a, a), np.median(i),
+        np.round(a, 1), np.linspace(0.0, 1.0, 5) * a[0, 1],
+        divmod(i, 4), np.moveaxis(a[None], 0, -1), np.expand_dims(a, 1),
     )  # fmt: skip
 
 
@@ -172,20 +173,20 @@ def test_values_can_not_be_asked_for_while_compiling() -> None:
     def function(a: Any) -> Any:
         return float(a[0])
 
-    with pytest.raises(wl.WindlassError, match="WL0904.*its value as a Python float is not known"):
+    with pytest.raises(wl.WindlassError, match=r"WL0904.*its value as a Python float is not known"):
         wl.jit(function)(I.copy())
 
 
 def test_slice_bounds_have_to_be_known() -> None:
-    with pytest.raises(wl.WindlassError, match="WL0904.*a slice's bounds have to be known"):
+    with pytest.raises(wl.WindlassError, match=r"WL0904.*a slice's bounds have to be known"):
         wl.jit(lambda a, n: a[:n])(I.copy(), 3)
-    assert wl.jit(lambda a, n: a[:n], **{}) is not None
+    assert wl.jit(lambda a, n: a[:n]) is not None
     assert wl.jit(static="n")(lambda a, n: a[:n] * 1)(I.copy(), 3).tolist() == [0, 1, 2]
 
 
 def test_writing_into_outside_arrays_is_refused() -> None:
     outside = np.zeros(6)
-    with pytest.raises(wl.WindlassError, match="WL0907.*out= is an array from outside"):
+    with pytest.raises(wl.WindlassError, match=r"WL0907.*out= is an array from outside"):
         wl.jit(lambda a: np.add(a, 1, out=outside))(I.copy())
 
 

@@ -186,7 +186,7 @@ def test_writing_to_a_name_that_stands_for_one_of_two_arrays_is_refused() -> Non
             u, v = v, u
         u[0] = 1
 
-    with pytest.raises(wl.WindlassError, match="WL0908"):
+    with pytest.raises(wl.WindlassError, match=r"WL0908"):
         wl.jit(function)(U.copy(), U.copy(), 3)
 
 
@@ -196,7 +196,7 @@ def test_changing_shapes_are_explained() -> None:
             u = np.concatenate([u, u])
         return u
 
-    with pytest.raises(wl.WindlassError, match="WL0910"):
+    with pytest.raises(wl.WindlassError, match=r"WL0910"):
         wl.jit(function)(U.copy(), 3)
 
 
@@ -206,5 +206,5 @@ def test_branch_that_returns_can_not_be_captured() -> None:
             return u
         return u + 1
 
-    with pytest.raises(wl.WindlassError, match="WL0904"):
+    with pytest.raises(wl.WindlassError, match=r"WL0904"):
         wl.jit(function)(U.copy())

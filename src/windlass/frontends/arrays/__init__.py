@@ -1,7 +1,8 @@
 """NumPy's semantics over JAX's tracing: arrays that are written in place, views that share memory, captured loops.
 
-Takes Python functions written for NumPy; while JAX traces them, their arrays are `Array`s. Afterwards every write through
-any view is seen by all that share its memory, as in NumPy, although the values underneath are JAX's immutable ones.
+Takes Python functions written for NumPy; while JAX traces them, their arrays are `Array`s. Afterwards every write
+through any view is seen by all that share its memory, as in NumPy, although the values underneath are JAX's immutable
+ones.
 
 Start reading at `array.py`; `views.py` has what a view is, `functions.py` the way from NumPy's functions to JAX's,
 `capture.py` and `control_flow.py` how Python loops and branches become operations.

@@ -6,7 +6,7 @@ import operator
 import weakref
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ class Storage:
     """
 
     __slots__ = ("__weakref__", "is_uncertain", "value")
-    live: weakref.WeakSet[Storage] = weakref.WeakSet()
+    live: ClassVar[weakref.WeakSet[Storage]] = weakref.WeakSet()
 
     def __init__(self, value: Any, is_uncertain: bool = False) -> None:
         self.value = value
@@ -43,7 +43,9 @@ class Array:
     __slots__ = ("_shadow", "_steps", "storage")
     __array_priority__ = 1000.0
 
-    def __init__(self, value: Any, storage: Storage | None = None, steps: tuple[Step, ...] = (), shadow: Shadow | None = None) -> None:
+    def __init__(
+        self, value: Any, storage: Storage | None = None, steps: tuple[Step, ...] = (), shadow: Shadow | None = None
+    ) -> None:
         if storage is None:
             value = jnp.asarray(value)
             storage = Storage(value)
@@ -347,7 +349,9 @@ class Array:
 
         return apply_function(function, arguments, options)
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Array:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Array:
         return Array(_cast(self.value, np.dtype(dtype)))
 
     def sort(self, axis: int = -1) -> None:
@@ -393,8 +397,10 @@ def _plain_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(_plain_index(entry) for entry in cast("tuple[Any, ...]", index))
     if isinstance(index, list):
-        return jnp.asarray(np.asarray(index)) if not any(isinstance(each, Array) for each in index) else jnp.stack(
-            [_unwrap(each) for each in cast("Sequence[Any]", index)]
+        return (
+            jnp.asarray(np.asarray(index))
+            if not any(isinstance(each, Array) for each in index)
+            else jnp.stack([_unwrap(each) for each in cast("Sequence[Any]", index)])
         )
     return _unwrap(index)
 
@@ -426,8 +432,8 @@ def _untraceable(headline: str, note: str) -> WindlassError:
             "WL0904",
             headline,
             notes=(note,),
-            help="compute with arrays instead: numpy.where(condition, a, b) chooses, a masked update leaves elements as "
-            "they are",
+            help="compute with arrays instead: numpy.where(condition, a, b) chooses, a masked update leaves elements "
+            "as they are",
         )
     )
 
@@ -444,11 +450,15 @@ def _define_operators() -> None:
         "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul,
     }  # fmt: skip
     comparisons = {
-        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
+        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
+        "ge": np.greater_equal,
     }  # fmt: skip
 
     def forward(ufunc: Any) -> Any:
-        return lambda self, other: ufunc(self, other)
+        def operate(self: Array, other: Any) -> Any:  # a ufunc itself would not be bound to the array
+            return ufunc(self, other)
+
+        return operate
 
     def backward(ufunc: Any) -> Any:
         return lambda self, other: ufunc(other, self)
@@ -471,9 +481,9 @@ def _define_operators() -> None:
     setattr(Array, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
     Array.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]
     for name in (
-        "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod", "clip",
-        "round", "argsort", "repeat", "take", "trace", "diagonal", "nonzero", "conj", "conjugate", "ptp", "searchsorted",
-        "compress", "choose",
+        "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",
+        "clip", "round", "argsort", "repeat", "take", "trace", "diagonal", "nonzero", "conj", "conjugate", "ptp",
+        "searchsorted", "compress", "choose",
     ):  # fmt: skip
         function = getattr(np, name)
         setattr(Array, name, lambda self, *rest, function=function, **options: function(self, *rest, **options))

@@ -1,9 +1,9 @@
 """Python's loops and branches, captured from a function's syntax tree.
 
 `for name in range(...)`, `while` and `if` become calls to `control_flow`, with their bodies as functions of the names
-that they assign. There it is decided, each time, whether they run as plain Python (bounds and conditions known) or become
-one operation of the compiled program. Bodies that a function can't stand for (with `return`, `break`, `yield`, changes
-of lists and the like) are left alone.
+that they assign. There it is decided, each time, whether they run as plain Python (bounds and conditions known) or
+become one operation of the compiled program. Bodies that a function can't stand for (with `return`, `break`, `yield`,
+changes of lists and the like) are left alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,20 @@ from windlass.frontends.arrays import control_flow
 
 PREFIX = "__windlass_"
 CHANGING_METHODS = frozenset(
-    {"append", "extend", "insert", "pop", "remove", "clear", "add", "discard", "update", "setdefault", "popitem", "write"}
+    {
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "clear",
+        "add",
+        "discard",
+        "update",
+        "setdefault",
+        "popitem",
+        "write",
+    }
 )
 """Methods that change Python's containers: a body that calls one is never run just once for all iterations."""
 
@@ -82,16 +95,16 @@ class _Capturing(ast.NodeTransformer):
     def __init__(self) -> None:
         self.count = 0
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return node  # a function of its own: its loops are left alone
 
-    def visit_Lambda(self, node: ast.Lambda) -> Any:  # noqa: N802
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> Any:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         return node
 
-    def visit_For(self, node: ast.For) -> Any:  # noqa: N802
+    def visit_For(self, node: ast.For) -> Any:
         names = _assigned([node.target, *node.body])
         blocked = not _can_stand_alone(node.body) or bool(node.orelse)
         self.generic_visit(node)
@@ -113,7 +126,7 @@ class _Capturing(ast.NodeTransformer):
         entry = _call("run_for", call.func, ast.Tuple(call.args, ast.Load()), _name(body.name), _getters(names))
         return _placed(node, [body, _assign(names, entry), *_undefine(names)])
 
-    def visit_While(self, node: ast.While) -> Any:  # noqa: N802
+    def visit_While(self, node: ast.While) -> Any:
         names = _assigned([node.test, *node.body])
         blocked = not _can_stand_alone(node.body) or bool(node.orelse)
         self.generic_visit(node)
@@ -126,7 +139,7 @@ class _Capturing(ast.NodeTransformer):
         entry = _call("run_while", _name(test.name), _name(body.name), _getters(names))
         return _placed(node, [test, body, _assign(names, entry), *_undefine(names)])
 
-    def visit_If(self, node: ast.If) -> Any:  # noqa: N802
+    def visit_If(self, node: ast.If) -> Any:
         names = _assigned([*node.body, *node.orelse])
         blocked = not _can_stand_alone(node.body, loops=True) or not _can_stand_alone(node.orelse, loops=True)
         self.generic_visit(node)
@@ -202,11 +215,7 @@ def _assigned(nodes: list[Any]) -> list[str]:
     inside: set[int] = set()
     for node in _own_nodes(nodes):
         if isinstance(node, comprehensions):
-            inside |= {
-                id(each)
-                for generator in node.generators
-                for each in ast.walk(generator.target)
-            }
+            inside |= {id(each) for generator in node.generators for each in ast.walk(generator.target)}
     for node in _own_nodes(nodes):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in inside:
             names.append((node.lineno, node.col_offset, node.id))
@@ -220,8 +229,7 @@ def _function(name: str, parameters: list[str], body: list[ast.stmt], results: l
     """A function of the names, which gives them back (the getters tell which are bound)."""
     arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
     returned = ast.Return(_call("values_of", _getters(results)))
-    definition = ast.FunctionDef(PREFIX + name, arguments, [*_undefine(parameters), *body, returned], [])
-    return definition
+    return ast.FunctionDef(PREFIX + name, arguments, [*_undefine(parameters), *body, returned], [])
 
 
 def _getters(names: list[str]) -> ast.expr:

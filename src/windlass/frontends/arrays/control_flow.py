@@ -2,9 +2,9 @@
 
 The body is a function from the values of the names that it assigns to their new values, and it may write to any array
 that there is. Run once on trial (under `jax.eval_shape`, which keeps nothing of it), it shows which memories it writes
-and what becomes of each name. Memories are carried through the operation by identity: after a loop in which `u, v = v, u`
-swaps two names, each memory holds what it would hold in NumPy, for the loop's body is repeated until the names stand
-where they stood.
+and what becomes of each name. Memories are carried through the operation by identity: after a loop in which
+`u, v = v, u` swaps two names, each memory holds what it would hold in NumPy, for the loop's body is repeated until the
+names stand where they stood.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def run_for(function: Any, bounds: Sequence[Any], body: Body, getters: Sequence[
         try:
             return _for_loop(body, state, steps.start, steps.step, len(steps))
         except (NotCapturable, WindlassError, TypeError, IndexError, KeyError, jax.errors.JAXTypeError) as error:
-            if len(steps) > MOST_UNROLLED_BY_NEED or (isinstance(error, WindlassError) and not _is_capture_fault(error)):
+            if len(steps) > MOST_UNROLLED_BY_NEED or (
+                isinstance(error, WindlassError) and not _is_capture_fault(error)
+            ):
                 raise _explained(error) from error
             return _run_plainly(steps, body, state)
     start, stop, step = _range_bounds([_plain(bound) for bound in bounds])
@@ -335,7 +337,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
     plan = _plan(advance, state, abstract)
     period = plan.period
-    wraps = {position: True for position in plan.by_value}
+    wraps = dict.fromkeys(plan.by_value, True)
     carried = Carried(list(plan.written), list(plan.by_value))
 
     def several(number: Any, current: State) -> State:
@@ -352,10 +354,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
         count, limit, inner = values
         after = several(first + count * (step * period), carried.install(state, inner, wraps))
         written, named = carried.read(after)
-        named = [
-            _converted(value, like.dtype, like.shape)
-            for value, like in zip(named, inner[1], strict=True)
-        ]
+        named = [_converted(value, like.dtype, like.shape) for value, like in zip(named, inner[1], strict=True)]
         return count + 1, limit, (written, named)
 
     before = ([storage.value for storage in carried.storages], initial)
@@ -369,6 +368,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
         for number in range(done, trips):
             state = body(start + number * step if isinstance(start, int) else Array(first + number * step), *state)
         return state
+
     def some(count: int) -> Body:
         def run_some(*current: Any) -> State:
             for offset in range(count):
@@ -395,7 +395,7 @@ def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
     plan = _plan(advance, state, nothing)
     if plan.period > 1:
         raise NotCapturable("names of arrays change places in a `while` loop: use a `for` loop, or copy the elements")
-    wraps = {position: True for position in plan.by_value}
+    wraps = dict.fromkeys(plan.by_value, True)
     carried = Carried(list(plan.written), list(plan.by_value))
     initial = _settle(state, carried, wraps, nothing, advance)
 
@@ -412,8 +412,7 @@ def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
         after = body(*carried.install(state, values, wraps))
         written, named = carried.read(after)
         return written, [
-            _converted(value, like.dtype, like.shape)
-            for value, like in zip(named, values[1], strict=True)
+            _converted(value, like.dtype, like.shape) for value, like in zip(named, values[1], strict=True)
         ]
 
     results = jax.lax.while_loop(cond, run, ([storage.value for storage in carried.storages], initial))
@@ -481,8 +480,12 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
 
 
 def _aval(value: Any) -> Any:
-    return jax.typeof(value.storage.value) if isinstance(value, Array) and not value._steps else jax.eval_shape(  # pyright: ignore[reportPrivateUsage]
-        lambda: jnp.asarray(_plain(value))
+    return (
+        jax.typeof(value.storage.value)
+        if isinstance(value, Array) and not value._steps
+        else jax.eval_shape(  # pyright: ignore[reportPrivateUsage]
+            lambda: jnp.asarray(_plain(value))
+        )
     )
 
 
@@ -551,5 +554,3 @@ def _explained(error: Exception) -> Exception:
             help="keep names bound to arrays of one shape and dtype, or loop over a known small range",
         )
     )
-
-

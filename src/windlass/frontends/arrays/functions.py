@@ -23,15 +23,17 @@ JOINING = frozenset({"where", "concatenate", "stack", "hstack", "vstack", "dstac
 """These promote all their arrays to one dtype."""
 VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": lambda a, axes=None: a.transpose(axes),
-    "reshape": lambda a, shape=None, order="C", newshape=None: a.reshape(shape if newshape is None else newshape, order=order),
+    "reshape": lambda a, shape=None, order="C", newshape=None: a.reshape(
+        shape if newshape is None else newshape, order=order
+    ),
     "ravel": lambda a, order="C": a.ravel(order),
     "squeeze": lambda a, axis=None: a.squeeze(axis),
     "swapaxes": lambda a, axis1, axis2: a.swapaxes(axis1, axis2),
     "real": lambda val: val.real,
     "imag": lambda val: val.imag,
     "flip": lambda m, axis=None: _flip(m, axis),
-    "expand_dims": lambda a, axis: _expand(a, axis),
-    "moveaxis": lambda a, source, destination: _move_axis(a, source, destination),
+    "expand_dims": lambda a, axis: _expand(a, axis),  # noqa: PLW0108 (defined below)
+    "moveaxis": lambda a, source, destination: _move_axis(a, source, destination),  # noqa: PLW0108
 }
 """Functions whose result shares the memory of their argument."""
 REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
@@ -115,7 +117,8 @@ def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
         return target(*values)  # Python's numbers, whose result is weak again
     try:
         resolved = ufunc.resolve_dtypes(
-            (*types, *(None,) * ufunc.nout), **({} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)})
+            (*types, *(None,) * ufunc.nout),
+            **({} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)}),
         )
     except (TypeError, ValueError) as error:
         if any(isinstance(kind, np.dtype) and kind.kind == "V" for kind in types):
@@ -150,19 +153,32 @@ def _typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any],
 
 def _promoted(name: str, arguments: list[Any]) -> list[Any]:
     """All arrays in one dtype, NumPy's; Python numbers stay weak, as they are for NumPy."""
-    is_sequence_first = name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "multi_dot", "block")
+    is_sequence_first = name in (
+        "concatenate",
+        "stack",
+        "hstack",
+        "vstack",
+        "dstack",
+        "column_stack",
+        "multi_dot",
+        "block",
+    )
     positions = range(1, len(arguments)) if name == "where" else range(len(arguments))
     candidates: list[Any] = []
     for position in positions:
         argument = arguments[position]
         candidates += list(argument) if is_sequence_first and isinstance(argument, list | tuple) else [argument]
-    arrays = [each for each in candidates if isinstance(each, jax.Array | np.ndarray | np.generic | int | float | complex)]
+    arrays = [
+        each for each in candidates if isinstance(each, jax.Array | np.ndarray | np.generic | int | float | complex)
+    ]
     if not any(isinstance(each, jax.Array | np.ndarray | np.generic) for each in arrays):
         return arguments
     if name in ("dot", "inner", "outer", "vdot", "matmul", "kron"):
         arrays = arrays[:2]
     if name in ("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack", "block"):
-        arrays = [each for each in arrays if not isinstance(each, int | float | complex) or isinstance(each, np.generic)]
+        arrays = [
+            each for each in arrays if not isinstance(each, int | float | complex) or isinstance(each, np.generic)
+        ]
     common = np.result_type(*(_dtype_or_number(each) for each in arrays))
 
     def promote(value: Any) -> Any:
@@ -229,7 +245,8 @@ def _deliver(result: Any, out: Any, where: Any, casting: str) -> Any:
     result = jnp.asarray(result)
     if not np.can_cast(np.dtype(result.dtype), out.dtype, casting):  # pyright: ignore[reportArgumentType]
         raise TypeError(
-            f"Cannot cast ufunc output from dtype('{result.dtype}') to dtype('{out.dtype}') with casting rule '{casting}'"
+            f"Cannot cast ufunc output from dtype('{result.dtype}') to dtype('{out.dtype}') "
+            f"with casting rule '{casting}'"
         )
     if where is not True:
         result = jnp.where(_unwrap(where), result.astype(out.dtype), out.value)

@@ -1,8 +1,8 @@
 """Views: how an array's elements are found in the array whose memory they share, and put back there.
 
-A view is a chain of steps. Each step can `get` the smaller or rearranged value out of a larger one and `put` a new value
-for it back. What a step gives (its shape, and whether it is a view at all) is decided by NumPy itself, on a *shadow*: a
-NumPy array with the right shape and strides whose memory is never touched.
+A view is a chain of steps. Each step can `get` the smaller or rearranged value out of a larger one and `put` a new
+value for it back. What a step gives (its shape, and whether it is a view at all) is decided by NumPy itself, on a
+*shadow*: a NumPy array with the right shape and strides whose memory is never touched.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Part(Step):
 
 @dataclass(frozen=True)
 class Take(Step):
-    """Basic indexing: one entry per axis, an integer (which drops the axis; it may be traced) or a slice of known bounds.
+    """Basic indexing: one entry per axis, an integer (which drops the axis; it may be traced) or a slice.
 
     `starts`, `steps` and `counts` have one entry per axis of the whole; `dropped` are the axes with an integer.
     """
@@ -100,9 +100,7 @@ class Take(Step):
 
     def get(self, whole: Any) -> Any:
         if self.is_static:
-            entries = tuple(
-                _static_slice(start, step, count) for start, step, count in zip(self.starts, self.steps, self.counts)
-            )
+            entries = self._static_slices()
             return jnp.reshape(whole[entries], self.result_shape)
         found = self._dynamic_part(whole)
         return jnp.reshape(found[tuple(self._inner_slices())], self.result_shape)
@@ -116,9 +114,7 @@ class Take(Step):
                 if 0 in self.counts:
                     return whole
                 return jax.lax.dynamic_update_slice(whole, part, self.starts)
-            entries = tuple(
-                _static_slice(start, step, count) for start, step, count in zip(self.starts, self.steps, self.counts)
-            )
+            entries = self._static_slices()
             return whole.at[entries].set(part, unique_indices=True)
         inner = self._dynamic_part(whole)
         slices = self._inner_slices()
@@ -127,6 +123,10 @@ class Take(Step):
         else:
             new = inner.at[tuple(slices)].set(part, unique_indices=True)
         return jax.lax.dynamic_update_slice(whole, new, self._dynamic_starts(whole))
+
+    def _static_slices(self) -> tuple[slice, ...]:
+        entries = zip(self.starts, self.steps, self.counts, strict=True)
+        return tuple(_static_slice(start, step, count) for start, step, count in entries)
 
     def _dynamic_starts(self, whole: Any) -> list[Any]:
         """Traced integers where they are, 0 elsewhere; negative ones count from the end."""
@@ -137,13 +137,15 @@ class Take(Step):
         return [jnp.asarray(start, dtype) for start in starts]
 
     def _dynamic_part(self, whole: Any) -> Any:
-        sizes = [extent if isinstance(start, int) else 1 for start, extent in zip(self.starts, whole.shape, strict=True)]
+        sizes = [
+            extent if isinstance(start, int) else 1 for start, extent in zip(self.starts, whole.shape, strict=True)
+        ]
         return jax.lax.dynamic_slice(whole, self._dynamic_starts(whole), sizes)
 
     def _inner_slices(self) -> list[slice]:
         return [
             _static_slice(start, step, count) if isinstance(start, int) else slice(None)
-            for start, step, count in zip(self.starts, self.steps, self.counts)
+            for start, step, count in zip(self.starts, self.steps, self.counts, strict=False)
         ]
 
 
