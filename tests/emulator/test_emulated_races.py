@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -250,10 +252,12 @@ def test_result_that_only_one_thread_reads_after_a_loop(emulate: Emulate) -> Non
         __global__ void run(int *x, int *out) {
             for (int i = 0; i < 3; i++) out[threadIdx.x * 3 + i] = reduce(x[threadIdx.x] + i);
         }""")
-    out = np.zeros((64, 3), np.int32)
-    expect_none(emulator, ints(64), out)
-    np.testing.assert_array_equal(out[0], 2016 + 64 * np.arange(3))
-    np.testing.assert_array_equal(out[5], 5 + np.arange(3))
+    untyped = Emulator(replace(emulator.code, llvm_ir=re.sub(r", !tbaa !\d+", "", emulator.code.llvm_ir)))
+    for each in (emulator, untyped):
+        out = np.zeros((64, 3), np.int32)
+        expect_none(each, ints(64), out)
+        np.testing.assert_array_equal(out[0], 2016 + 64 * np.arange(3))
+        np.testing.assert_array_equal(out[5], 5 + np.arange(3))
 
 
 def test_device_variables_race_too(emulate: Emulate) -> None:
@@ -298,3 +302,15 @@ def test_thread_may_read_what_it_and_others_stored(emulate: Emulate) -> None:
     everyone, one = source.replace("CONDITION", ""), source.replace("CONDITION", "if (threadIdx.x == 0)")
     expect_none(emulate(everyone), ints(64) + 1, np.zeros(1, np.int32), np.zeros(64, np.int32))
     expect_race(emulate(one), ints(64) + 1, np.zeros(1, np.int32), np.zeros(64, np.int32))
+
+
+def test_selected_load_counts_where_it_is_used(emulate: Emulate) -> None:
+    emulator = emulate("""
+        __global__ void run(const int *x, int *out) {
+            __shared__ int tile[64];
+            int t = threadIdx.x, v = x[t];
+            tile[t] = v;
+            if (t < 2) v = tile[0] + 1;
+            out[t] = v;
+        }""")
+    expect_race(emulator, ints(64) + 1, np.zeros(64, np.int32), says="thread (1, 0, 0)")

@@ -10,15 +10,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+from windlass.emulator.arithmetic import convert_to_integer, divide
 from windlass.emulator.intrinsics import (
     NAMES_OF_UNSUPPORTED,
     RUNTIME_CALLS,
     WITHOUT_EFFECT,
     WRITES_OF_LIBRARY,
     RuntimeCall,
+    write_runtime_call,
 )
+from windlass.emulator.sites import (
+    ATOMIC,
+    RELAXED,
+    SPECULATED,
+    VOLATILE,
+    FunctionFacts,
+    Global,
+    Instrumented,
+    Site,
+)
+from windlass.emulator.speculation import Choice, speculated_loads
 from windlass.emulator.text import (
     NAME,
     Layouts,
@@ -30,62 +42,8 @@ from windlass.emulator.text import (
     take_type,
 )
 
-ATOMIC, VOLATILE, RELAXED, SPECULATED = 1, 2, 4, 8
 PREFIX = "windlass."
 INITIAL = PREFIX + "initial."
-
-
-@dataclass(frozen=True)
-class Site:
-    """One instrumented instruction: what it is, in which function, its debug location's number, what it accesses."""
-
-    kind: str
-    function: str
-    debug: int | None = None
-    size: int = 0
-    alignment: int = 1
-    flags: int = 0
-    pointer: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Global:
-    """A variable of the module. `space` is LLVM's address space; `initial` names a copy of its first contents."""
-
-    name: str
-    size: int
-    alignment: int
-    space: int
-    is_constant: bool
-    initial: str | None
-
-
-@dataclass
-class FunctionFacts:
-    """What the scheduler needs to know of a function."""
-
-    calls: set[str] = field(default_factory=set[str])
-    waits: bool = False
-    loops: bool = False
-    is_relaxed: bool = False
-    calls_indirectly: bool = False
-
-
-@dataclass(frozen=True)
-class Instrumented:
-    """The rewritten module; `kernels` maps linker names to entry points, `uses_fibres` to whether threads wait."""
-
-    text: str
-    sites: tuple[Site, ...]
-    globals: tuple[Global, ...]
-    kernels: dict[str, str]
-    uses_fibres: dict[str, bool]
-    functions: tuple[str, ...]
-    runtime_functions: frozenset[str]
-    library_functions: frozenset[str]
-    undefined_functions: frozenset[str]
-
 
 _INSTRUCTION = re.compile(rf"^\s+(?:(%(?:{NAME})) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)(.*)$")
 _DEBUG = re.compile(r", !dbg !(\d+)")
@@ -108,7 +66,6 @@ _LINKAGE = re.compile(
 _RETURN_ATTRIBUTE = re.compile(
     r"(?:align \d+|range\([^)]*\)|dereferenceable(?:_or_null)?\(\d+\)|nofpclass\([^)]*\)|noext)"
 )
-_FLOAT_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 
 
 class Instrumenter:
@@ -142,10 +99,11 @@ class Instrumenter:
         self.is_typed = False
         self.has_types = "!tbaa" in module_text
         self.fixed_pointers: set[str] = set()
+        self.speculated: dict[str, Choice | None] = {}
+        self.postponed: dict[int, list[str]] = {}
         self.function_has_debug = False
         self.handlers: dict[str, Callable[[str, str], list[str]]] = {
             "load": self._load,
-            "getelementptr": self._address,
             "store": self._store,
             "atomicrmw": self._atomic,
             "cmpxchg": self._exchange,
@@ -290,6 +248,7 @@ class Instrumenter:
         debug = re.search(r"!dbg !(\d+)", rest[end:])
         self.function_has_debug = debug is not None
         self.fixed_pointers = set()
+        self.speculated, self.postponed = speculated_loads(body), {}
         needs_mark = any(" alloca " in line for line in body)
         for index, parameter in enumerate(split_at_commas(rest[:end])):
             if parameter == "...":
@@ -345,9 +304,9 @@ class Instrumenter:
         self.lines += [*lines, f"  call void {name}({', '.join(arguments)})", "  ret void", "}"]
 
     def _body(self, body: list[str], prologue: list[str]) -> None:
-        lines = iter(body)
+        lines = iter(enumerate(body))
         entered = False
-        for line in lines:
+        for number, line in lines:
             if not line or line.lstrip().startswith(("#dbg_", ";")):
                 continue
             label = _LABEL_LINE.match(line)
@@ -359,11 +318,12 @@ class Instrumenter:
                 self.lines += prologue
                 entered = True
             if line.endswith("["):  # a switch over several lines
-                for more in lines:
+                for _, more in lines:
                     line += "\n" + more
                     if more.lstrip().startswith("]"):
                         break
             self.lines += self._instruction(line)
+            self.lines += self.postponed.pop(number, ())
 
     def _instruction(self, line: str) -> list[str]:
         debug = _DEBUG.search(line)
@@ -441,30 +401,31 @@ class Instrumenter:
         pointer = parts[1]
         if take_operand(take_type(pointer)[1])[0] in self.exchanged:
             flags |= RELAXED
-        if flags == 0 and self._is_speculated(take_operand(take_type(pointer)[1])[0]):
+        chosen = self.speculated.get(self.result or "")
+        if flags == 0 and (
+            self.result in self.speculated or self._is_speculated(take_operand(take_type(pointer)[1])[0])
+        ):
             flags |= SPECULATED
+        if chosen is not None:
+            # It counts where the select picks it.
+            flag = self._name()
+            lines = [f"  {flag} = zext i1 {chosen.condition} to i32"]
+            if not chosen.if_true:
+                lines.append(f"  {flag}.not = xor i32 {flag}, 1")
+                flag += ".not"
+            check = self._check("wl_load_if", "load", pointer, value_type, self._alignment(parts), 0)
+            lines.append(f"{check[:-1]}, i32 {flag})")
+            self.postponed.setdefault(chosen.line, []).extend(lines)
         if flags & VOLATILE:
             self.own.waits = True
         check = self._check("wl_load", "load", pointer, value_type, self._alignment(parts), flags)
         return [check, f"  {self.result} = load {rest}"]
 
     def _is_speculated(self, pointer: str) -> bool:
-        """Whether the optimizer may have moved a load to where its result goes unused.
-
-        It does so for memory at fixed places only, and takes debug position and type (tbaa) from what it moves.
-        """
+        """Whether a load lacks what the optimizer takes from those that it moves: position and type (tbaa)."""
         if pointer[0] == "%" and pointer not in self.fixed_pointers:
             return False
         return (self.function_has_debug and not self.has_debug) or (self.has_types and not self.is_typed)
-
-    def _address(self, _: str, rest: str) -> list[str]:
-        """Notes addresses that do not depend on data."""
-        parts = split_at_commas(rest)
-        base = take_operand(take_type(parts[1])[1])[0]
-        is_fixed = base[0] == "@" or base in self.fixed_pointers or "(" in base
-        if is_fixed and all(re.fullmatch(r"i\d+ -?\d+", index) for index in parts[2:]):
-            self.fixed_pointers.add(self.result or "")
-        return [f"  {self.result} = getelementptr {rest}"]
 
     def _store(self, _: str, rest: str) -> list[str]:
         flags, plain = self._prefix_flags(rest)
@@ -519,46 +480,13 @@ class Instrumenter:
     # ---- arithmetic
 
     def _divide(self, opcode: str, rest: str) -> list[str]:
-        exact = "exact " if rest.startswith("exact ") else ""
-        kind, operands = take_type(rest.removeprefix("exact "))
-        left, right = split_at_commas(operands)
-        if re.fullmatch(r"\d+", right) and right != "0":
-            return [f"  {self.result} = {opcode} {exact}{rest.removeprefix('exact ')}"]
-        scalar = re.sub(r"^<\d+ x |>$", "", kind)
-        flag = kind.replace(scalar, "i1")
-
-        def constant(value: int) -> str:
-            return f"splat ({scalar} {value})" if kind != scalar else str(value)
-
-        is_zero, safe, value = self._name(), self._name(), self._name()
-        lines = [f"  {is_zero} = icmp eq {kind} {right}, {constant(0)}"]
-        unsafe = is_zero
-        if opcode[0] == "s":
-            lowest = -(1 << (int(scalar[1:]) - 1))
-            is_minus_one, is_lowest, overflows, unsafe = (self._name() for _ in range(4))
-            lines += [
-                f"  {is_minus_one} = icmp eq {kind} {right}, {constant(-1)}",
-                f"  {is_lowest} = icmp eq {kind} {left}, {constant(lowest)}",
-                f"  {overflows} = and {flag} {is_minus_one}, {is_lowest}",
-                f"  {unsafe} = or {flag} {is_zero}, {overflows}",
-            ]
-        by_zero = constant(-1) if opcode.endswith("div") else left
-        return [
-            *lines,
-            f"  {safe} = select {flag} {unsafe}, {kind} {constant(1)}, {kind} {right}",
-            f"  {value} = {opcode} {kind} {left}, {safe}",
-            f"  {self.result} = select {flag} {is_zero}, {kind} {by_zero}, {kind} {value}",
-        ]
+        return divide(self.result or "", opcode, rest, self._name)
 
     def _to_integer(self, opcode: str, rest: str) -> list[str]:
-        source, _, target = rest.rpartition(" to ")
-        source_type, value = take_type(source)
-        suffix = _FLOAT_SUFFIX.get(source_type)
-        if suffix is None or not re.fullmatch(r"i(8|16|32|64)", target):
-            return [f"  {self.result} = {opcode} {rest}"]
-        intrinsic = f"llvm.{opcode}.sat.{target}.{suffix}"
-        self.declared[f"@{intrinsic}"] = f"declare {target} @{intrinsic}({source_type})"
-        return [f"  {self.result} = call {target} @{intrinsic}({source_type} {value})"]
+        lines, declaration = convert_to_integer(self.result or "", opcode, rest)
+        if declaration is not None:
+            self.declared[declaration.split()[2].split("(")[0]] = declaration
+        return lines
 
     # ---- control
 
@@ -678,54 +606,8 @@ class Instrumenter:
     def _runtime_call(self, call: RuntimeCall, name: str, arguments: list[tuple[str, str]]) -> list[str]:
         self.own.waits |= call.waits
         self.runtime.add(call.function)
-        lines: list[str] = []
-        passed: list[str] = []
-        for (kind, value), expected in zip(arguments, call.arguments, strict=False):
-            if expected in ("i1", "i32>i64"):
-                wide = self._name()
-                target = "i32" if expected == "i1" else "i64"
-                lines.append(f"  {wide} = zext {kind} {value} to {target}")
-                passed.append(f"{target} {wide}")
-            elif expected == "float":
-                bits = self._name()
-                lines.append(f"  {bits} = bitcast float {value} to i32")
-                passed.append(f"i32 {bits}")
-            else:
-                passed.append(f"{kind} {value}")
-        if call.takes_site:
-            passed.append(f"i32 {self._site('call', text=name)}")
-        invoked = f"@{call.function}({', '.join(passed)})"
-        if call.result == "void" or self.result is None:
-            return [*lines, f"  call void {invoked}"]
-        return lines + self._unpack(call.result, invoked)
-
-    def _unpack(self, result: str, invoked: str) -> list[str]:
-        """Turns what the runtime returns into the intrinsic's result."""
-        if result in ("i32", "i64", "ptr"):
-            return [f"  {self.result} = call {result} {invoked}"]
-        raw = self._name()
-        if result == "i1":
-            return [f"  {raw} = call i32 {invoked}", f"  {self.result} = icmp ne i32 {raw}, 0"]
-        lines = [f"  {raw} = call i64 {invoked}"]
-        if result == "low i32":
-            return [*lines, f"  {self.result} = trunc i64 {raw} to i32"]
-        low = self._name()
-        lines.append(f"  {low} = trunc i64 {raw} to i32")
-        if result == "low float":
-            return [*lines, f"  {self.result} = bitcast i32 {low} to float"]
-        kind = result[1 : result.index(",")]
-        value = low
-        if kind == "float":
-            value = self._name()
-            lines.append(f"  {value} = bitcast i32 {low} to float")
-        high, predicate, partial = self._name(), self._name(), self._name()
-        return [
-            *lines,
-            f"  {high} = lshr i64 {raw}, 32",
-            f"  {predicate} = trunc i64 {high} to i1",
-            f"  {partial} = insertvalue {{ {kind}, i1 }} poison, {kind} {value}, 0",
-            f"  {self.result} = insertvalue {{ {kind}, i1 }} {partial}, i1 {predicate}, 1",
-        ]
+        site = self._site("call", text=name) if call.takes_site else None
+        return write_runtime_call(call, self.result, arguments, site, self._name)
 
 
 def instrument(module_text: str, is_in_library: Callable[[str], bool]) -> Instrumented:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -157,3 +158,62 @@ WITHOUT_EFFECT = (
     "llvm.donothing",
     "llvm.nvvm.prefetch",
 )
+
+
+def write_runtime_call(
+    call: RuntimeCall,
+    result: str | None,
+    arguments: list[tuple[str, str]],
+    site: int | None,
+    fresh: Callable[[], str],
+) -> list[str]:
+    """LLVM IR that calls a function of the runtime library and gives its result the intrinsic's type.
+
+    `arguments` are types and values of the intrinsic's call, `fresh` makes new names.
+    """
+    lines: list[str] = []
+    passed: list[str] = []
+    for (kind, value), expected in zip(arguments, call.arguments, strict=False):
+        if expected in ("i1", "i32>i64"):
+            wide, target = fresh(), "i32" if expected == "i1" else "i64"
+            lines.append(f"  {wide} = zext {kind} {value} to {target}")
+            passed.append(f"{target} {wide}")
+        elif expected == "float":
+            bits = fresh()
+            lines.append(f"  {bits} = bitcast float {value} to i32")
+            passed.append(f"i32 {bits}")
+        else:
+            passed.append(f"{kind} {value}")
+    if site is not None:
+        passed.append(f"i32 {site}")
+    invoked = f"@{call.function}({', '.join(passed)})"
+    if call.result == "void" or result is None:
+        return [*lines, f"  call void {invoked}"]
+    return lines + _unpack(call.result, result, invoked, fresh)
+
+
+def _unpack(kind: str, result: str, invoked: str, fresh: Callable[[], str]) -> list[str]:
+    if kind in ("i32", "i64", "ptr"):
+        return [f"  {result} = call {kind} {invoked}"]
+    raw = fresh()
+    if kind == "i1":
+        return [f"  {raw} = call i32 {invoked}", f"  {result} = icmp ne i32 {raw}, 0"]
+    lines = [f"  {raw} = call i64 {invoked}"]
+    if kind == "low i32":
+        return [*lines, f"  {result} = trunc i64 {raw} to i32"]
+    low = fresh()
+    lines.append(f"  {low} = trunc i64 {raw} to i32")
+    if kind == "low float":
+        return [*lines, f"  {result} = bitcast i32 {low} to float"]
+    scalar, value = kind[1 : kind.index(",")], low
+    if scalar == "float":
+        value = fresh()
+        lines.append(f"  {value} = bitcast i32 {low} to float")
+    high, predicate, partial = fresh(), fresh(), fresh()
+    return [
+        *lines,
+        f"  {high} = lshr i64 {raw}, 32",
+        f"  {predicate} = trunc i64 {high} to i1",
+        f"  {partial} = insertvalue {{ {scalar}, i1 }} poison, {scalar} {value}, 0",
+        f"  {result} = insertvalue {{ {scalar}, i1 }} {partial}, i1 {predicate}, 1",
+    ]

@@ -13,9 +13,10 @@ import llvmlite.binding as llvm_binding
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
-from windlass.emulator.instrument import Instrumented, instrument
+from windlass.emulator.instrument import instrument
 from windlass.emulator.library import Library, load_library
 from windlass.emulator.positions import Positions
+from windlass.emulator.sites import Instrumented
 from windlass.ir.signature import DeviceCode
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs

@@ -6,9 +6,9 @@ import re
 
 from windlass.diagnostics import Diagnostic, EmulationError, Position
 from windlass.emulator.arguments import BoundArguments
-from windlass.emulator.instrument import Site
 from windlass.emulator.library import Fault
 from windlass.emulator.module import ARGUMENT, CompiledModule, Memory
+from windlass.emulator.sites import Site
 from windlass.ir.signature import KernelSignature
 
 (

@@ -453,6 +453,11 @@ EXPORT void wl_load(uint64_t address, uint32_t site_number) {
     if (launch.sites[site_number].flags & SITE_VOLATILE) note_acquire();
 }
 
+// A load that the optimizer moved: it counts where its result is used. Its bounds were checked when it was done.
+EXPORT void wl_load_if(uint64_t address, uint32_t site_number, uint32_t is_used) {
+    if (is_used) check(address, launch.sites[site_number].size, site_number, READS);
+}
+
 EXPORT void wl_store(uint64_t address, uint32_t site_number) {
     step_if_volatile(site_number);
     check(address, launch.sites[site_number].size, site_number, WRITES);
