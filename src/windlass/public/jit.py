@@ -300,7 +300,7 @@ def jit(
     >>> u = np.array([0.0, 0.0, 8.0, 0.0, 0.0])
     >>> smooth(u, 2)
     >>> u.tolist()
-    [0.0, 2.0, 0.0, 2.0, 0.0]
+    [0.0, 0.0, 4.0, 0.0, 0.0]
     """
     options = {
         "static": (static,) if isinstance(static, str) else tuple(static),

@@ -97,7 +97,7 @@ class Launch:
     def _key_of(self, position: int, argument: Any) -> tuple[Any, ...]:
         """The key of an argument that is neither an array nor a Python number."""
         parameter = self.kernel.signature.parameters[position]
-        kind = cast("type", type(argument))
+        kind: type = type(argument)
         if argument is None:
             return (None,)
         if parameter.kind == "scalar":
@@ -141,7 +141,7 @@ class Launch:
                     parameter = signature.parameters[position]
                     array = checked[position]
                     if position in kernel.written and isinstance(array, np.ndarray):
-                        check_written(signature, parameter, cast("Array", array))
+                        check_written(signature, parameter, array)
         from windlass.public.explain import note_raised
 
         note_raised(kernel, self.shape, compiled)

@@ -216,7 +216,7 @@ def leaves_of(dtype: np.dtype, offset: int = 0) -> list[tuple[int, np.dtype]]:
         return [(offset, dtype)]
     leaves: list[tuple[int, np.dtype]] = []
     for name in dtype.names:
-        field = dtype.fields[name]
+        field = cast("Any", dtype.fields)[name]
         leaves += leaves_of(field[0], offset + field[1])
     return sorted(leaves, key=lambda leaf: leaf[0])
 
@@ -297,7 +297,7 @@ def _check_record(signature: KernelSignature, parameter: Parameter, value: objec
         and len(cast("tuple[object, ...]", value)) == len(dtype.names)
     ):
         try:
-            return np.array(value, dtype)[()]
+            return cast("np.generic", np.array(value, dtype)[()])
         except (TypeError, ValueError):
             pass
     raise _fault(

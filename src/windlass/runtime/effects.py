@@ -8,7 +8,7 @@ from windlass.ops.loops import Atomic, CompareExchange, DeviceCall, DeviceVariab
 
 def written_parameters(function: Function) -> frozenset[int]:
     """Positions of the parameters whose memory the kernel may write."""
-    positions = {argument: index for index, argument in enumerate(function.arguments)}
+    positions: dict[Value, int] = {argument: index for index, argument in enumerate(function.arguments)}
     roots = _roots(function)
     written: set[int] = set()
     for op in function.walk():

@@ -23,7 +23,7 @@ def embed_module(context: Any, symbol: str, text: str | bytes, arguments: Sequen
         results = list(table[symbol].type.results)
         return list(func.CallOp(results, ir.FlatSymbolRefAttr.get(symbol), list(arguments)).results)
     module = ir.Module.parse(text, module_context.context)
-    entry = next(
+    entry: Any = next(
         each for each in module.body.operations if each.operation.name == "func.func" and _name_of(each) == ENTRY
     )
     results = list(entry.type.results)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import jax
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -54,7 +55,7 @@ class Program:
                 return program_call.bind(*arguments, program=self)
         return program_call.bind(*arguments, program=self)
 
-    def jitted(self, donate: tuple[int, ...] = ()) -> Callable[..., list[Any]]:
+    def jitted(self, donate: tuple[int, ...] = ()) -> Any:
         """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
         found = self._jitted.get(donate)
         if found is None:
@@ -95,8 +96,8 @@ def _abstract(*arguments: Any, program: Program) -> list[Any]:
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
     varying = frozenset[Any]().union(*(getattr(argument, "vma", None) or frozenset[Any]() for argument in arguments))
-    extra = {"vma": varying} if varying else {}
-    return [jax.core.ShapedArray(type_.shape, type_.numpy_dtype, **extra) for type_ in program.result_types]
+    extra: dict[str, Any] = {"vma": varying} if varying else {}
+    return [ShapedArray(type_.shape, type_.numpy_dtype, **extra) for type_ in program.result_types]
 
 
 def _evaluate(*arguments: Any, program: Program) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.views import Part, Permute, Regroup, Shadow, Step, Take, shadow_of
@@ -111,9 +112,14 @@ class Array:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = self.value
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, Tracer):
             raise _untraceable("an array that is being traced has no elements yet", "NumPy was asked for them")
         return np.asarray(value, dtype)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it shows all of its memory as it is."""
+        return not self._steps
 
     def contiguous_run(self) -> tuple[Storage, int] | None:
         """The storage and the number of the first element, if this is one run of elements in C order; else None."""
@@ -180,23 +186,23 @@ class Array:
 
     @property
     def real(self) -> Array:
-        return self._view(Part("real"), self._shadow.real) if self.dtype.kind == "c" else self.view()
+        return self._view(Part("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self.view()
 
     @property
     def imag(self) -> Array:
         if self.dtype.kind == "c":
-            return self._view(Part("imag"), self._shadow.imag)
+            return self._view(Part("imag"), cast("Any", self._shadow).imag)
         return Array(jnp.zeros(self.shape, self.dtype))
 
     @real.setter
     def real(self, value: Any) -> None:
-        (self._view(Part("real"), self._shadow.real) if self.dtype.kind == "c" else self).assign(value)
+        (self._view(Part("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self).assign(value)
 
     @imag.setter
     def imag(self, value: Any) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        self._view(Part("imag"), self._shadow.imag).assign(value)
+        self._view(Part("imag"), cast("Any", self._shadow).imag).assign(value)
 
     @property
     def flat(self) -> Array:
@@ -333,7 +339,7 @@ class Array:
 
     def _known(self, what: str, note: str) -> Any:
         value = self.value
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, Tracer):
             raise _untraceable(f"{what} is not known while the function is compiled", note)
         return value
 
@@ -377,7 +383,7 @@ def _known_integer(entry: Any) -> int | None:
     if isinstance(entry, int | np.integer):
         return int(entry)
     value = _unwrap(entry)
-    return None if isinstance(value, jax.core.Tracer) else int(value)
+    return None if isinstance(value, Tracer) else int(value)
 
 
 def _static_bounds(entry: slice) -> slice:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, Storage
@@ -62,7 +63,7 @@ class NotCapturable(Exception):
 
 def is_traced(value: Any) -> bool:
     """Whether the value is not known while the function is compiled."""
-    return isinstance(value.value if isinstance(value, Array) else value, jax.core.Tracer)
+    return isinstance(value.value if isinstance(value, Array) else value, Tracer)
 
 
 # -- entry points -----------------------------------------------------------------------------------------------------
@@ -321,8 +322,8 @@ def _without_leaks(value: Any) -> Any:
     """A value that a trial left behind; unbound if it is one that exists only inside the operation."""
     if isinstance(value, Array):
         known = value.storage.value
-        return value if not isinstance(known, jax.core.Tracer) else UNDEFINED
-    return UNDEFINED if isinstance(value, jax.core.Tracer) else value
+        return value if not isinstance(known, Tracer) else UNDEFINED
+    return UNDEFINED if isinstance(value, Tracer) else value
 
 
 # -- loops ------------------------------------------------------------------------------------------------------------
@@ -480,13 +481,10 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
 
 
 def _aval(value: Any) -> Any:
-    return (
-        jax.typeof(value.storage.value)
-        if isinstance(value, Array) and not value._steps
-        else jax.eval_shape(  # pyright: ignore[reportPrivateUsage]
-            lambda: jnp.asarray(_plain(value))
-        )
-    )
+    """Shape, dtype and weakness of a value that a trial left behind."""
+    if isinstance(value, Array) and value.is_whole:
+        return jax.typeof(value.storage.value)
+    return jax.eval_shape(lambda: jnp.asarray(_plain(value)))
 
 
 # -- small things -----------------------------------------------------------------------------------------------------
@@ -521,7 +519,7 @@ def _as_index(bound: Any) -> int:
 
 
 def _is_tracing() -> bool:
-    return any(isinstance(storage.value, jax.core.Tracer) for storage in list(Storage.live))
+    return any(isinstance(storage.value, Tracer) for storage in list(Storage.live))
 
 
 def _range_bounds(bounds: Sequence[Any]) -> tuple[Any, Any, Any]:

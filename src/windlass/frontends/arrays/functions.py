@@ -116,10 +116,9 @@ def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
     if dtype is None and all(isinstance(kind, type) for kind in types):
         return target(*values)  # Python's numbers, whose result is weak again
     try:
-        resolved = ufunc.resolve_dtypes(
-            (*types, *(None,) * ufunc.nout),
-            **({} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)}),
-        )
+        wanted = (None,) * ufunc.nin + (None if dtype is None else np.dtype(dtype),) * ufunc.nout
+        resolve = cast("Any", ufunc.resolve_dtypes)
+        resolved = resolve((*types, *(None,) * ufunc.nout), **({} if dtype is None else {"signature": wanted}))
     except (TypeError, ValueError) as error:
         if any(isinstance(kind, np.dtype) and kind.kind == "V" for kind in types):
             return target(*values)  # ml_dtypes' floats, which NumPy's resolution does not know by itself
