@@ -103,6 +103,8 @@ def set_place(state: RaisingState, cell: PlaceCell, item: Item) -> None:
 
 def places_to_carry(frame: VectorFrame, memory: Memory) -> list[PlaceCell]:
     """The places of a memory that every iteration of the loop uses, if it uses nothing else of that memory."""
+    if memory.home is not None:
+        return []
     found: dict[PlaceCell, bool] = {}
     for record in frame.accesses:
         if record.memory is not memory:

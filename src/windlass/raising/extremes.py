@@ -85,7 +85,9 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
         if direction in ("LE", "GE") and is_float(dtype):
             raise state.obstacle("the last of several equal extremes is kept")
         term = Term(on_true, state.domain)
-        return Accumulation(on_false.root, None, (term,), leader=accumulation.root, direction=direction)
+        return Accumulation(
+            on_false.root, None, (term,), leader=accumulation.root, direction=direction, tested=test.item
+        )
     raise state.obstacle("what is kept with a minimum or maximum depends on the order")
 
 
@@ -137,7 +139,7 @@ def _leaves_out_nan(term: Term, item: Item) -> bool:
     return any(_asks_for_nan(~part, item) for part in term.domain.mask.conjuncts())
 
 
-def is_same(one: Item, other: Item) -> bool:
+def is_same(one: Item | None, other: Item | None) -> bool:
     """Whether two items are the same value."""
     if isinstance(one, Lanes) and isinstance(other, Lanes):
         return one.value is other.value and one.dims == other.dims and one.lower == other.lower
@@ -165,7 +167,12 @@ def finish_led(
     if len(leader.terms) != 1 or any(follower.terms[0].domain != leader.terms[0].domain for follower, _ in followers):
         raise state.obstacle("several values compete for one extreme")
     direction = followers[0][0].direction
-    if any(follower.direction != direction for follower, _ in followers):
+    if (
+        any(follower.direction != direction for follower, _ in followers)
+        or not all(is_same(follower.tested, leader.terms[0].item) for follower, _ in followers)
+        or leader.combiner is not (Minimum if direction in ("LT", "LE") else Maximum)
+        or leader.nan != (LEAVES_NAN if is_float(leader.root.dtype) else "")
+    ):
         raise state.obstacle("what is kept with a minimum or maximum depends on the order")
     domain = leader.terms[0].domain
     is_least = direction in ("LT", "LE")

@@ -210,3 +210,4 @@ def run_barrier(state: RaisingState) -> None:
     """Lockstep keeps what barriers ask for, so long as the iterations around them stay in order."""
     if state.frames:
         raise state.obstacle("its iterations are ordered by barriers")
+    state.barriers += 1

@@ -6,10 +6,12 @@ same thing, or things of which any one will do, are let be.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Op, Value
 from windlass.ops.loops import Load, Store
+from windlass.raising.dimensions import Box
 from windlass.raising.index import Index
 from windlass.raising.items import Pointer
 from windlass.raising.obstacle import RACE
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
 
 MOST_VISITED = 2000
+
+
+@dataclass(frozen=True)
+class LoadedFrom:
+    """Where a load read: the address in bytes, for the lanes of a box, after so many barriers."""
+
+    memory: Memory
+    address: Index
+    box: Box
+    barriers: int
 
 
 def check_race(state: RaisingState, op: Store, offset: Index) -> None:
@@ -49,11 +61,19 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
     pointer = state.environment.get(op.buffer)
     if isinstance(pointer, Pointer) and pointer.memory is not None and pointer.memory.state.words is not None:
         address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
-        state.loaded_from[op] = (pointer.memory, address)
+        state.loaded_from[op] = LoadedFrom(pointer.memory, address, state.box, state.barriers)
+
+
+def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index) -> bool:
+    """Whether a load may have read the place at an address, with no barrier since."""
+    if loaded.memory.segment.terms and loaded.barriers != state.barriers:
+        return False
+    lower, upper = (loaded.address - address).value_range(loaded.box.hull(state.box))
+    return lower <= 0 <= upper
 
 
 def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index) -> bool:
-    """Whether a value is made of one loaded from an address (loads elsewhere are not looked through)."""
+    """Whether a value is made of one that may have been loaded from an address."""
     seen: set[Value] = set()
     waiting = [value]
     while waiting and len(seen) < MOST_VISITED:
@@ -69,7 +89,8 @@ def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address:
                 waiting += [*parent.operands, *block.terminator.operands] if block is not None else []
             continue
         if isinstance(owner, Load):
-            if state.loaded_from.get(owner) == (memory, address):
+            loaded = state.loaded_from.get(owner)
+            if loaded is not None and loaded.memory is memory and _may_be_same(state, loaded, address):
                 return True
             continue
         if isinstance(owner, Op):

@@ -8,7 +8,7 @@ whose factors lie over different dimensions become contractions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.ir import Op, Value
@@ -75,6 +75,8 @@ class Accumulation:
     nan: str = ""
     leader: Root | None = None
     direction: str = ""
+    tested: Item | None = None
+    """What is compared with the leader."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +188,8 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
         or PENDING in (on_true.nan, on_false.nan)
     ):
         raise state.obstacle("a branch replaces a value that other iterations add to")
-    kinds = {(side.combiner, side.nan, side.leader, side.direction) for side in (on_true, on_false) if side.terms}
+    sides = [side for side in (on_true, on_false) if side.terms]
+    kinds = {(side.combiner, side.nan, side.leader, side.direction, id(side.tested)) for side in sides}
     if len(kinds) > 1:
         raise state.obstacle("a value is accumulated by several different operations")
     shared = [term for term in on_true.terms if any(term is other for other in on_false.terms)]
@@ -196,10 +199,9 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
             if not any(term is other for other in shared):
                 terms.append(Term(term.item, term.domain.restrict(side)))
     terms = [term for term in terms if not term.domain.is_empty]
-    combiner, nan, leader, direction = kinds.pop() if kinds else (None, "", None, "")
     if not terms:
         return Accumulation(on_true.root)
-    return Accumulation(on_true.root, combiner, tuple(terms), nan, leader, direction)
+    return replace(sides[0], terms=tuple(terms))
 
 
 # -- after the loop ---------------------------------------------------------------------------------------------------

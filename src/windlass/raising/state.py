@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
+    from windlass.raising.racing import LoadedFrom
 
 MOST_OPS = 20_000
 """Kernels that need more tensor ops than this are better run as loops."""
@@ -98,8 +99,10 @@ class RaisingState:
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
     thread_dimensions: tuple[Dimension, ...] = ()
-    loaded_from: dict[Load, tuple[Memory, Index]] = field(default_factory=dict["Load", "tuple[Memory, Index]"])
-    """The addresses that loads last read from."""
+    loaded_from: dict[Load, LoadedFrom] = field(default_factory=dict["Load", "LoadedFrom"])
+    """Where loads last read from."""
+    barriers: int = 0
+    """How many barriers there were so far."""
     loop_depth: int = 0
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int])
