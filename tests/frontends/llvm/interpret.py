@@ -63,7 +63,7 @@ class Interpreter:
             else:
                 dtype = parameter.tensor.numpy_dtype
                 given[parameter] = np.asarray(argument).astype(dtype)
-        sizes = dict(zip(loops.LAUNCH_DIMENSIONS, (*grid, *block), strict=True))
+        sizes: dict[str, int] = dict(zip(loops.LAUNCH_DIMENSIONS, (*grid, *block), strict=True))
         for op in self.function.body:
             if isinstance(op, loops.LaunchSize):
                 given[op] = np.int32(sizes[op.dimension])

@@ -50,8 +50,11 @@ def test_short_circuits_do_not_duplicate_code() -> None:
 MERGE = """if (a[I] > 0) { if (a[I + 1] > 0) goto label_I; s += out[I]; }
 else { s += I; out[I] = s; label_I: s *= 3; }
 """
-MANY_MERGES = "__global__ void kernel(const int *a, int *out) { int s = 0;\n"
-MANY_MERGES += "".join(MERGE.replace("I", str(i)) for i in range(20)) + "out[30] = s; }"
+MANY_MERGES = "".join((
+    "__global__ void kernel(const int *a, int *out) { int s = 0;",
+    *(MERGE.replace("I", str(i)) for i in range(20)),
+    "out[30] = s; }",
+))  # fmt: skip
 
 
 def test_shared_blocks_are_emitted_once() -> None:

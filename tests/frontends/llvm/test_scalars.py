@@ -142,8 +142,9 @@ def test_half_and_bfloat16() -> None:
     c = np.linspace(-3, 3, 8).astype(ml_dtypes.bfloat16)
     b, d = np.zeros(8, np.float16), np.zeros(8, np.float32)
     run(source, a, b, c, d, block=(8,))
+    squares: Any = np.multiply(c, c)
     assert np.array_equal(b, a * a + np.float16(0.1))
-    assert np.array_equal(d, (c * c).astype(np.float32) + a.astype(np.float32))
+    assert np.array_equal(d, squares.astype(np.float32) + a.astype(np.float32))
 
 
 def test_conversions_saturate() -> None:

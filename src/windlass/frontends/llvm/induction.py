@@ -48,6 +48,8 @@ class Test:
 
     `is_next` tells whether the counter is read after its step. `extension` is "sext" or "zext" where the counter is
     widened before it is compared. `is_guarded` tells that the loop is entered only if `predicate(start, bound)`.
+    `guard` is the comparison that tells exactly whether the loop runs at all, and what it then gives; "" if there is
+    none.
     """
 
     induction: Induction
@@ -58,6 +60,7 @@ class Test:
     bound: Operand
     words: frozenset[str]
     is_guarded: bool
+    guard: tuple[str, bool] = ("", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +225,15 @@ class _Finder:
                 return None
         elif self.provenance.base_of(right) is not None:
             return None
-        is_guarded = is_next and offset == 0 and self.is_guarded(entry, loop, induction.start, right, predicate)
-        return Test(induction, is_next, offset, extension, predicate, right, words, is_guarded)
+        if not is_next or offset != 0:
+            return Test(induction, is_next, offset, extension, predicate, right, words, False)
+        entered = predicate
+        if predicate == "ne":
+            entered = "slt" if "nsw" in words else "ult"
+        is_guarded, guard = self.find_guard(entry, loop, induction.start, right, entered)
+        if induction.terms or (predicate == "ne" and induction.constant < 0):
+            guard = ("", True)
+        return Test(induction, is_next, offset, extension, predicate, right, words, is_guarded, guard)
 
     def trace(
         self, operand: Operand, inductions: dict[str, Induction]
@@ -254,47 +264,56 @@ class _Finder:
 
     # -- guards ---------------------------------------------------------------------------------------------------
 
-    def is_guarded(self, entry: Node, loop: Loop, start: Operand, bound: Operand, predicate: str) -> bool:
-        """Whether a branch on the way to the loop has made sure of `predicate(start, bound)`."""
+    def find_guard(
+        self, entry: Node, loop: Loop, start: Operand, bound: Operand, predicate: str
+    ) -> tuple[bool, tuple[str, bool]]:
+        """Whether a branch on the way to the loop makes sure of `predicate(start, bound)`.
+
+        Then also the comparison that says just that and decides whether the loop is entered, if there is one.
+        """
         current, below = entry, loop.header
         for _ in range(8):
             if len(current.targets) == 2 and current.condition is not None:
                 comparison = self.definition(current.condition)
                 if comparison is not None and comparison.opcode == "icmp":
-                    known = comparison.words[-1]
-                    if current.targets[1] == below:
+                    known, holds = comparison.words[-1], current.targets[0] == below
+                    left, right = comparison.operands
+                    if not holds:
                         known = INVERSE[known]
-                    if self.implies(known, comparison.operands, predicate, start, bound):
-                        return True
+                    for relation, one, other in ((known, left, right), (SWAPPED[known], right, left)):
+                        if self._says(relation, one, other, predicate, start, bound):
+                            return True, (comparison.name, holds)
+                        if self._implies(relation, one, other, predicate, start, bound):
+                            return True, ("", True)
             if len(current.predecessors) != 1:
-                return False
+                return False, ("", True)
             below, current = current.name, self.flow.nodes[current.predecessors[0]]
-        return False
+        return False, ("", True)
 
-    def implies(
-        self, known: str, operands: tuple[Operand, ...], predicate: str, start: Operand, bound: Operand
-    ) -> bool:
-        left, right = operands
-        return self._matches(known, left, right, predicate, start, bound) or self._matches(
-            SWAPPED[known], right, left, predicate, start, bound
-        )
-
-    def _matches(
-        self, known: str, left: Operand, right: Operand, predicate: str, start: Operand, bound: Operand
-    ) -> bool:
+    def _says(self, known: str, left: Operand, right: Operand, predicate: str, start: Operand, bound: Operand) -> bool:
         """Whether `known(left, right)` is `predicate(start, bound)`."""
         if known == predicate and self.same(left, start) and self.same(right, bound):
             return True
         # x > 0 is written x >= 1 as well, and for unsigned numbers x != 0.
-        if isinstance(start, Number) and isinstance(left, Number) and self.same(right, bound):
-            first, other = signed_number(start), signed_number(left)
-            if predicate == "slt":
-                return (known == "sle" and other == first + 1) or (known == "slt" and other >= first)
-            if predicate == "ult" and first >= 0 and other >= 0:
-                if known == "ne":
-                    return first == other == 0
-                return (known == "ule" and other == first + 1) or (known == "ult" and other >= first)
+        if not (isinstance(start, Number) and isinstance(left, Number) and self.same(right, bound)):
+            return False
+        first, other = signed_number(start), signed_number(left)
+        if predicate == "slt":
+            return known == "sle" and other == first + 1
+        if predicate == "ult" and first >= 0 and other >= 0:
+            return (known == "ne" and first == other == 0) or (known == "ule" and other == first + 1)
         return False
+
+    def _implies(
+        self, known: str, left: Operand, right: Operand, predicate: str, start: Operand, bound: Operand
+    ) -> bool:
+        """Whether `known(left, right)` is more than `predicate(start, bound)`: a greater start."""
+        if not (isinstance(start, Number) and isinstance(left, Number) and self.same(right, bound)):
+            return False
+        first, other = signed_number(start), signed_number(left)
+        if predicate == "slt":
+            return known == "slt" and other >= first
+        return predicate == "ult" and known == "ult" and other >= first >= 0
 
     def same(self, left: Operand, right: Operand) -> bool:
         if isinstance(left, Local) and isinstance(right, Local):

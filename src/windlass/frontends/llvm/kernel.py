@@ -8,6 +8,7 @@ from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.frontends.llvm import arithmetic, atomics, builtins, calls, memory
 from windlass.frontends.llvm.cas_idioms import replace_idioms
 from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
+from windlass.frontends.llvm.guards import remove_guards
 from windlass.frontends.llvm.layout import PointerType
 from windlass.frontends.llvm.module import DeviceModule, module_of
 from windlass.frontends.llvm.provenance import Base
@@ -103,6 +104,7 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
         move_to_front(translator.emit.prologue, body)
         replace_idioms(body)
         remove_unused(body)
+        remove_guards(body, structurer.guards)
         builder.source = translator.position_of(None)
         Parallel(extents, LAUNCH_DIMENSIONS, Region(body))
         Return(())

@@ -48,6 +48,8 @@ class Structurer:
         self.emit = translator.emit
         self.open_blocks: list[Block] = [self.emit.prologue]
         self.open_loops: set[str] = set()
+        self.guards: dict[Op, tuple[Value, bool]] = {}
+        """The conditions that tell whether a `For` runs at all, and what they then give."""
         self.arms: dict[str, set[str]] = {name: set() for name in self.flow.order}
         self.joins: dict[str, list[str]] = {name: [] for name in self.flow.order}
         self.after_loop: dict[str, list[str]] = {name: [] for name in self.flow.loops}
@@ -397,6 +399,10 @@ class Structurer:
             block.add_argument(value.type)
             initial.append(self.undefined_like(value))
         loop = For(trip_count, tuple(initial), Region(block))
+        guard, holds = plan.test.guard
+        condition = self.translator.values.get(guard)
+        if isinstance(condition, Value):
+            self.guards[loop] = (condition, holds)
         found = [loop.results[place] if isinstance(place, int) else finals.get(place, place) for place in places]
         return {target: Way(None, found)}
 
