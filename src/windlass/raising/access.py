@@ -20,7 +20,7 @@ from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Access, Layout, Line, Segments, Window, find_layout
+from windlass.raising.layout import Access, Layout, Line, Point, Segments, Window, find_layout
 from windlass.raising.plan import Plan, facts_of, make_plan
 from windlass.raising.predicate import Predicate, equals_zero
 from windlass.raising.races import Writers, combine_over, settle
@@ -156,7 +156,8 @@ class _Store:
                     return self._regrouped(memory, index, writers, dims, budget - 1, fused)
             if can_write_rows(layout, box, mask):
                 return write_rows(memory, layout, writers.value, box, mask, self.combiner)
-            return scatter(memory, index, writers.value, box, mask, dims, self.combiner)
+            is_injective = mask.is_true and all(isinstance(axis.way, Point | Line) for axis in layout.axes)
+            return scatter(memory, index, writers.value, box, mask, dims, self.combiner, is_injective)
         return write(memory, layout, targets, writers.value, box, mask, self.combiner)
 
     def _regrouped(

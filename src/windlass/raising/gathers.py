@@ -69,7 +69,7 @@ def scatter(
 
     Besides `dims` all the dimensions are gone through that the index, the value or the mask depend on. Lanes that are
     not active are sent to a place outside, which a scatter leaves out. Without a combiner, where lanes share a place
-    one of them wins.
+    one of them wins. `is_injective` promises that no two lanes share a place.
     """
     size = memory.shape[0]
     places = index.to_lanes(box, index_dtype(size))

@@ -13,165 +13,26 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.raising.atoms import (
+    NOTHING,
+    Atom,
+    Choice,
+    Data,
+    FloorDivide,
+    Maximum,
+    Minimum,
+    Modulo,
+    Scalar,
+    dimensions_of,
+    parts_of,
+)
 from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
 
 if TYPE_CHECKING:
-    from windlass.ir import Value
     from windlass.raising.lanes import Lanes
 
 Range: TypeAlias = "tuple[int, int]"
 """The least and the greatest value, both included."""
-
-NOTHING: frozenset[Dimension] = frozenset()
-
-
-class Scalar:
-    """An integer known at run time only, the same for all lanes: a rank-0 tensor with bounds, both included."""
-
-    __slots__ = ("lower", "upper", "value")
-
-    def __init__(self, value: Value, lower: int, upper: int) -> None:
-        self.value = value
-        self.lower = lower
-        self.upper = upper
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scalar) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return hash((Scalar, id(self.value)))
-
-    def __repr__(self) -> str:
-        return f"{self.value!r}"
-
-
-class Data:
-    """An integer that was loaded or computed for each lane: lanes of an integer dtype with bounds, both included.
-
-    Lanes that are not active may hold values outside the bounds.
-    """
-
-    __slots__ = ("lanes", "lower", "upper")
-
-    def __init__(self, lanes: Lanes, lower: int, upper: int) -> None:
-        self.lanes = lanes
-        self.lower = lower
-        self.upper = upper
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Data) and self.lanes is other.lanes
-
-    def __hash__(self) -> int:
-        return hash((Data, id(self.lanes)))
-
-    def __repr__(self) -> str:
-        return f"data({', '.join(map(repr, self.lanes.dims))})"
-
-
-class FloorDivide:
-    """The operand divided by a positive number, rounded down."""
-
-    __slots__ = ("_hash", "divisor", "operand")
-
-    def __init__(self, operand: Index, divisor: int) -> None:
-        self.operand = operand
-        self.divisor = divisor
-        self._hash = hash((FloorDivide, operand, divisor))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FloorDivide) and self.divisor == other.divisor and self.operand == other.operand
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return f"({self.operand} floordiv {self.divisor})"
-
-
-class Modulo:
-    """What is left of the operand after rounding it down to a multiple of a positive number: in [0, divisor)."""
-
-    __slots__ = ("_hash", "divisor", "operand")
-
-    def __init__(self, operand: Index, divisor: int) -> None:
-        self.operand = operand
-        self.divisor = divisor
-        self._hash = hash((Modulo, operand, divisor))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Modulo) and self.divisor == other.divisor and self.operand == other.operand
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return f"({self.operand} mod {self.divisor})"
-
-
-class _Extremum:
-    __slots__ = ("_hash", "left", "right")
-    word = ""
-
-    def __init__(self, left: Index, right: Index) -> None:
-        self.left = left
-        self.right = right
-        self._hash = hash((type(self), frozenset((left, right))))
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and (
-            (self.left == other.left and self.right == other.right)
-            or (self.left == other.right and self.right == other.left)
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return f"{self.word}({self.left}, {self.right})"
-
-
-class Minimum(_Extremum):
-    """The smaller of two indices."""
-
-    __slots__ = ()
-    word = "min"
-
-
-class Maximum(_Extremum):
-    """The greater of two indices."""
-
-    __slots__ = ()
-    word = "max"
-
-
-class Choice:
-    """`left` where `condition >= 0`, else `right`."""
-
-    __slots__ = ("_hash", "condition", "left", "right")
-
-    def __init__(self, condition: Index, left: Index, right: Index) -> None:
-        self.condition = condition
-        self.left = left
-        self.right = right
-        self._hash = hash((Choice, condition, left, right))
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Choice)
-            and self.condition == other.condition
-            and self.left == other.left
-            and self.right == other.right
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return f"({self.left} if {self.condition} >= 0 else {self.right})"
-
-
-Compound: TypeAlias = "FloorDivide | Modulo | Minimum | Maximum | Choice"
-Atom: TypeAlias = "Dimension | Scalar | Data | FloorDivide | Modulo | Minimum | Maximum | Choice"
 
 
 class Index:
@@ -414,31 +275,6 @@ class Index:
 
 ZERO = Index(0)
 ONE = Index(1)
-
-
-def parts_of(atom: Atom) -> tuple[Index, ...]:
-    """The indices that an atom is made of; none for a leaf."""
-    match atom:
-        case FloorDivide() | Modulo():
-            return (atom.operand,)
-        case Minimum() | Maximum():
-            return (atom.left, atom.right)
-        case Choice():
-            return (atom.condition, atom.left, atom.right)
-        case _:
-            return ()
-
-
-def dimensions_of(atom: Atom) -> frozenset[Dimension]:
-    """The dimensions that an atom's value may depend on."""
-    if isinstance(atom, Dimension):
-        return frozenset((atom,))
-    if isinstance(atom, Data):
-        return frozenset(atom.lanes.dims)
-    result = NOTHING
-    for part in parts_of(atom):
-        result |= part.dimensions
-    return result
 
 
 def range_of(atom: Atom, box: Box) -> Range:

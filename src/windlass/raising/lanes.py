@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from windlass.ir import Value
 from windlass.raising import emission
@@ -124,8 +124,3 @@ class Lanes:
             for dimension, lower, extent in zip(self.dims, self.lower, self.value.shape, strict=True)
         )
         return f"Lanes({self.dtype}; {ranges})"
-
-
-def union_of_dimensions(lanes: Iterable[Lanes]) -> tuple[Dimension, ...]:
-    """All dimensions that some of the values depend on, in canonical order."""
-    return in_order(dimension for each in lanes for dimension in each.dims)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from windlass.ops.elementwise import And, Or
 from windlass.raising import emission
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension, in_order
+from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
 from windlass.raising.index import NOTHING, FloorDivide, Index, Maximum, Minimum
 from windlass.raising.lanes import Lanes
 
@@ -618,8 +618,3 @@ def _factor(parts: list[Predicate]) -> Predicate | None:
     rests = [conjunction(each for each in part.conjuncts() if each not in shared) for part in parts]
     ordered = [each for each in parts[0].conjuncts() if each in shared]
     return conjunction([*ordered, disjunction(rests)])
-
-
-def dimensions_in_order(predicate: Predicate) -> tuple[Dimension, ...]:
-    """The dimensions that the predicate may depend on, in canonical order."""
-    return in_order(predicate.dimensions)
