@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
 
 MOST_VISITED = 2000
+MOST_PLACES = 64
+"""Of a load that is repeated, so many places are remembered."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
     pointer = state.environment.get(op.buffer)
     if isinstance(pointer, Pointer) and pointer.memory is not None and pointer.memory.state.words is not None:
         address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
-        state.loaded_from[op] = LoadedFrom(pointer.memory, address, state.box, state.barriers)
+        places = state.loaded_from.setdefault(op, [])
+        places.append(LoadedFrom(pointer.memory, address, state.box, state.barriers))
+        del places[:-MOST_PLACES]
 
 
 def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index) -> bool:
@@ -89,8 +93,8 @@ def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address:
                 waiting += [*parent.operands, *block.terminator.operands] if block is not None else []
             continue
         if isinstance(owner, Load):
-            loaded = state.loaded_from.get(owner)
-            if loaded is not None and loaded.memory is memory and _may_be_same(state, loaded, address):
+            places = state.loaded_from.get(owner, [])
+            if any(loaded.memory is memory and _may_be_same(state, loaded, address) for loaded in places):
                 return True
             continue
         if isinstance(owner, Op):

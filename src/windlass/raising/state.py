@@ -99,7 +99,7 @@ class RaisingState:
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
     thread_dimensions: tuple[Dimension, ...] = ()
-    loaded_from: dict[Load, LoadedFrom] = field(default_factory=dict["Load", "LoadedFrom"])
+    loaded_from: dict[Load, list[LoadedFrom]] = field(default_factory=dict["Load", "list[LoadedFrom]"])
     """Where loads last read from."""
     barriers: int = 0
     """How many barriers there were so far."""
