@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
+from windlass.frontends.llvm.instruction_text import read_function
 from windlass.frontends.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
 from windlass.frontends.llvm.positions import DebugPositions
 from windlass.frontends.llvm.syntax import (
@@ -25,7 +26,6 @@ from windlass.frontends.llvm.syntax import (
     UnknownSyntax,
     Zero,
     name_of,
-    read_function,
 )
 from windlass.ir.signature import DeviceCode
 
