@@ -2,7 +2,8 @@
 
 clang copies a struct with memcpy, and LLVM makes integers of it: a float2 travels as an i64, a __half2 as an i32 that
 is taken apart with shifts. Later stages want the numbers that the source has. So before optimization each copy becomes
-a load and a store of every field; clang tells the fields with `!tbaa.struct` (offset, size, type, ...).
+a load and a store of every field; clang tells the fields with `!tbaa.struct` (offset, size, type, ...). They carry no
+type for alias analysis: real code copies floats through `uint4`, and nvcc lets it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ _TYPES = {
 class _Field:
     offset: int
     type: str
-    tag: int
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _fields(metadata: Metadata, layout: int) -> list[_Field] | None:
         named = _type(metadata, int(tag), int(size))
         if named is None or int(size) % named[1]:
             return None
-        found += [_Field(int(offset) + step, named[0], int(tag)) for step in range(0, int(size), named[1])]
+        found += [_Field(int(offset) + step, named[0]) for step in range(0, int(size), named[1])]
         if len(found) > MOST_FIELDS:
             return None
     ends = [field.offset for field in found]
@@ -141,7 +141,7 @@ def _copy(name: str, fields: list[_Field], target: _Address, source: _Address, t
                 f"  {pointer} = getelementptr inbounds i8, {address.type} {address.value}, i64 {field.offset}{tail}"
             )
             alignment = address.alignment if not field.offset else field.offset & -field.offset
-            end = f"{address.type} {pointer}, align {min(alignment, address.alignment)}{tail}, !tbaa !{field.tag}"
+            end = f"{address.type} {pointer}, align {min(alignment, address.alignment)}{tail}"
             value = f"{name}.{number}"
             lines.append(
                 f"  {value} = load {field.type}, {end}" if place == "from" else f"  store {field.type} {value}, {end}"
