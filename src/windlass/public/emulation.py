@@ -45,8 +45,11 @@ def emulate(kernel: Kernel) -> EmulatedKernel:
     return EmulatedKernel(kernel)
 
 
-def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) -> None:
+def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any], *, finds_races: bool = True) -> None:
     """Run one launch in the emulator.
+
+    With `finds_races`, races and uninitialized reads are errors; without, the threads of a block simply take turns, as
+    on a device that happens to run them in order.
 
     Raises EmulationError where the kernel itself is wrong.
     """
@@ -59,7 +62,15 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any])
     variables = kernel.module.variables
     for variable in kernel.module.code.variables:
         emulator.set_variable(variable.mangled, variables.storage[variable.mangled])
-    emulator.launch(signature, shape.grid, shape.block, checked, shape.shared_bytes)
+    emulator.launch(
+        signature,
+        shape.grid,
+        shape.block,
+        checked,
+        shape.shared_bytes,
+        detect_races=finds_races,
+        detect_uninitialized=finds_races,
+    )
     for variable in kernel.module.code.variables:
         if variable.space == "global":
             variables.storage[variable.mangled][...] = emulator.read_variable(variable.mangled)

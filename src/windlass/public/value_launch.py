@@ -199,7 +199,7 @@ def emulate_on_values(
         for position, array in zip(dynamic, arrays, strict=True):
             copy = np.array(array)
             arguments[position] = copy if kernel.signature.parameters[position].kind == "pointer" else copy[()]
-        emulate_launch(kernel, shape, arguments)
+        emulate_launch(kernel, shape, arguments, finds_races=False)
         return [arguments[position] for position in written]
 
     shapes = [jax.ShapeDtypeStruct(values[position].shape, values[position].dtype) for position in written]
