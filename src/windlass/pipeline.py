@@ -24,7 +24,7 @@ from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.runtime.binding import Binding
 from windlass.runtime.memories import ArrayForm
-from windlass.runtime.program import Program
+from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path

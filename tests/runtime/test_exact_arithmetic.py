@@ -12,7 +12,7 @@ import pytest
 from jax import lax
 
 from windlass import pipeline
-from windlass.runtime.program import Program
+from windlass.stablehlo.program import Program
 
 f = np.float32
 

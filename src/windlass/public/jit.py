@@ -21,7 +21,7 @@ from windlass.frontends.arrays import Array
 from windlass.frontends.arrays.capture import captured
 from windlass.public.lowered import Lowered
 from windlass.runtime.memories import plan_memories
-from windlass.runtime.program import Program, is_wide
+from windlass.stablehlo.program import Program, is_wide
 
 Result = TypeVar("Result")
 MOST_COMPILED = 256

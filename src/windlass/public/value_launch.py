@@ -16,7 +16,7 @@ from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, form_of, signless
-from windlass.runtime.program import is_wide
+from windlass.stablehlo.program import is_wide
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter

@@ -1,8 +1,9 @@
-"""Running tensor programs: arguments against signatures, arrays as memories, programs through XLA and JAX.
+"""What a launch needs around its tensor program: checked arguments, arrays as memories, float results as written.
 
-Takes a kernel's signature with a launch's arguments, and StableHLO programs; gives checked arguments, the launch
-specification that raising needs, and results. Nothing here knows how a program was made: the compiler's stages are in
-`windlass.pipeline`.
+Takes a kernel's signature with a launch's arguments; gives the launch specification that raising needs, and the way of
+arrays and numbers into the program and out of it. The compiler's stages are in `windlass.pipeline`, the program as a
+JAX operation in `windlass.stablehlo.program`.
 
-Start reading at `program.py` (a program as a JAX primitive), then `arguments.py` and `memories.py`.
+Start reading at `arguments.py` and `memories.py`, then `binding.py`; `exact_arithmetic.py` keeps XLA from changing
+results.
 """

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -25,12 +26,26 @@ class Storage:
     """
 
     __slots__ = ("__weakref__", "is_uncertain", "value")
-    live: ClassVar[weakref.WeakSet[Storage]] = weakref.WeakSet()
 
     def __init__(self, value: Any, is_uncertain: bool = False) -> None:
         self.value = value
         self.is_uncertain = is_uncertain
-        Storage.live.add(self)
+        _alive.storages.add(self)
+
+
+class _Alive(threading.local):
+    """The storages of this thread, each function being traced by one thread."""
+
+    def __init__(self) -> None:
+        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
+_alive = _Alive()
+
+
+def live_storages() -> list[Storage]:
+    """The storages of this thread that something still refers to."""
+    return list(_alive.storages)
 
 
 class Array:

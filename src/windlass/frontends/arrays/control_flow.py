@@ -21,7 +21,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array, Storage
+from windlass.frontends.arrays.array import Array, Storage, live_storages
 
 ENTRY_POINTS = ("run_for", "run_while", "run_if", "values_of", "UNDEFINED")
 """What captured functions call."""
@@ -140,7 +140,7 @@ class Trial:
 
 def _run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
     """Run with abstract arguments; keep nothing but the trial's findings."""
-    storages = list(Storage.live)
+    storages = live_storages()
     before = {id(storage): storage.value for storage in storages}
     found: list[Trial] = []
 
@@ -204,7 +204,7 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan
 
     Raises NotCapturable.
     """
-    outer = {id(storage) for storage in Storage.live}
+    outer = {id(storage) for storage in live_storages()}
 
     def run(number: Any) -> State:
         return body(number, state)
@@ -424,7 +424,7 @@ def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
 
 
 def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
-    outer = {id(storage) for storage in Storage.live}
+    outer = {id(storage) for storage in live_storages()}
     trials = [_run_on_trial(lambda: then(*state)), _run_on_trial(lambda: otherwise(*state))]
     written = list({id(each): each for trial in trials for each in trial.written}.values())
     values: list[int] = []
@@ -519,7 +519,7 @@ def _as_index(bound: Any) -> int:
 
 
 def _is_tracing() -> bool:
-    return any(isinstance(storage.value, Tracer) for storage in list(Storage.live))
+    return any(isinstance(storage.value, Tracer) for storage in live_storages())
 
 
 def _range_bounds(bounds: Sequence[Any]) -> tuple[Any, Any, Any]:

@@ -16,10 +16,11 @@ import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
-from windlass.runtime.embedding import embed_module
+from windlass.stablehlo.embedding import embed_module
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -95,9 +96,20 @@ def _abstract(*arguments: Any, program: Program) -> list[Any]:
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
-    varying = frozenset[Any]().union(*(getattr(argument, "vma", None) or frozenset[Any]() for argument in arguments))
-    extra: dict[str, Any] = {"vma": varying} if varying else {}
-    return [ShapedArray(type_.shape, type_.numpy_dtype, **extra) for type_ in program.result_types]
+    return [_result_aval(type_, arguments) for type_ in program.result_types]
+
+
+def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
+    """The abstract value of a result: inside `shard_map` it varies over the mesh as all arguments together do."""
+    for name in ("manual_axis_type", "vma"):  # what JAX 0.10 and later, and earlier, call it
+        kinds = [getattr(argument, name) for argument in arguments if hasattr(argument, name)]
+        varying = frozenset[Any]().union(*(getattr(kind, "varying", kind) for kind in kinds))
+        if varying:
+            mesh = next(each.sharding.mesh for each in arguments if each.sharding.mesh.axis_names)
+            sharding = NamedSharding(mesh, PartitionSpec(*(None,) * len(type_.shape)))
+            extra: dict[str, Any] = {name: type(kinds[0])(varying=varying) if name != "vma" else varying}
+            return ShapedArray(type_.shape, type_.numpy_dtype, sharding=sharding, **extra)
+    return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
 def _evaluate(*arguments: Any, program: Program) -> list[Any]:

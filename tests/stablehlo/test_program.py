@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.ir import tensor_type
-from windlass.runtime.program import Program
+from windlass.stablehlo.program import Program
 
 TEXT = """module {
   func.func public @main(%a: tensor<4xf32>, %b: tensor<f32>) -> tensor<4xf32> {
@@ -68,3 +68,15 @@ def test_result_types_vary_over_a_mesh_as_arguments_do() -> None:
     run = jax.shard_map(lambda x: square_plus().bind(x, jnp.float32(1))[0], mesh=mesh, in_specs=spec, out_specs=spec)
     x = jax.device_put(jnp.arange(4.0), jax.sharding.NamedSharding(mesh, spec))
     np.testing.assert_array_equal(jax.jit(run)(x), [1, 2, 5, 10])
+
+
+def test_loops_inside_shard_map_keep_their_types() -> None:
+    mesh = jax.make_mesh((1,), ("i",))
+    spec = jax.sharding.PartitionSpec("i")
+
+    def repeated(x: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda c, _: (square_plus().bind(c, jnp.float32(1))[0], None), x, length=2)[0]
+
+    run = jax.shard_map(repeated, mesh=mesh, in_specs=spec, out_specs=spec)
+    x = jax.device_put(jnp.arange(4.0), jax.sharding.NamedSharding(mesh, spec))
+    np.testing.assert_array_equal(jax.jit(run)(x), [2, 5, 26, 101])
