@@ -182,7 +182,7 @@ class _Writer:
                 if (
                     isinstance(op.type, TensorType)
                     and op.is_pure
-                    and not isinstance(op, loops.SameBuffer | loops.Undefined)
+                    and not isinstance(op, loops.SameBuffer | loops.BufferDistance | loops.Undefined)
                 ):
                     self.write_scalar(op)
                 else:
@@ -291,13 +291,12 @@ class _Writer:
                 right = self.cast(self.use(op.on_false), op.on_false.type, op.type)
                 self.define(op, f"arith.select {self.use(op.condition)}, {left}, {right} : {type_text(op.type)}")
             case loops.SameBuffer():
-                sides = [
-                    self.temporary(
-                        f"memref.extract_aligned_pointer_as_index {self.use(side)} : {type_text(side.type)} -> index"
-                    )
-                    for side in (op.lhs, op.rhs)
-                ]
+                sides = [self.address(side) for side in (op.lhs, op.rhs)]
                 self.define(op, f"arith.cmpi eq, {sides[0]}, {sides[1]} : index")
+            case loops.BufferDistance():
+                sides = [self.address(side) for side in (op.lhs, op.rhs)]
+                distance = self.temporary(f"arith.subi {sides[0]}, {sides[1]} : index")
+                self.define(op, f"arith.index_cast {distance} : index to i64")
             case loops.Undefined() if isinstance(op.type, BufferType):
                 static = self.temporary("memref.alloca() : memref<0xi8>")
                 self.names[op] = self.cast(static, BufferType.of("global", None, 0), op.type)
@@ -320,6 +319,12 @@ class _Writer:
                 self.call(op, op.callee, op.operands)
             case _:
                 self.call(op, op.name, op.operands)
+
+    def address(self, buffer: Value) -> str:
+        """Where a buffer begins, as an index."""
+        return self.temporary(
+            f"memref.extract_aligned_pointer_as_index {self.use(buffer)} : {type_text(buffer.type)} -> index"
+        )
 
     def cast(self, name: str, source: Type, target: Type) -> str:
         """A buffer under another type."""

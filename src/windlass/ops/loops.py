@@ -221,6 +221,20 @@ class SameBuffer(Op):
         return tensor_type((), "i1")
 
 
+class BufferDistance(Op):
+    """How many bytes `lhs` begins behind `rhs` where both lie in one memory, as overlapping arguments do. An i64.
+
+    Of buffers in different memories it says nothing: any number.
+    """
+
+    name = "windlass.buffer_distance"
+    lhs: Value
+    rhs: Value
+
+    def infer(self) -> Type:
+        return tensor_type((), "i64")
+
+
 def _expect_access(buffer: Value, offset: Value) -> None:
     if not isinstance(buffer.type, BufferType):
         raise TypeFault(f"expected a buffer, got {buffer.type}")

@@ -78,6 +78,8 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = environment[op.buffer]
         case loops.SameBuffer():
             environment[op] = same_buffer(buffer_of(state, op.lhs), buffer_of(state, op.rhs))
+        case loops.BufferDistance():
+            environment[op] = buffer_distance(state, buffer_of(state, op.lhs), buffer_of(state, op.rhs))
         case loops.Barrier():
             run_barrier(state)
         case loops.Assert() | loops.Print():
@@ -204,6 +206,13 @@ def same_buffer(one: Buffer, other: Buffer) -> Predicate:
     if isinstance(other, PointerChoice):
         return same_buffer(other, one)
     return TRUE if one.memory is other.memory else FALSE
+
+
+def buffer_distance(state: RaisingState, one: Buffer, other: Buffer) -> Index:
+    """How many bytes one pointer is behind the other in the same memory; 0 for different ones."""
+    if isinstance(one, PointerChoice) or isinstance(other, PointerChoice):
+        raise state.obstacle("pointers are compared of which one is chosen as the kernel runs")
+    return Index(one.byte_offset - other.byte_offset if one.memory is other.memory else 0)
 
 
 def run_barrier(state: RaisingState) -> None:

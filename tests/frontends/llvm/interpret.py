@@ -142,6 +142,9 @@ class Interpreter:
                     left, right = values[op.lhs], values[op.rhs]
                     same = left is right or (left is not None and right is not None and np.shares_memory(left, right))
                     values[op] = np.bool_(same)
+                case loops.BufferDistance():
+                    addresses = [0 if values[side] is None else values[side].ctypes.data for side in (op.lhs, op.rhs)]
+                    values[op] = np.int64(addresses[0] - addresses[1])
                 case loops.Undefined():
                     is_buffer = isinstance(op.type, BufferType)
                     values[op] = None if is_buffer else np.asarray(77).astype(op.tensor.numpy_dtype)

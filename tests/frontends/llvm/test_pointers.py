@@ -74,6 +74,14 @@ def test_differences_and_alignment_of_pointers() -> None:
         assert out.tolist() == [n, aligned, 1, 0, 1]
 
 
+def test_equal_pointers_are_told_from_overlapping_ones() -> None:
+    source = "__global__ void kernel(float *a, float *b, int *out) { out[0] = a == b; out[1] = a + 1 == b; }"
+    memory, other, out = np.zeros(9, np.float32), np.zeros(9, np.float32), np.zeros(2, np.int32)
+    for a, b, wanted in ((memory, memory, [1, 0]), (memory, memory[1:], [0, 1]), (memory, other, [0, 0])):
+        run(source, a, b, out)
+        assert out.tolist() == wanted
+
+
 def test_null_is_a_buffer_of_its_own() -> None:
     source = "__global__ void kernel(const int *maybe, int *out) { out[0] = maybe ? maybe[1] : -1; }"
     out = np.zeros(1, np.int32)

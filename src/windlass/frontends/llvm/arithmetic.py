@@ -32,7 +32,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
-from windlass.ops.loops import NullBuffer, SameBuffer, SelectBuffer
+from windlass.ops.loops import BufferDistance, NullBuffer, SameBuffer, SelectBuffer
 
 # -- widths -----------------------------------------------------------------------------------------------------------
 
@@ -247,21 +247,26 @@ def compare_addresses(translator: Translator, left: LLVMValue, right: LLVMValue,
 
 
 def compare_places(translator: Translator, left: Pointer, right: Pointer, predicate: str) -> Value:
-    """Pointers into one buffer compare as their offsets do; others with null only.
+    """Pointers into one buffer compare as their offsets do; others are equal if their buffers lie in one memory and
+    the places in it are the same. No pointer but null is equal to null.
 
-    Raises RaisingError (WL0206) for pointers into different arrays: where they lie is not known here.
+    Raises RaisingError (WL0206) where one asks which of two arrays comes first: where they lie is not known here.
     """
     emit = translator.emit
     if left.buffer is right.buffer:
         direction = _DIRECTIONS[predicate if predicate in _DIRECTIONS else predicate[1:]]
         return emit.compare(left.offset, right.offset, direction)
     is_left_null, is_right_null = isinstance(left.buffer, NullBuffer), isinstance(right.buffer, NullBuffer)
-    if (not is_left_null and not is_right_null) or predicate not in ("eq", "ne", "ugt", "ult"):
+    has_null = is_left_null or is_right_null
+    if predicate not in ("eq", "ne") and not (has_null and predicate in ("ugt", "ult")):
         raise translator.refusal("WL0206", "pointers into different arrays are compared")
     if predicate in ("ugt", "ult") and is_right_null == (predicate == "ult"):
         # No address is below null, and all others are above it.
         return emit.false
-    same = SameBuffer(left.buffer, right.buffer)
+    same: Value = SameBuffer(left.buffer, right.buffer)
+    if not has_null:
+        place = emit.add(BufferDistance(left.buffer, right.buffer), left.offset)
+        same = And(same, emit.compare(place, right.offset, "EQ"))
     return same if predicate == "eq" else emit.negation(same)
 
 
