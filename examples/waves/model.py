@@ -17,11 +17,16 @@ LINE = 128
 
 
 class Fields(NamedTuple):
-    """All fields of the model, each (rows + 2, columns + 2) float32 with its halo."""
+    """What the model steps, each (rows + 2, columns + 2) float32 with its halo."""
 
     height: Any
     u: Any
     v: Any
+
+
+class Scratch(NamedTuple):
+    """What each step computes anew: fluxes through faces, wind stress with its halo."""
+
     flux_x: Any
     flux_y: Any
     stress_x: Any
@@ -30,7 +35,14 @@ class Fields(NamedTuple):
 
 def at_rest(height: Array) -> Fields:
     """Still water under the given sea surface."""
-    return Fields(height.copy(), *(np.zeros_like(height) for _ in range(6)))
+    return Fields(height.copy(), np.zeros_like(height), np.zeros_like(height))
+
+
+def make_scratch(ocean: Any) -> Scratch:
+    """Room for one step."""
+    rows, columns = int(ocean["rows"]), int(ocean["columns"])
+    shapes = ((rows, columns + 1), (rows + 1, columns), (rows + 2, columns + 2), (rows + 2, columns + 2))
+    return Scratch(*(np.zeros(shape, np.float32) for shape in shapes))
 
 
 class Model:
@@ -52,9 +64,10 @@ class Model:
         form = wl.emulate(kernel) if self.emulated else kernel
         form[shape](*arguments)
 
-    def step(self, fields: Fields, step: Any) -> None:
+    def step(self, fields: Fields, scratch: Scratch, step: Any) -> None:
         """One time step, in place."""
-        height, u, v, flux_x, flux_y, stress_x, stress_y = fields
+        height, u, v = fields
+        flux_x, flux_y, stress_x, stress_y = scratch
         ocean, depth, cells = self.ocean, self.depth, self.over_cells
         self.launch("blow_wind", cells, stress_x, stress_y, ocean, step)
         self.launch("push_u", cells, u, v, height, depth, stress_x, ocean)
@@ -75,32 +88,29 @@ class Model:
 
 
 def compile_advance(model: Model) -> Any:
-    """`advance(*fields, first, steps)`: several steps as one program, the loop included.
+    """`advance(height, u, v, first, steps)`: several steps as one program, the loop included.
 
-    A multiplication and an addition may become one operation, as nvcc has it and as JAX's own code.
+    A multiplication and an addition may become one operation, as nvcc has it and as in JAX's own code.
     """
 
     @wl.jit(donate=Fields._fields, allow_contraction=True)
-    def advance(
-        height: Any, u: Any, v: Any, flux_x: Any, flux_y: Any, stress_x: Any, stress_y: Any, first: Any, steps: Any
-    ) -> Any:
-        fields = Fields(height, u, v, flux_x, flux_y, stress_x, stress_y)
+    def advance(height: Any, u: Any, v: Any, first: Any, steps: Any) -> Any:
+        scratch = Scratch(*(wl.Array(each) for each in make_scratch(model.ocean)))
         for step in range(first, first + steps):
-            model.step(fields, step)
-        return height, u, v, flux_x, flux_y, stress_x, stress_y
+            model.step(Fields(height, u, v), scratch, step)
+        return height, u, v
 
     return advance
 
 
 def compile_measure(model: Model) -> Any:
-    """`measure(*fields)`: kinetic energy, potential energy, volume, as one program."""
+    """`measure(height, u, v)`: kinetic energy, potential energy, volume, as one program."""
     rows = int(model.ocean["rows"])
 
     @wl.jit(allow_contraction=True)
     def measure(height: Any, u: Any, v: Any) -> Any:
-        each, totals = np.zeros((rows, 3), np.float32), np.zeros(3, np.float32)
-        each, totals = wl.Array(each), wl.Array(totals)
-        model.measure(Fields(height, u, v, None, None, None, None), each, totals)
+        each, totals = wl.Array(np.zeros((rows, 3), np.float32)), wl.Array(np.zeros(3, np.float32))
+        model.measure(Fields(height, u, v), each, totals)
         return totals
 
     return measure

@@ -22,7 +22,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from model import Model, at_rest, compile_advance, compile_measure
+from model import Model, at_rest, compile_advance, compile_measure, make_scratch
 from picture import draw_sea
 from reference_jax import State, compile_run, step_with_slices
 from scene import describe_ocean, lift_sea_floor, load_relief, water_depth
@@ -36,11 +36,12 @@ def check(model: Model, start: Any, console: Console) -> None:
     """Raised, emulated and hand-written steps have to agree."""
     raised, emulated = at_rest(start), at_rest(start)
     reference = Model(model.ocean, model.depth, emulated=True)
+    scratch = make_scratch(model.ocean)
     for step in range(CHECKED_STEPS):
-        model.step(raised, step)
-        reference.step(emulated, step)
+        model.step(raised, scratch, step)
+        reference.step(emulated, scratch, step)
     by_hand = compile_run(step_with_slices, model.ocean)(
-        jax.numpy.asarray(model.depth), State(*(jax.numpy.array(each) for each in at_rest(start)[:3])), 0, CHECKED_STEPS
+        jax.numpy.asarray(model.depth), State(*(jax.numpy.array(each) for each in at_rest(start))), 0, CHECKED_STEPS
     )
     for name, ours, theirs, hand in zip(State._fields, raised, emulated, by_hand, strict=False):
         scale = float(np.abs(theirs).max())
@@ -69,7 +70,7 @@ def main() -> None:
 
     advance, measure = compile_advance(model), compile_measure(model)
     fields: Any = tuple(jax.numpy.asarray(each) for each in at_rest(start))
-    before = np.asarray(measure(*fields[:3]))
+    before = np.asarray(measure(*fields))
     begin = time.perf_counter()
     fields = jax.block_until_ready(advance(*fields, 0, 1))
     console.print(f"the time loop became one program in {time.perf_counter() - begin:.2f} s")
@@ -86,7 +87,7 @@ def main() -> None:
             busy += time.perf_counter() - begin
             done += steps
             progress.update(bar, completed=done)
-    after = np.asarray(measure(*fields[:3]))
+    after = np.asarray(measure(*fields))
     report(console, model, before, after, busy / max(1, done - 1), float(ocean["spacing"]) ** 2)
 
     hours = options.steps * float(ocean["time_step"]) / 3600

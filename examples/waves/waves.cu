@@ -99,24 +99,30 @@ __global__ void push_v(const float *u, float *v, const float *height, const floa
 
 // Continuity ---------------------------------------------------------------------------------------------------------
 
+// `flux_x` is rows by columns + 1, `flux_y` is rows + 1 by columns: one value for each face, no halo.
 __global__ void find_fluxes(const float *u, const float *v, const float *height, const float *depth, float *flux_x,
                             float *flux_y, Ocean ocean) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i > ocean.columns || j > ocean.rows) return;
     int pitch = ocean.columns + 2, at = j * pitch + i;
-    flux_x[at] = 0.5f * u[at] * (depth[at] + depth[at + 1] + height[at] + height[at + 1]);
-    flux_y[at] = 0.5f * v[at] * (depth[at] + depth[at + pitch] + height[at] + height[at + pitch]);
+    if (j > 0)
+        flux_x[(j - 1) * (ocean.columns + 1) + i] =
+            0.5f * u[at] * (depth[at] + depth[at + 1] + height[at] + height[at + 1]);
+    if (i > 0)
+        flux_y[j * ocean.columns + i - 1] =
+            0.5f * v[at] * (depth[at] + depth[at + pitch] + height[at] + height[at + pitch]);
 }
 
 __global__ void raise_water(float *height, const float *flux_x, const float *flux_y, const float *depth, Ocean ocean) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x + 1;
-    int j = blockIdx.y * blockDim.y + threadIdx.y + 1;
-    if (i > ocean.columns || j > ocean.rows) return;
-    int pitch = ocean.columns + 2, at = j * pitch + i;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= ocean.columns || j >= ocean.rows) return;
+    int at = (j + 1) * (ocean.columns + 2) + i + 1;
+    int east = j * (ocean.columns + 1) + i + 1, north = (j + 1) * ocean.columns + i;
     if (depth[at] > 0.0f)
         height[at] -= ocean.time_step / ocean.spacing *
-                      (flux_x[at] - flux_x[at - 1] + flux_y[at] - flux_y[at - pitch]);
+                      (flux_x[east] - flux_x[east - 1] + flux_y[north] - flux_y[north - ocean.columns]);
 }
 
 // Diagnostics --------------------------------------------------------------------------------------------------------
