@@ -24,6 +24,7 @@ from windlass.runtime.binding import Binding, ScalarInput, bind, known_bytes, sc
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
+from windlass.runtime.staging import LARGE, needs_staging, pool
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature
@@ -254,7 +255,7 @@ class Form:
 class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
-    __slots__ = ("_function", "_memories", "_outputs", "_scalars", "_variables", "_wide")
+    __slots__ = ("_function", "_large", "_memories", "_outputs", "_scalars", "_variables", "_wide")
 
     def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
         binding = compiled.binding
@@ -271,6 +272,7 @@ class RaisedForm(Form):
         )
         self._function = compiled.program.jitted() if self._outputs else None
         self._wide = compiled.program.needs_x64
+        self._large = tuple(index for index, plan in enumerate(plans) if plan.form.size_bytes >= LARGE)
 
     def run(self, arguments: Sequence[Any]) -> None:
         if self._function is None:
@@ -280,6 +282,11 @@ class RaisedForm(Form):
             values.append(form.to_program(storage))
         for position, read in self._scalars:
             values.append(read(arguments[position]))
+        staged: list[Array] = []
+        for index in self._large:
+            if needs_staging(values[index]):
+                values[index] = pool.copy_of(values[index])
+                staged.append(values[index])
         if self._wide:
             with jax.enable_x64(True):
                 results = self._function(*values)
@@ -292,6 +299,9 @@ class RaisedForm(Form):
                 arguments[position][...] = np.asarray(result)
             else:
                 plan.write_back(arguments, np.asarray(result))
+        # All results are there, so nothing reads the inputs any more.
+        for copy in staged:
+            pool.give_back(copy)
 
 
 def _reader(signature: KernelSignature, scalar: ScalarInput) -> Callable[[Any], Any]:
