@@ -18,7 +18,7 @@ from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
 from windlass.raising.index import Index
 from windlass.raising.items import Item, Undefined
-from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version, read_words, write_words
+from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version, read_words, store_slot, write_words
 from windlass.raising.predicate import Predicate
 from windlass.raising.reductions import Accumulation, Root, finish
 from windlass.raising.reinterpretation import byte_width
@@ -138,7 +138,7 @@ def bind_cells(state: RaisingState, cells: Iterable[Cell], domain: Domain, depth
                 if slots is None or cell.key not in slots:
                     raise state.obstacle("a local array is accessed in several ways")
                 root = Root(cell.key[1], state.while_depth, depth)
-                bound.append(BoundCell(cell, root, slots[cell.key].item, None))
+                bound.append(BoundCell(cell, root, slots[cell.key].item, slots[cell.key]))
                 replace_slot(cell.memory, cell.key, Slot(Accumulation(root), domain))
             case PlaceCell():
                 outer = state.places.get(cell)
@@ -173,7 +173,9 @@ def finish_cells(state: RaisingState, bound: Iterable[BoundCell], runs: Predicat
         final, _ = finish(state, slot.item, each.initial, dimension)
         match cell:
             case SlotCell():
-                replace_slot(cell.memory, cell.key, Slot(final, state.domain))
+                assert each.outer is not None
+                replace_slot(cell.memory, cell.key, each.outer)
+                store_slot(state, cell.memory, cell.key, final)
             case PlaceCell() if each.outer is not None:
                 state.places[cell] = each.outer
                 with state.within(state.domain.restrict(runs)):

@@ -382,15 +382,21 @@ def _write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, 
     key = _slot_key(state, memory, offset, dtype)
     if key is None:
         return False
+    for frame in state.frames:
+        if state.domain != frame.domain and (memory, key) not in frame.written_slots:
+            # Lanes that are not stored to keep what an earlier iteration may have left.
+            frame.read_slots.add((memory, key))
+        frame.written_slots.add((memory, key))
+    store_slot(state, memory, key, item)
+    return True
+
+
+def store_slot(state: RaisingState, memory: Memory, key: SlotKey, item: Item) -> None:
+    """Let an element of a local array hold something else for the active lanes; others keep what they have."""
     slots = memory.state.slots
     assert slots is not None
     old = slots.get(key)
     domain = state.domain
-    for frame in state.frames:
-        if domain != frame.domain and (memory, key) not in frame.written_slots:
-            # Lanes that are not stored to keep what an earlier iteration may have left.
-            frame.read_slots.add((memory, key))
-        frame.written_slots.add((memory, key))
     if old is not None and not isinstance(old.item, Undefined) and domain != old.domain:
         home = memory.home
         assert home is not None
@@ -398,10 +404,9 @@ def _write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, 
         whole = Domain(domain.dimensions, home.box, home.mask)
         if not condition.simplify(whole.box).is_true:
             with state.within(whole):
-                item = merge_items(state, condition, item, old.item, dtype)
+                item = merge_items(state, condition, item, old.item, key[1])
         domain = whole
     memory.state = replace(memory.state, slots={**slots, key: Slot(item, domain)}, version=fresh_version())
-    return True
 
 
 def allocate(state: RaisingState, name: str, size_bytes: int) -> Memory:

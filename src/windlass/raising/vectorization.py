@@ -27,7 +27,7 @@ from windlass.raising.index import Index
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
 from windlass.raising.iterations import at_iteration
-from windlass.raising.memory import Slot
+from windlass.raising.memory import Memory, Slot, SlotKey, store_slot
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.reductions import Accumulation, AccumulationTest, Root, finish
@@ -111,6 +111,7 @@ def _vectorize(
             raise state.obstacle("the loop has no iterations")
     if fusion is not None and (cells or state.places):
         raise state.obstacle("a loop over all threads' elements accumulates in memory")
+    entry = {memory: memory.state.slots for memory in state.memories if memory.state.slots is not None}
     bound = bind_cells(state, cells, domain, len(state.frames) + 1)
     for frame in state.frames:
         frame.inner_dimensions.add(fusion.fused if fusion is not None else dimension)
@@ -160,7 +161,7 @@ def _vectorize(
         became.add(kind)
     runs = TRUE if not is_ragged else Predicate.compare("GT", trips, Index(0)).simplify(state.box)
     finish_cells(state, bound, runs, dimension)
-    _finish_slots(state, frame, cells, dimension, is_ragged)
+    _finish_slots(state, frame, cells, dimension, is_ragged, entry)
     state.reduction_mask = outer_mask
     _check_sizes(state, moment)
     return next((kind for kind in ("contraction", "reduce") if kind in became), "elementwise")
@@ -324,7 +325,12 @@ def _last(state: RaisingState, item: Item, dimension: Dimension, is_ragged: bool
 
 
 def _finish_slots(
-    state: RaisingState, frame: VectorFrame, cells: Mapping[Cell, None], dimension: Dimension, is_ragged: bool
+    state: RaisingState,
+    frame: VectorFrame,
+    cells: Mapping[Cell, None],
+    dimension: Dimension,
+    is_ragged: bool,
+    entry: Mapping[Memory, Mapping[SlotKey, Slot]],
 ) -> None:
     """Give elements of local arrays that the body sets anew what the last iteration left in them."""
     for memory, key in sorted(frame.written_slots, key=lambda cell: (cell[0].name, cell[1])):
@@ -338,7 +344,11 @@ def _finish_slots(
             continue
         if is_ragged:
             raise state.obstacle("which iteration stores last to a local array differs between threads")
-        replace_slot(memory, key, Slot(_last(state, item, dimension, is_ragged), state.domain))
+        final = _last(state, item, dimension, is_ragged)
+        before = entry.get(memory)
+        if before is not None and key in before:
+            replace_slot(memory, key, before[key])
+        store_slot(state, memory, key, final)
 
 
 # -- sizes ------------------------------------------------------------------------------------------------------------

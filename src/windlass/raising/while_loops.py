@@ -6,7 +6,7 @@ which memories it writes), and once more with a better one as long as the guess 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
@@ -25,7 +25,7 @@ from windlass.raising.index import Index, Scalar
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, from_lanes
 from windlass.raising.lanes import Lanes
-from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, fresh_version, make_addressable
+from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, fresh_version, make_addressable, store_slot
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.reductions import Accumulation, AccumulationTest
 from windlass.raising.reinterpretation import reinterpret
@@ -503,8 +503,7 @@ def _emit(
         memory.state = MemoryState(values[place], fresh_version(), True)
     for (memory, key), (place, dims) in slot_places.items():
         item = from_lanes(Lanes.over(values[place], dims, box))
-        replace_slot(memory, key, Slot(item, state.domain))
-        memory.state = replace(memory.state, version=fresh_version())
+        store_slot(state, memory, key, item)
 
 
 def _final_count(state: RaisingState, plan: _Carried, counter: _Counter | None, result: Value) -> Item:
