@@ -41,6 +41,22 @@ def test_fallback_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
         kernel[1, 4](np.zeros(1, np.int32), np.zeros(4, np.int32))
 
 
+def test_defects_of_ours_leave_the_user_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("something is wrong\nhere")
+
+    kernel = wl.cuda.compile("__global__ void f(float *a) { a[threadIdx.x] += 1; }")["f"]
+    monkeypatch.setattr("windlass.pipeline.optimize", fail)
+    a = np.zeros(4, np.float32)
+    with pytest.warns(wl.WindlassWarning, match=r"a defect of Windlass \(AssertionError: something is wrong\)"):
+        kernel[1, 4](a)
+    assert a.tolist() == [1, 1, 1, 1]
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    with pytest.raises(wl.RaisingError, match=r"WL0417") as caught:
+        kernel[1, 3](a)
+    assert isinstance(caught.value.__cause__, AssertionError)
+
+
 def test_report_of_a_raised_kernel(module: Module) -> None:
     x = np.ones(100, np.float32)
     report = wl.explain(module["saxpy"], 1, 128, 100, 2.0, x, x.copy())

@@ -146,6 +146,21 @@ class Kernel:
             )
         )
 
+    def _defect(self, error: Exception) -> RaisingError:
+        """What is said where the compiler itself fails."""
+        text = (str(error).splitlines() or [""])[0]
+        plain = RaisingError(
+            Diagnostic(
+                "WL0417",
+                f"kernel '{self.name}' can't be raised: a defect of Windlass ({type(error).__name__}: {text})",
+                self.signature.position,
+                help="please report it, with the kernel and its launch",
+            )
+        )
+        defect = self._with_source(plain)
+        defect.__cause__ = error
+        return defect
+
     def _too_small(self, note: OutsideNote, binding: Binding) -> LaunchError:
         """The error for an access that active threads make beyond an array."""
         dtype = next((each.dtype for each in self.signature.parameters if each.name == note.memory), None)
@@ -179,6 +194,9 @@ class Kernel:
                     found = pipeline.compile_launch(self.name, self.function, binding)
                 except RaisingError as error:
                     found = self._with_source(error)
+                except Exception as error:
+                    # A defect of ours must not take the user's result away: the emulator still has it.
+                    found = self._defect(error)
                 else:
                     outside = found.raised.report.outside
                     if outside:
