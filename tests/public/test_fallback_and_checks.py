@@ -133,6 +133,7 @@ def test_programs_land_in_jaxs_compilation_cache(tmp_path: Any) -> None:
         "k = wl.cuda.compile('__global__ void f(float *a) { a[threadIdx.x] *= 3; }')['f']\n"
         "a = numpy.ones(8, numpy.float32); k[1, 8](a); assert a[0] == 3\n"
     )
+    entries: list[str] = []
     for _ in range(2):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environment)

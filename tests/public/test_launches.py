@@ -105,6 +105,7 @@ def test_vector_types_take_several_dtypes(module: Module, form: str) -> None:
     pairs = np.arange(6, dtype=np.float32).reshape(3, 2)
     expected = np.stack([-pairs[:, 1], pairs[:, 0]], -1)
     dtype = module["turn"].signature.parameters[0].dtype
+    assert dtype is not None
     given = {"records": pairs.view(dtype), "complex numbers": pairs.view(np.complex64), "pairs": pairs}[form]
     module["turn"][1, 4](given, 3)
     np.testing.assert_array_equal(pairs, expected)

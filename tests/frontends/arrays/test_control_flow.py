@@ -33,7 +33,7 @@ def adds_numbers(u: Any) -> Any:
     total = 0.0
     for i in range(100):
         total = total + u[i % 10] * i
-    return total, i
+    return total, i  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def nests(u: Any) -> Any:
@@ -121,7 +121,7 @@ def names_the_counter(u: Any) -> Any:
     for i in range(10, 30):
         last = i * 2
         u[i] = last
-    return i + last
+    return i + last  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 def loops_over_others(u: Any) -> Any:
