@@ -2,8 +2,8 @@
 
 `import_text`, `import_bytecode` and `import_module` take StableHLO and give a `windlass.ir.Module`; what Windlass does
 not know is kept as it is. `export_text`, `export_bytecode` and `export_module` go the other way; what they give has
-passed MLIR's verifier. `screen` refuses what would crash XLA. `Program` is a finished program as one JAX operation; `optimize`
-and `run` take programs as text.
+passed MLIR's verifier. `screen` refuses what would crash XLA. `Program` is a finished program as one JAX operation;
+`optimize` and `run` take programs as text.
 
 Start reading at `importing.py` and `exporting.py`.
 """
