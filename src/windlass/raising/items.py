@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from windlass.ir import Value
 from windlass.ops.base import FLOAT, INTEGER
 from windlass.ops.conversion import bit_width
+from windlass.raising.dimensions import Dimension
 from windlass.raising.index import Data, Index, Range, Scalar
 from windlass.raising.lanes import Lanes
 from windlass.raising.predicate import Predicate
@@ -97,3 +98,14 @@ def integer_item(lanes: Lanes, bounds: Range) -> Index:
 def scalar_item(value: Value) -> Index | Predicate | Lanes:
     """The item for a rank-0 tensor."""
     return from_lanes(Lanes(value))
+
+
+def dimensions_of_item(item: Item) -> frozenset[Dimension]:
+    """The dimensions that an item may differ along."""
+    match item:
+        case Index() | Predicate():
+            return item.dimensions
+        case Lanes():
+            return frozenset(item.dims)
+        case _:
+            return frozenset()

@@ -13,7 +13,7 @@ from windlass.ir import Argument, Op, Value
 from windlass.ops.loops import Load, Store
 from windlass.raising.dimensions import Box
 from windlass.raising.index import Index
-from windlass.raising.items import Pointer
+from windlass.raising.items import Pointer, dimensions_of_item
 from windlass.raising.obstacle import RACE
 
 if TYPE_CHECKING:
@@ -35,21 +35,37 @@ class LoadedFrom:
     barriers: int
 
 
+@dataclass(frozen=True)
+class SharedStore:
+    """A store of several threads to one place, of things that differ between them, after so many barriers."""
+
+    memory: Memory
+    address: Index
+    box: Box
+    barriers: int
+
+
 def check_race(state: RaisingState, op: Store, offset: Index) -> None:
-    """Raise Obstacle if lanes that store to one place make what they store of what they loaded from there."""
+    """Raise Obstacle if lanes that store to one place make what they store of what they loaded from there.
+
+    Stores of different things to one place are remembered: to load from there with no barrier between is a race, too.
+    """
     pointer = state.environment.get(op.buffer)
     if not isinstance(pointer, Pointer) or pointer.memory is None or pointer.memory.state.words is None:
         return
     address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
     domain = state.domain
-    threads = [
+    several = [
         each
         for each in state.thread_dimensions
-        if domain.box.extent(each) > 1
-        and each in domain.dimensions
-        and each not in address.dimensions
-        and each not in domain.mask.dimensions
+        if domain.box.extent(each) > 1 and each in domain.dimensions and each not in address.dimensions
     ]
+    if not several:
+        return
+    differing = domain.mask.dimensions | dimensions_of_item(state.lookup(op.value))
+    if not differing.isdisjoint(several):
+        state.shared_stores.append(SharedStore(pointer.memory, address, state.box, state.barriers))
+    threads = [each for each in several if each not in domain.mask.dimensions]
     if threads and _depends_on_load(state, op.value, pointer.memory, address):
         raise state.obstacle(
             f"several threads add to the same place of {pointer.memory.name} without an atomic operation",
@@ -59,10 +75,22 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
 
 
 def note_load(state: RaisingState, op: Load, offset: Index) -> None:
-    """Remember where a load read, for stores that come after it."""
+    """Remember where a load read, for stores that come after it.
+
+    Raises Obstacle where it reads what several threads have stored to one place.
+    """
     pointer = state.environment.get(op.buffer)
     if isinstance(pointer, Pointer) and pointer.memory is not None and pointer.memory.state.words is not None:
         address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
+        for store in state.shared_stores:
+            if store.memory is pointer.memory and store.barriers == state.barriers:
+                lower, upper = (address - store.address).value_range(store.box.hull(state.box))
+                if lower <= 0 <= upper:
+                    raise state.obstacle(
+                        f"threads load from {pointer.memory.name} what several of them have stored to one place, "
+                        "with no barrier between",
+                        RACE,
+                    )
         places = state.loaded_from.setdefault(op, [])
         places.append(LoadedFrom(pointer.memory, address, state.box, state.barriers))
         del places[:-MOST_PLACES]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
-    from windlass.raising.racing import LoadedFrom
+    from windlass.raising.racing import LoadedFrom, SharedStore
 
 MOST_OPS = 20_000
 """Kernels that need more tensor ops than this are better run as loops."""
@@ -101,6 +101,8 @@ class RaisingState:
     thread_dimensions: tuple[Dimension, ...] = ()
     loaded_from: dict[Load, list[LoadedFrom]] = field(default_factory=dict["Load", "list[LoadedFrom]"])
     """Where loads last read from."""
+    shared_stores: list[SharedStore] = field(default_factory=list["SharedStore"])
+    """Stores of several threads to one place."""
     barriers: int = 0
     """How many barriers there were so far."""
     loop_depth: int = 0

@@ -23,7 +23,7 @@ from windlass.raising.dimensions import Dimension, in_order
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index, Scalar
 from windlass.raising.integers import fit
-from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, from_lanes
+from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, fresh_version, make_addressable, store_slot
 from windlass.raising.predicate import TRUE, Predicate
@@ -147,17 +147,6 @@ def _first_guess(state: RaisingState, op: For | DoWhile, arguments: list[Argumen
                 dtype = inner.value.dtype
                 guess.memories[item.memory] = "ui8" if dtype == "i1" else dtype
     return guess
-
-
-def dimensions_of_item(item: Item) -> frozenset[Dimension]:
-    """The dimensions that an item may differ along."""
-    match item:
-        case Index() | Predicate():
-            return item.dimensions
-        case Lanes():
-            return frozenset(item.dims)
-        case _:
-            return frozenset()
 
 
 # -- one attempt ------------------------------------------------------------------------------------------------------
