@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,15 +34,15 @@ from windlass.raising import raise_kernel
 random = np.random.default_rng(7)
 
 
-def floats(*shape):
+def floats(*shape: Any):
     return random.random(shape).astype(np.float32)
 
 
-def integers(limit, *shape):
+def integers(limit: Any, *shape: Any):
     return random.integers(0, limit, shape).astype(np.int32)
 
 
-def saxpy(ids, n, a, x, y):
+def saxpy(ids: Any, n: Any, a: Any, x: Any, y: Any):
     i = global_id(ids)
     when(compare(i, "LT", n), lambda: store(Add(Multiply(a, load(x, i)), load(y, i)), y, i))
 
@@ -50,7 +51,7 @@ SAXPY = kernel({"n": INT, "a": FLOAT, "x": BUFFER, "y": BUFFER}, saxpy)
 
 
 @pytest.mark.parametrize("n", [1, 255, 256, 1000])
-def test_saxpy_is_two_elementwise_ops(n):
+def test_saxpy_is_two_elementwise_ops(n: Any):
     raised = check(SAXPY, (4,), (256,), [n, np.float32(2.5), floats(1000), floats(1000)])
     assert "Gather" not in op_names(raised) and "Scatter" not in op_names(raised)
 
@@ -61,7 +62,7 @@ def test_one_array_passed_twice_is_one_memory():
 
 
 def test_raising_does_not_depend_on_the_size_of_arrays():
-    def seconds(n):
+    def seconds(n: Any):
         specification, _, _ = specify(
             ((n + 255) // 256,), (256,), [n, np.float32(1), np.empty(n, "f"), np.empty(n, "f")]
         )
@@ -75,7 +76,7 @@ def test_raising_does_not_depend_on_the_size_of_arrays():
 
 
 def test_heat_step_is_slices_only():
-    def heat(ids, n, new, old):
+    def heat(ids: Any, n: Any, new: Any, old: Any):
         i, j = global_id(ids, 1), global_id(ids, 0)
         last = Subtract(n, number(1))
         inside = And(
@@ -84,7 +85,7 @@ def test_heat_step_is_slices_only():
         )
 
         def body():
-            def at(di, dj):
+            def at(di: Any, dj: Any):
                 return load(old, Add(Multiply(Add(i, number(di)), n), Add(j, number(dj))))
 
             total = Add(Add(at(-1, 0), at(1, 0)), Add(at(0, -1), at(0, 1)))
@@ -99,7 +100,7 @@ def test_heat_step_is_slices_only():
 
 
 def test_both_sides_of_a_branch_are_merged():
-    def branches(ids, n, x, y):
+    def branches(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -117,7 +118,7 @@ def test_both_sides_of_a_branch_are_merged():
 
 
 def test_a_store_before_a_load_is_seen_by_it():
-    def twice(ids, n, x, y):
+    def twice(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -130,7 +131,7 @@ def test_a_store_before_a_load_is_seen_by_it():
 
 
 def test_a_periodic_neighbour_is_no_gather():
-    def periodic(ids, n, x, y):
+    def periodic(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -147,7 +148,7 @@ def test_a_periodic_neighbour_is_no_gather():
 
 
 def test_integers_wrap_around():
-    def hash_of(ids, n, y):
+    def hash_of(ids: Any, n: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -163,7 +164,7 @@ def test_integers_wrap_around():
 
 
 def test_unsigned_comparison_of_a_negative_number():
-    def guarded(ids, n, x, y):
+    def guarded(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         left = Subtract(i, number(1))
         unsigned = compare(BitcastConvert(left, "ui32"), "LT", BitcastConvert(n, "ui32"))
@@ -174,7 +175,7 @@ def test_unsigned_comparison_of_a_negative_number():
 
 
 def test_traced_integers_are_right_for_all_values():
-    def shifted(ids, n, x, y):
+    def shifted(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         when(compare(i, "LT", n), lambda: store(load(x, Add(i, n)), y, i))
 
@@ -185,7 +186,7 @@ def test_traced_integers_are_right_for_all_values():
 # -- loops ------------------------------------------------------------------------------------------------------------
 
 
-def matmul(ids, n, a, b, c):
+def matmul(ids: Any, n: Any, a: Any, b: Any, c: Any):
     i, j = global_id(ids, 1), global_id(ids, 0)
 
     def body():
@@ -207,7 +208,7 @@ def test_naive_matmul_is_one_contraction():
 
 
 def test_a_row_sum_is_one_reduction():
-    def row_sum(ids, n, m, x, y):
+    def row_sum(ids: Any, n: Any, m: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -222,11 +223,11 @@ def test_a_row_sum_is_one_reduction():
 
 
 def test_a_guarded_sum_and_a_maximum():
-    def both(ids, n, m, x, y):
+    def both(ids: Any, n: Any, m: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
-            def step(k, total, most):
+            def step(k: Any, total: Any, most: Any):
                 value = load(x, Add(Multiply(i, m), k))
                 (total,) = when(compare(value, "GT", number(0.5, "f32")), lambda: [Add(total, value)], lambda: [total])
                 most = Select(compare(value, "GT", most), value, most)
@@ -243,7 +244,7 @@ def test_a_guarded_sum_and_a_maximum():
 
 
 def test_a_triangular_sum_is_masked():
-    def triangle(ids, n, x, y):
+    def triangle(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -259,11 +260,11 @@ def test_a_triangular_sum_is_masked():
 
 
 def test_a_recurrence_along_a_column_is_a_loop_of_rows():
-    def scan(ids, n, m, x):
+    def scan(ids: Any, n: Any, m: Any, x: Any):
         j = global_id(ids)
 
         def body():
-            def step(k, carried):
+            def step(k: Any, carried: Any):
                 place = Add(Multiply(k, m), j)
                 carried = Add(Multiply(carried, number(0.5, "f32")), load(x, place))
                 store(carried, x, place)
@@ -280,11 +281,11 @@ def test_a_recurrence_along_a_column_is_a_loop_of_rows():
 
 
 def test_a_loop_that_stores_what_a_later_iteration_loads():
-    def chain(ids, n, m, x):
+    def chain(ids: Any, n: Any, m: Any, x: Any):
         j = global_id(ids)
 
         def body():
-            def step(k):
+            def step(k: Any):
                 here = Add(Multiply(j, m), k)
                 store(Add(load(x, here), load(x, Add(here, number(1)))), x, Add(here, number(1)))
                 return []
@@ -297,11 +298,11 @@ def test_a_loop_that_stores_what_a_later_iteration_loads():
 
 
 def test_a_loop_that_loads_what_a_later_iteration_stores():
-    def shift(ids, n, m, x):
+    def shift(ids: Any, n: Any, m: Any, x: Any):
         j = global_id(ids)
 
         def body():
-            def step(k):
+            def step(k: Any):
                 here = Add(Multiply(j, m), k)
                 store(Multiply(load(x, Add(here, number(1))), number(2, "f32")), x, here)
                 return []
@@ -315,11 +316,11 @@ def test_a_loop_that_loads_what_a_later_iteration_stores():
 
 
 def test_the_last_iteration_stores_last():
-    def overwrite(ids, n, m, x, y):
+    def overwrite(ids: Any, n: Any, m: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
-            def step(k):
+            def step(k: Any):
                 store(load(x, Add(Multiply(i, m), k)), y, i)
                 return []
 
@@ -332,11 +333,11 @@ def test_the_last_iteration_stores_last():
 
 
 def test_a_sum_kept_in_memory():
-    def accumulate(ids, n, m, x, y):
+    def accumulate(ids: Any, n: Any, m: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
-            def step(k):
+            def step(k: Any):
                 store(Add(load(y, i), load(x, Add(Multiply(i, m), k))), y, i)
                 return []
 
@@ -349,11 +350,11 @@ def test_a_sum_kept_in_memory():
 
 
 def test_adding_at_a_place_that_depends_on_data():
-    def histogram(ids, n, x, y):
+    def histogram(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
-            def step(k):
+            def step(k: Any):
                 place = load(x, k, "i32")
                 store(Add(load(y, place), number(1, "f32")), y, place)
                 return []
@@ -366,13 +367,13 @@ def test_adding_at_a_place_that_depends_on_data():
 
 
 def test_rows_of_a_sparse_matrix_have_as_many_iterations_as_data_say():
-    def spmv(ids, n, rows, columns, values, x, y):
+    def spmv(ids: Any, n: Any, rows: Any, columns: Any, values: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
             begin, end = load(rows, i, "i32"), load(rows, Add(i, number(1)), "i32")
 
-            def step(k, total):
+            def step(k: Any, total: Any):
                 place = Add(begin, k)
                 return [Add(total, Multiply(load(values, place), load(x, load(columns, place, "i32"))))]
 
@@ -389,13 +390,13 @@ def test_rows_of_a_sparse_matrix_have_as_many_iterations_as_data_say():
 
 
 def test_escape_times():
-    def mandelbrot(ids, n, x, y):
+    def mandelbrot(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
             c = load(x, i)
 
-            def step(z, count):
+            def step(z: Any, count: Any):
                 z = Add(Multiply(z, z), c)
                 count = Add(count, number(1))
                 goes_on = And(compare(z, "LT", number(4, "f32")), compare(count, "LT", number(50)))
@@ -410,11 +411,11 @@ def test_escape_times():
 
 
 def test_a_halving_counter_is_unrolled():
-    def halving(ids, n, x, y):
+    def halving(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
-            def step(s, total):
+            def step(s: Any, total: Any):
                 total = Add(total, load(x, Add(i, s)))
                 s = Divide(s, number(2))
                 return compare(s, "GT", number(0)), [s, total]
@@ -432,7 +433,7 @@ def test_a_halving_counter_is_unrolled():
 
 
 def test_a_local_array_with_constant_indices():
-    def local(ids, n, x, y):
+    def local(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -452,7 +453,7 @@ def test_a_local_array_with_constant_indices():
 
 
 def test_a_local_array_with_indices_from_data():
-    def local(ids, n, x, y):
+    def local(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -466,7 +467,7 @@ def test_a_local_array_with_indices_from_data():
 
 
 def test_sums_in_a_local_array():
-    def sums(ids, n, m, x, y):
+    def sums(ids: Any, n: Any, m: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -474,7 +475,7 @@ def test_sums_in_a_local_array():
             store(number(0, "f32"), array, number(0))
             store(number(1, "f32"), array, number(1))
 
-            def step(k):
+            def step(k: Any):
                 value = load(x, Add(Multiply(i, m), k))
                 store(Add(load(array, number(0)), value), array, number(0))
                 store(Add(load(array, number(1)), Multiply(value, value)), array, number(1))
@@ -494,8 +495,8 @@ def test_sums_in_a_local_array():
 
 
 @pytest.mark.parametrize("kind", ["add", "sub", "min", "max", "and", "or", "xor", "umin", "umax"])
-def test_atomics_combine_duplicates(kind):
-    def combine(ids, n, x, y):
+def test_atomics_combine_duplicates(kind: Any):
+    def combine(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         when(compare(i, "LT", n), lambda: atomic(kind, load(x, i, "i32"), y, Remainder(load(x, i, "i32"), number(5))))
 
@@ -504,7 +505,7 @@ def test_atomics_combine_duplicates(kind):
 
 
 def test_all_threads_add_to_one_place():
-    def total(ids, n, x, y):
+    def total(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         when(compare(i, "LT", n), lambda: atomic("fadd", load(x, i), y, number(0)))
 
@@ -512,7 +513,7 @@ def test_all_threads_add_to_one_place():
 
 
 def test_the_result_of_an_atomic_is_refused():
-    def ticket(ids, n, x, y):
+    def ticket(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         place = loops.Atomic("add", x, number(0, "i64"), number(1))
         store(i, y, place)
@@ -525,18 +526,18 @@ def test_the_result_of_an_atomic_is_refused():
 # -- grid-stride loops ------------------------------------------------------------------------------------------------
 
 
-def grid_stride(n, i, total):
+def grid_stride(n: Any, i: Any, total: Any):
     """ceil((n - i) / total)"""
     return Divide(Add(Subtract(n, i), Subtract(total, number(1))), total)
 
 
 @pytest.mark.parametrize("n", [1000, 1024, 100, 129])
-def test_a_grid_stride_loop_is_one_dimension(n):
-    def scale(ids, n, x, y):
+def test_a_grid_stride_loop_is_one_dimension(n: Any):
+    def scale(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         total = Multiply(loops.LaunchSize("thread.x"), loops.LaunchSize("block.x"))
 
-        def step(k):
+        def step(k: Any):
             place = Add(i, Multiply(k, total))
             store(Multiply(load(x, place), number(2, "f32")), y, place)
             return []
@@ -549,11 +550,11 @@ def test_a_grid_stride_loop_is_one_dimension(n):
 
 
 def test_sums_of_a_grid_stride_loop():
-    def dot(ids, n, x, y, out):
+    def dot(ids: Any, n: Any, x: Any, y: Any, out: Any):
         i = global_id(ids)
         total = Multiply(loops.LaunchSize("thread.x"), loops.LaunchSize("block.x"))
 
-        def step(k, place, result):
+        def step(k: Any, place: Any, result: Any):
             result = Add(result, Multiply(load(x, place), load(y, place)))
             return [Add(place, total), result]
 
@@ -570,7 +571,7 @@ def test_sums_of_a_grid_stride_loop():
 
 
 def test_a_block_reverses_its_part_in_shared_memory():
-    def reverse(ids, n, x, y):
+    def reverse(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         tile = loops.Allocate("shared", 64 * 4)
         store(load(x, i), tile, ids[3])
@@ -584,12 +585,12 @@ def test_a_block_reverses_its_part_in_shared_memory():
 
 
 def test_a_block_sums_its_part_in_a_tree():
-    def tree(ids, n, x, y):
+    def tree(ids: Any, n: Any, x: Any, y: Any):
         tile = loops.Allocate("shared", 64 * 4)
         store(load(x, global_id(ids)), tile, ids[3])
         loops.Barrier("block")
 
-        def step(s):
+        def step(s: Any):
             when(
                 compare(ids[3], "LT", s),
                 lambda: store(Add(load(tile, ids[3]), load(tile, Add(ids[3], s))), tile, ids[3]),
@@ -610,7 +611,7 @@ def test_a_block_sums_its_part_in_a_tree():
 
 
 def test_threads_that_add_to_one_place_without_an_atomic_are_refused():
-    def total(ids, n, x, y):
+    def total(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
 
         def body():
@@ -625,7 +626,7 @@ def test_threads_that_add_to_one_place_without_an_atomic_are_refused():
 
 
 def test_one_thread_may_add_to_a_place():
-    def total(ids, n, x, y):
+    def total(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         when(compare(i, "EQ", number(3)), lambda: store(Add(load(y, number(0)), load(x, i)), y, number(0)))
 

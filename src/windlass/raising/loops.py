@@ -29,7 +29,7 @@ Form: TypeAlias = "tuple[str, Callable[[], str]]"
 FEW_TRIPS = 4
 """Loops of so few iterations are repeated rather than made a dimension."""
 MOST_UNROLLED_TRIPS = 32
-MOST_UNROLLED_OPS = 4000
+MOST_UNROLLED_OPS = 1500
 """Ops of the loop level times iterations that are repeated at most."""
 
 

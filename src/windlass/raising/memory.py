@@ -34,7 +34,7 @@ from windlass.raising.items import (
     from_lanes,
 )
 from windlass.raising.lanes import Lanes
-from windlass.raising.obstacle import MISALIGNED, NO_MEMORY
+from windlass.raising.obstacle import MISALIGNED, NO_MEMORY, OUTSIDE
 from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
 
@@ -91,6 +91,8 @@ class Memory:
         self.row_strides_bytes = row_strides_bytes
         self.segment = segment
         self.home = home
+        self.limit: int | None = None
+        """The bytes of a segment that may be accessed, where that is less than its size."""
         self.state = state
 
     def change(self, words: Value) -> None:
@@ -295,10 +297,24 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
                 state.position,
             )
         )
-    if memory in state.memories[: len(state.specification.memories)]:
+    if memory.segment.terms or memory.home is not None or memory.limit is not None:
+        _check_segment(state, memory, address - memory.segment, dtype)
+    elif memory in state.memories[: len(state.specification.memories)]:
         found = find_outside(address, byte_width(dtype), memory.size_bytes, state.domain)
         if found is not None:
             state.report.outside.append(OutsideNote(state.position, kind, memory.name, found, memory.size_bytes))
+
+
+def _check_segment(state: RaisingState, memory: Memory, offset: Index, dtype: str) -> None:
+    """Raise Obstacle where an access is known to go beyond a thread's or block's own segment."""
+    limit = memory.size_bytes if memory.limit is None else memory.limit
+    found = find_outside(offset.simplify(state.box), byte_width(dtype), limit, state.domain)
+    if found is not None:
+        raise state.obstacle(
+            f"it accesses byte {found} of {memory.name}, which has {limit} bytes",
+            OUTSIDE,
+            "wl.emulate names the thread",
+        )
 
 
 def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> str:
@@ -423,9 +439,11 @@ def allocate_shared(state: RaisingState, name: str, size_bytes: int) -> Memory:
         found = next((memory for memory in state.memories if memory.name == name), None)
         if found is not None:
             return found
+    limit = size_bytes
     size_bytes = -(-max(size_bytes, 1) // WIDEST) * WIDEST
     words = emission.constant(0, "ui8", (size_bytes * math.prod(state.specification.grid),))
     memory = Memory(name, size_bytes, MemoryState(words), (size_bytes,), state.block_number.scale(size_bytes))
+    memory.limit = limit
     state.memories.append(memory)
     return memory
 

@@ -12,6 +12,7 @@ LAUNCH_MISMATCH = "WL0305"
 MISALIGNED = "WL0306"
 LOOP = "WL0308"
 RACE = "WL0309"
+OUTSIDE = "WL0310"
 
 
 class Obstacle(Exception):

@@ -34,21 +34,25 @@ if TYPE_CHECKING:
 
 MOST_OPS = 20_000
 """Kernels that need more tensor ops than this are better run as loops."""
+MOST_EFFORT = 60_000
+"""So many are placed at most while forms of loops are tried, those that are given up included."""
 
 
 class CountingBuilder(Builder):
     """Counts what it places, and gives up past a budget."""
 
-    __slots__ = ("counter",)
+    __slots__ = ("counter", "effort")
 
     def __init__(self, block: Block, counter: list[int]) -> None:
         super().__init__(block)
         self.counter = counter
+        self.effort = 0
 
     def place(self, op: Op) -> None:
         super().place(op)
         self.counter[0] += 1
-        if self.counter[0] > MOST_OPS:
+        self.effort += 1
+        if self.counter[0] > MOST_OPS or self.effort > MOST_EFFORT:
             raise Obstacle(
                 f"it needs more than {MOST_OPS} tensor operations",
                 op.source,
