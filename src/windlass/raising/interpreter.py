@@ -5,6 +5,8 @@ Lockstep is one of the interleavings that a race-free kernel allows: all threads
 
 from __future__ import annotations
 
+import re
+
 from windlass.ir import Block, Op, TensorType, Value
 from windlass.ops import loops
 from windlass.ops.creation import Constant
@@ -181,8 +183,18 @@ def _run_if_of_test(state: RaisingState, op: loops.If) -> None:
 def allocate(state: RaisingState, op: loops.Allocate) -> Pointer:
     """A local array of each thread, or a shared one of each block."""
     if op.space == "shared":
-        return Pointer(memories.allocate_shared(state, op.variable or "shared memory", op.size))
-    return Pointer(memories.allocate(state, op.variable or "local array", op.size))
+        return Pointer(memories.allocate_shared(state, readable(op.variable) or "shared memory", op.size))
+    return Pointer(memories.allocate(state, readable(op.variable) or "local array", op.size))
+
+
+def readable(variable: str) -> str:
+    """The source's name of a variable, from the linker's.
+
+    >>> readable("_ZZ4tilePfE6buffer"), readable("tile")
+    ('buffer', 'tile')
+    """
+    found = re.fullmatch(r"_ZZ.*E(\d+)(\w+)", variable)
+    return found.group(2)[: int(found.group(1))] if found else variable
 
 
 def variable_memory(state: RaisingState, variable: str) -> Memory:

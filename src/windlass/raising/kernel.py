@@ -79,6 +79,8 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raise
         ids = thread_ids(parallel.body.block, list(kernel.arguments), specification)
         state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.thread_dimensions = ids.dimensions
+        inside = {dimension for item in ids.items[3:] for dimension in item.dimensions}
+        state.block_dimensions = frozenset(ids.dimensions) - inside
         for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):
             strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
             state.memories.append(Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides))

@@ -55,10 +55,16 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
         return
     address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
     domain = state.domain
+    # Blocks have segments of their own in shared memory: only threads of one block can meet there.
+    is_shared = bool(pointer.memory.segment.terms)
+    dependent = (offset if is_shared else address).dimensions
     several = [
         each
         for each in state.thread_dimensions
-        if domain.box.extent(each) > 1 and each in domain.dimensions and each not in address.dimensions
+        if domain.box.extent(each) > 1
+        and each in domain.dimensions
+        and each not in dependent
+        and not (is_shared and each in state.block_dimensions)
     ]
     if not several:
         return

@@ -103,6 +103,8 @@ class RaisingState:
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
     thread_dimensions: tuple[Dimension, ...] = ()
+    block_dimensions: frozenset[Dimension] = frozenset()
+    """Those of the thread dimensions along which blocks differ but not threads of one block."""
     loaded_from: dict[Load, list[LoadedFrom]] = field(default_factory=dict["Load", "list[LoadedFrom]"])
     """Where loads last read from."""
     shared_stores: list[SharedStore] = field(default_factory=list["SharedStore"])
