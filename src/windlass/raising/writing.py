@@ -106,7 +106,9 @@ def write(
     active = None
     if not (is_all and writes_all):
         active = _in_window(mask.to_lanes(box), targets, box)
-    if len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
+    # XLA writes a window that is full in place; one with holes is read, merged and written as a whole.
+    is_full_window = writes_all and combiner is None
+    if not is_full_window and len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
         high = [whole - start - size for whole, start, size in zip(shape, starts, sizes, strict=True)]
         update = emission.pad(update, starts, high, _gaps(targets))
         if active is not None:
