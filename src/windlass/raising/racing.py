@@ -51,7 +51,7 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
     Stores of different things to one place are remembered: to load from there with no barrier between is a race, too.
     """
     pointer = state.environment.get(op.buffer)
-    if not isinstance(pointer, Pointer) or pointer.memory is None or pointer.memory.state.words is None:
+    if not isinstance(pointer, Pointer) or pointer.memory is None or not _is_shared_by_threads(pointer.memory):
         return
     address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
     domain = state.domain
@@ -80,13 +80,18 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
         )
 
 
+def _is_shared_by_threads(memory: Memory) -> bool:
+    """Whether several threads can come to one place of a memory: local arrays have a segment for each."""
+    return memory.state.words is not None and memory.home is None
+
+
 def note_load(state: RaisingState, op: Load, offset: Index) -> None:
     """Remember where a load read, for stores that come after it.
 
     Raises Obstacle where it reads what several threads have stored to one place.
     """
     pointer = state.environment.get(op.buffer)
-    if isinstance(pointer, Pointer) and pointer.memory is not None and pointer.memory.state.words is not None:
+    if isinstance(pointer, Pointer) and pointer.memory is not None and _is_shared_by_threads(pointer.memory):
         address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
         for store in state.shared_stores:
             if store.memory is pointer.memory and store.barriers == state.barriers:
