@@ -106,9 +106,9 @@ def write(
     active = None
     if not (is_all and writes_all):
         active = _in_window(mask.to_lanes(box), targets, box)
-    # XLA writes a window that is full in place; one with holes is read, merged and written as a whole.
-    is_full_window = writes_all and combiner is None
-    if not is_full_window and len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
+    # XLA updates a window in place; one with gaps is merged with what stands there as a whole.
+    has_gaps = any(target.step != 1 for target in targets)
+    if has_gaps and len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
         high = [whole - start - size for whole, start, size in zip(shape, starts, sizes, strict=True)]
         update = emission.pad(update, starts, high, _gaps(targets))
         if active is not None:
@@ -117,8 +117,8 @@ def write(
     zeros = [0] * len(targets)
     update = emission.pad(update, zeros, zeros, _gaps(targets))
     if not writes_all or combiner is not None:
-        assert active is not None
-        active = None if writes_all else emission.pad(active, zeros, zeros, _gaps(targets), False)
+        if active is not None:
+            active = None if writes_all else emission.pad(active, zeros, zeros, _gaps(targets), False)
         update = _combined(_read_window(array, targets, sizes, box), update, active, combiner)
     return _put_back(memory, DynamicUpdateSlice(array, update, _starts(array, targets, box)), layout)
 

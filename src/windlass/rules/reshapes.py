@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.core import tensor
-from windlass.ops import BroadcastInDim, Iota, Reshape, Reverse, Transpose
+from windlass.ops import BroadcastInDim, Iota, Reshape, Reverse, Slice, Transpose
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-
-__all__ = ["tensor"]
 
 Sizes = tuple[int, ...]
 
@@ -132,3 +131,40 @@ def reshape_of_iota(inner_shape: Sizes, dtype: str, dimension: int, shape: Sizes
     if dimension not in old or [inner_shape[axis] for axis in old] != [shape[axis] for axis in new]:
         return None
     return Iota(shape, dtype, new[old.index(dimension)])
+
+
+start, limit, strides = hole("start"), hole("limit"), hole("strides")
+
+
+def sample_flat_slice(draw: Draw) -> Slice:
+    """A slice of a matrix read as one row after the other."""
+    rows, columns = draw.integer(2, 4), draw.integer(2, 5)
+    flat = Reshape(tensor("f32", rows, columns), (rows * columns,))
+    stride = draw.choose((1, columns))
+    begin = draw.choose((0, columns, draw.integer(0, rows * columns - 1)))
+    end = min(begin + draw.choose((columns, 2, 2 * columns, stride * rows)), rows * columns)
+    return Slice(flat, (begin,), (end,), (stride,))
+
+
+@rewrite(Slice(Reshape(x, shape), start, limit, strides), sample=sample_flat_slice)
+def slice_of_flattened(x: Value, start: Sizes, limit: Sizes, strides: Sizes) -> Value | None:
+    """slice(reshape(x, flat), a, b, s) = reshape(slice(x)), for whole rows, part of a row, or (s = row) one column
+
+    >>> column = Slice(Reshape(tensor("f32", 4, 5), (20,)), (3,), (20,), (5,))
+    >>> slice_of_flattened(column)
+    Reshape(Slice(x, start_indices=(0, 3), limit_indices=(4, 4), strides=(1, 1)), shape=(4,))
+    """
+    if len(x.shape) != 2 or len(start) != 1 or limit[0] <= start[0]:
+        return None
+    columns = x.shape[1]
+    count = -(-(limit[0] - start[0]) // strides[0])
+    row, column = divmod(start[0], columns)
+    if strides[0] == columns and columns > 1:
+        return Reshape(Slice(x, (row, column), (row + count, column + 1), (1, 1)), (count,))
+    if strides[0] != 1:
+        return None
+    if column + count <= columns:
+        return Reshape(Slice(x, (row, column), (row + 1, column + count), (1, 1)), (count,))
+    if column == 0 and count % columns == 0:
+        return Reshape(Slice(x, (row, 0), (row + count // columns, columns), (1, 1)), (count,))
+    return None
