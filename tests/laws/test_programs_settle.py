@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import pytest
@@ -62,7 +64,8 @@ def grow(x: Value, values: list[Value], draw: RandomDraw) -> Value:
             return draw.choose(BINARY)(x, draw.choose(alike))
         case 1:
             fill = Constant.of(draw.integer(0, 1), x.dtype)
-            return Pad(x, fill, *(tuple(draw.integer(-1, 2) for _ in x.shape) for _ in range(2)), (0,) * len(x.shape))
+            low, high = (tuple(draw.integer(-1, 2) for _ in x.shape) for _ in range(2))
+            return Pad(x, fill, low, high, (0,) * len(x.shape))
         case 2:
             return Concatenate((x, draw.choose(alike)), 0)
         case 3:
@@ -80,7 +83,7 @@ def grow(x: Value, values: list[Value], draw: RandomDraw) -> Value:
             fields = movement.sample(draw, x.tensor)
             if movement is Convert:
                 fields = {"dtype": draw.choose(("f32", "i32"))}
-            made = movement(x, **fields)
+            made = cast("Callable[..., TensorOp]", movement)(x, **fields)
             if made.tensor.size > 400:
                 raise Unsuitable
             return made

@@ -139,8 +139,9 @@ def specify(
         )
         for array in arrays
     )
-    extents = [(*each, 1, 1)[:3] for each in (grid, block)]
-    specification = LaunchSpecification(extents[0], extents[1], 0, tuple(given), memories)
+    extents = [(*each, 1, 1) for each in (grid, block)]
+    (gx, gy, gz), (bx, by, bz) = (each[:3] for each in extents)
+    specification = LaunchSpecification((gx, gy, gz), (bx, by, bz), 0, tuple(given), memories)
     return specification, arrays, traced
 
 

@@ -285,7 +285,7 @@ def test_a_loop_that_stores_what_a_later_iteration_loads():
         j = global_id(ids)
 
         def body():
-            def step(k: Any):
+            def step(k: Any) -> Any:
                 here = Add(Multiply(j, m), k)
                 store(Add(load(x, here), load(x, Add(here, number(1)))), x, Add(here, number(1)))
                 return []
@@ -302,7 +302,7 @@ def test_a_loop_that_loads_what_a_later_iteration_stores():
         j = global_id(ids)
 
         def body():
-            def step(k: Any):
+            def step(k: Any) -> Any:
                 here = Add(Multiply(j, m), k)
                 store(Multiply(load(x, Add(here, number(1))), number(2, "f32")), x, here)
                 return []
@@ -320,7 +320,7 @@ def test_the_last_iteration_stores_last():
         i = global_id(ids)
 
         def body():
-            def step(k: Any):
+            def step(k: Any) -> Any:
                 store(load(x, Add(Multiply(i, m), k)), y, i)
                 return []
 
@@ -337,7 +337,7 @@ def test_a_sum_kept_in_memory():
         i = global_id(ids)
 
         def body():
-            def step(k: Any):
+            def step(k: Any) -> Any:
                 store(Add(load(y, i), load(x, Add(Multiply(i, m), k))), y, i)
                 return []
 
@@ -354,7 +354,7 @@ def test_adding_at_a_place_that_depends_on_data():
         i = global_id(ids)
 
         def body():
-            def step(k: Any):
+            def step(k: Any) -> Any:
                 place = load(x, k, "i32")
                 store(Add(load(y, place), number(1, "f32")), y, place)
                 return []
@@ -475,7 +475,7 @@ def test_sums_in_a_local_array():
             store(number(0, "f32"), array, number(0))
             store(number(1, "f32"), array, number(1))
 
-            def step(k: Any):
+            def step(k: Any) -> Any:
                 value = load(x, Add(Multiply(i, m), k))
                 store(Add(load(array, number(0)), value), array, number(0))
                 store(Add(load(array, number(1)), Multiply(value, value)), array, number(1))
@@ -537,7 +537,7 @@ def test_a_grid_stride_loop_is_one_dimension(n: Any):
         i = global_id(ids)
         total = Multiply(loops.LaunchSize("thread.x"), loops.LaunchSize("block.x"))
 
-        def step(k: Any):
+        def step(k: Any) -> Any:
             place = Add(i, Multiply(k, total))
             store(Multiply(load(x, place), number(2, "f32")), y, place)
             return []

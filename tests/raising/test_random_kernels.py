@@ -65,7 +65,7 @@ class Author:
 
     def integer(self, depth: int = 2) -> Value:
         if depth == 0:
-            return self.choose(lambda: self.random.choice(self.integers), lambda: self.small())
+            return self.choose(lambda: self.random.choice(self.integers), self.small)
         a = lambda: self.integer(depth - 1)  # noqa: E731
         return self.choose(
             lambda: self.random.choice(self.integers),
@@ -132,9 +132,11 @@ class Author:
             lambda: Convert(And(self.integer(1), number(15)), "f32"),
             lambda: load(self.x, self.place()),
             lambda: load(self.y, self.own_place()),
-            lambda: load(self.random.choice(self.arrays), number(self.random.randrange(4)))
-            if self.arrays
-            else load(self.x, self.place()),
+            lambda: (
+                load(self.random.choice(self.arrays), number(self.random.randrange(4)))
+                if self.arrays
+                else load(self.x, self.place())
+            ),
         )
 
     # -- statements ---------------------------------------------------------------------------------------------------
