@@ -356,12 +356,17 @@ class Collective(Op):
 
 
 class Assert(Op):
-    """Stops the program with `message` if the condition is false."""
+    """Stops the program with `message` if the condition is false.
+
+    `is_relied_on` says that the ops after it mean what the source means only if the condition holds: a form that can't
+    stop has to prove it.
+    """
 
     name = "windlass.assert"
     is_pure: ClassVar[bool] = False
     condition: Value
     message: str
+    is_relied_on: bool = False
 
     def infer(self) -> tuple[Type, ...]:
         return ()

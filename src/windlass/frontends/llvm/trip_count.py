@@ -139,7 +139,8 @@ class TripCount:
         test = self.plan.test
         final = self.induction_at(test.induction.name, count)
         bound = self.translator.scalar(test.bound)
-        Assert(compare_integers(self.emit, final, bound, INVERSE[test.predicate], test.induction.bits), WRAP_MESSAGE)
+        ends = compare_integers(self.emit, final, bound, INVERSE[test.predicate], test.induction.bits)
+        Assert(ends, WRAP_MESSAGE, is_relied_on=True)
 
 
 def counting_domain(plan: CountedLoop) -> tuple[bool, bool]:
