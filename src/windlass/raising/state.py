@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from windlass.raising.memory import Memory, MemoryState, Slot
     from windlass.raising.racing import LoadedFrom, SharedStore
 
-MOST_OPS = 20_000
+MOST_OPS = 8_000
 """Kernels that need more tensor ops than this are better run as loops."""
 MOST_EFFORT = 60_000
 """So many are placed at most while forms of loops are tried, those that are given up included."""
