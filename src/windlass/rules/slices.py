@@ -173,9 +173,11 @@ update_indices = hole("update_indices")
 def slice_of_update(
     x: Value, y: Value, update_indices: tuple[Value, ...], start: Sizes, limit: Sizes, stride: Sizes
 ) -> Value | None:
-    """slice(dynamic_update_slice(x, u, i), a, b) = slice(x, a, b) where it misses u, slice(u, a - i, b - i) within u
+    """slice(dynamic_update_slice(x, u, i), a, b) = slice(u, a - i, b - i), where it lies within u
 
-    The start i is clamped first, as dynamic_update_slice does: 0 ≤ i ≤ shape(x) - shape(u).
+    The start i is clamped first, as dynamic_update_slice does: 0 ≤ i ≤ shape(x) - shape(u). A slice that misses u could
+    read x, but that keeps an older version of the array alive beside the one updated in place, and XLA:CPU has given
+    wrong results for such programs (docs/decisions/0006-versions-of-an-array.md).
 
     >>> at = Constant.of(2, "i32")
     >>> updated = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 3, name="u"), (at,))
@@ -188,8 +190,6 @@ def slice_of_update(
     begin = [min(max(index, 0), size - update) for index, size, update in zip(indices, x.shape, y.shape, strict=True)]
     end = [first + update for first, update in zip(begin, y.shape, strict=True)]
     axes = range(len(begin))
-    if any(limit[axis] <= begin[axis] or start[axis] >= end[axis] for axis in axes):
-        return Slice(x, start, limit, stride)
     if all(begin[axis] <= start[axis] and limit[axis] <= end[axis] for axis in axes):
         return Slice(
             y,
