@@ -116,7 +116,8 @@ def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index) -> boo
 
 
 def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index) -> bool:
-    """Whether a value is made of one that may have been loaded from an address."""
+    """Whether a value is made of one that may have been loaded from an address, perhaps by way of other memory."""
+    went_through_memory = False
     seen: set[Value] = set()
     waiting = [value]
     while waiting and len(seen) < MOST_VISITED:
@@ -135,9 +136,14 @@ def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address:
             places = state.loaded_from.get(owner, [])
             if any(loaded.memory is memory and _may_be_same(state, loaded, address) for loaded in places):
                 return True
+            went_through_memory = True
             continue
         if isinstance(owner, Op):
             waiting += owner.operands
             for region in owner.regions:
                 waiting += region.block.terminator.operands
-    return False
+    return went_through_memory and any(
+        loaded.memory is memory and _may_be_same(state, loaded, address)
+        for places in state.loaded_from.values()
+        for loaded in places
+    )
