@@ -345,7 +345,7 @@ def test_printf_writes_to_standard_output(emulate: Emulate, capsys: pytest.Captu
 def test_device_heap(emulate: Emulate) -> None:
     emulator = emulate("""
         #include <cstdlib>
-        __global__ void run(int *out) {
+        __global__ void sum_on_heap(int *out) {
             int n = threadIdx.x + 1, *own = (int *)malloc(n * sizeof(int)), sum = 0;
             for (int i = 0; i < n; i++) own[i] = i;
             for (int i = 0; i < n; i++) sum += own[i];
@@ -353,7 +353,7 @@ def test_device_heap(emulate: Emulate) -> None:
             free(own);
         }""")
     out = np.zeros(8, np.int32)
-    emulator.launch("run", 1, 8, (out,))
+    emulator.launch("sum_on_heap", 1, 8, (out,))
     np.testing.assert_array_equal(out, np.cumsum(np.arange(8)))
 
 
