@@ -103,22 +103,18 @@ def write(
     if is_all and writes_all and combiner is None:
         return _put_back(memory, update, layout)
     array = shape_memory(memory, layout)
-    active = None
-    if not (is_all and writes_all):
-        active = _in_window(mask.to_lanes(box), targets, box)
-    # XLA updates a window in place; one with gaps is merged with what stands there as a whole.
-    has_gaps = any(target.step != 1 for target in targets)
-    if has_gaps and len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
+    active = None if writes_all else _in_window(mask.to_lanes(box), targets, box)
+    # XLA writes a full window in place; one with holes costs less if it is merged with the old words as a whole.
+    if active is not None and len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
         high = [whole - start - size for whole, start, size in zip(shape, starts, sizes, strict=True)]
         update = emission.pad(update, starts, high, _gaps(targets))
-        if active is not None:
-            active = emission.pad(active, starts, high, _gaps(targets), False)
+        active = emission.pad(active, starts, high, _gaps(targets), False)
         return _put_back(memory, _combined(array, update, active, combiner), layout)
     zeros = [0] * len(targets)
     update = emission.pad(update, zeros, zeros, _gaps(targets))
     if not writes_all or combiner is not None:
         if active is not None:
-            active = None if writes_all else emission.pad(active, zeros, zeros, _gaps(targets), False)
+            active = emission.pad(active, zeros, zeros, _gaps(targets), False)
         update = _combined(_read_window(array, targets, sizes, box), update, active, combiner)
     return _put_back(memory, DynamicUpdateSlice(array, update, _starts(array, targets, box)), layout)
 
