@@ -219,7 +219,7 @@ class _Run:
             raise MemoryError("no memory for the emulator's stacks")
         if outcome != FINISHED:
             raise Report(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
-        self.written = {region.base for region in regions[: len(memories)] if region.written}
+        self.written = {region.base for region in regions if region.written}
 
     def _print(self) -> None:
         text = self.module.library.take_output()
