@@ -1,0 +1,39 @@
+"""Kernels that must not be raised, since a tensor form would give one answer where the source has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windlass as wl
+
+
+def test_blocks_that_change_one_array_by_way_of_shared_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    double = wl.cuda.compile("""
+        __global__ void twice(float *y) {
+            __shared__ float t[32];
+            t[threadIdx.x] = y[threadIdx.x] * 2;
+            __syncthreads();
+            y[threadIdx.x] = t[31 - threadIdx.x];
+        }""")["twice"]
+    y = np.arange(32, dtype=np.float32)
+    double[1, 32](y)
+    np.testing.assert_array_equal(y, 2 * np.arange(32)[::-1])
+    with pytest.raises(wl.WindlassError, match="WL0309"):
+        double[2, 32](y)
+
+
+def test_loop_whose_counter_wraps_around_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    total = wl.cuda.compile("""
+        __global__ void total(float *x, unsigned n, unsigned step) {
+            float s = 0;
+            for (unsigned i = threadIdx.x; i < n; i += step) s += x[i & 7];
+            x[threadIdx.x] = s;
+        }""")["total"]
+    x = np.ones(8, np.float32)
+    total[1, 1](x, 100, 7)
+    assert x[0] == 15
+    with pytest.raises(wl.WindlassError, match="wraps around"):
+        total[1, 1](x, 4294967295, 4)
