@@ -1,0 +1,64 @@
+"""A whole random kernel: its text, its arguments, its launch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from tests.fuzz.arrays import Argument, Scalar
+from tests.fuzz.trees import Block, Statement, render
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel, launched `launches` times on the same arrays."""
+
+    seed: int
+    preamble: tuple[Statement, ...]
+    body: Block
+    arguments: tuple[Argument, ...]
+    scalars: tuple[Scalar, ...]
+    grid: Extents
+    block: Extents
+    launches: int
+    is_soft: bool
+
+    def text(self, name: str = "kernel") -> str:
+        """CUDA C++; helpers' names are made the kernel's own, so that many kernels can share a module."""
+        parameters = ", ".join(each.declaration() for each in (*self.arguments, *self.scalars))
+        text = render((*self.preamble, Statement((f"__global__ void {name}({parameters})", self.body))))
+        return re.sub(r"\bhelper(\d+)\b", rf"{name}_helper\1", text)
+
+    def trimmed(self) -> Kernel:
+        """Without parameters and helpers that nothing uses."""
+        preamble = self.preamble
+        while True:
+            text = render((*preamble, Statement(("", self.body))))
+            kept = tuple(each for each in preamble if _uses(text, _helper_name(each)) > 1)
+            if len(kept) == len(preamble):
+                break
+            preamble = kept
+        arguments = tuple(each for each in self.arguments if _uses(text, each.name))
+        scalars = tuple(each for each in self.scalars if _uses(text, each.name))
+        return replace(self, preamble=preamble, arguments=arguments, scalars=scalars)
+
+    def describe(self) -> str:
+        """The kernel as a person wants to read it: text, launch, arguments."""
+        lines = [self.text(), f"grid {self.grid}, block {self.block}, {self.launches} launch(es), seed {self.seed}"]
+        for each in self.arguments:
+            at = f" at offset {each.offset}" if each.offset else ""
+            span = f"{each.low}..{each.high} by {each.grain}"
+            lines.append(f"{each.name}: {each.size} x {each.element}{at}, {each.contents} {span}")
+        lines += [f"{each.name} = {each.value}" for each in self.scalars]
+        return "\n".join(lines)
+
+
+def _uses(text: str, name: str) -> int:
+    return len(re.findall(rf"\b{name}\b", text))
+
+
+def _helper_name(each: Statement) -> str:
+    found = re.search(r"\b(helper\d+)\(", str(each.pieces[0]))
+    return found[1] if found else "nothing"

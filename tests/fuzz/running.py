@@ -1,0 +1,134 @@
+"""Runs kernels raised and emulated, many to a module, and compares their arrays."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import windlass as wl
+from tests.fuzz.kernels import Kernel
+from windlass.diagnostics import CompilationError, EmulationError, RaisingError, WindlassError
+
+Arrays = dict[str, NDArray[Any]]
+
+SOFT_TOLERANCE = 1e-4
+"""Relative to an array's largest value, for sums in another order and functions whose last digits differ."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a kernel.
+
+    `kind` is "same", "idle" (same, and nothing was written), "invalid" (the emulator found the kernel itself wrong),
+    "refused" (not raised), "wrong" or "fault" (an exception that is not for users).
+    """
+
+    kind: str
+    message: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_bad(self) -> bool:
+        return self.kind in ("wrong", "fault")
+
+    def is_like(self, other: Outcome) -> bool:
+        """Whether it's the same trouble, as far as one can tell: of one kind, said in the same words."""
+        if self.kind != other.kind:
+            return False
+        return self.kind == "wrong" or self._words() == other._words()
+
+    def _words(self) -> str:
+        return "".join(letter for letter in self.message.split("\n")[0] if not letter.isdigit())[:60]
+
+
+@contextmanager
+def without_fallback() -> Iterator[None]:
+    """Kernels that can't be raised are errors."""
+    before = os.environ.get("WINDLASS_FALLBACK")
+    os.environ["WINDLASS_FALLBACK"] = "error"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["WINDLASS_FALLBACK"]
+        else:
+            os.environ["WINDLASS_FALLBACK"] = before
+
+
+def run_all(kernels: Sequence[Kernel]) -> Iterator[tuple[Kernel, Outcome]]:
+    """Each kernel's outcome; the kernels are compiled as one module."""
+    names = [f"kernel_{k}" for k in range(len(kernels))]
+    text = "\n".join(kernel.text(name) for kernel, name in zip(kernels, names, strict=True))
+    module = wl.cuda.compile(text)
+    for kernel, name in zip(kernels, names, strict=True):
+        yield kernel, run(kernel, module[name])
+
+
+def run_one(kernel: Kernel) -> Outcome:
+    """One kernel's outcome; text that clang refuses is invalid."""
+    try:
+        module = wl.cuda.compile(kernel.text())
+    except CompilationError as error:
+        return Outcome("invalid", str(error))
+    return run(kernel, module["kernel"])
+
+
+def run(kernel: Kernel, compiled: wl.cuda.Kernel) -> Outcome:
+    """Emulates, raises, compares."""
+    scalars = [each.value for each in kernel.scalars]
+    first = {each.name: each.draw(kernel.seed) for each in kernel.arguments}
+    wanted = {each.name: each.draw(kernel.seed) for each in kernel.arguments}
+    try:
+        for _ in range(kernel.launches):
+            wl.emulate(compiled)[kernel.grid, kernel.block](*wanted.values(), *scalars)
+    except EmulationError as error:
+        return Outcome("invalid", str(error))
+    got = {each.name: each.draw(kernel.seed) for each in kernel.arguments}
+    start = time.perf_counter()
+    try:
+        with without_fallback():
+            for _ in range(kernel.launches):
+                compiled[kernel.grid, kernel.block](*got.values(), *scalars)
+    except RaisingError as error:
+        return Outcome("refused", _headline(error), time.perf_counter() - start)
+    except Exception as error:
+        return Outcome("fault", f"{type(error).__name__}: {error}", time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    difference = first_difference(got, wanted, SOFT_TOLERANCE if kernel.is_soft else 0.0)
+    if difference:
+        return Outcome("wrong", difference, seconds)
+    is_idle = all(wanted[name].tobytes() == first[name].tobytes() for name in first)
+    return Outcome("idle" if is_idle else "same", "", seconds)
+
+
+def _headline(error: WindlassError) -> str:
+    first = error.diagnostics[0]
+    return f"{first.code}: {first.message}"
+
+
+def first_difference(got: Arrays, wanted: Arrays, tolerance: float) -> str:
+    """What differs, in words; nothing where all is the same. Any NaN is a NaN."""
+    for name, array in got.items():
+        for letter in array.dtype.names or ("",):
+            a = array[letter] if letter else array
+            b = wanted[name][letter] if letter else wanted[name]
+            if a.dtype.kind == "f":
+                same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
+                if tolerance:
+                    with np.errstate(invalid="ignore"):
+                        scale = np.max(np.abs(b[np.isfinite(b)]), initial=1.0)
+                        same |= np.abs(a - b) <= tolerance * scale
+            else:
+                same = a == b
+            if not same.all():
+                places = np.flatnonzero(~same)
+                k = places[:5]
+                return f"{name}{letter}: {places.size} of {a.size} differ, at {k.tolist()}: {a[k]} for {b[k]}"
+    return ""

@@ -1,0 +1,68 @@
+"""Runs many kernels and tells what went wrong: `python -m tests.fuzz.sweep --first 0 --count 1000`."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import faulthandler
+import sys
+import time
+from pathlib import Path
+
+import jax
+
+from tests.fuzz.frames import write_kernel
+from tests.fuzz.kernels import Kernel
+from tests.fuzz.running import Outcome, run_all
+from tests.fuzz.shrinking import shrink
+
+TOO_SLOW = 10.0
+
+
+def main() -> None:
+    """Writes each failing kernel's smallest form, and how many there were of what."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--batch", type=int, default=30)
+    parser.add_argument("--shrink", type=float, default=40.0, help="seconds for each failing kernel")
+    parser.add_argument("--failures", type=int, default=20, help="stop after so many")
+    parser.add_argument("--refusals", action="store_true", help="shrink one of each refusal")
+    options = parser.parse_args()
+    counts: collections.Counter[str] = collections.Counter()
+    reasons: dict[str, list[int]] = {}
+    failures = 0
+    start = time.monotonic()
+    for first in range(options.first, options.first + options.count, options.batch):
+        seeds = range(first, min(first + options.batch, options.first + options.count))
+        faulthandler.dump_traceback_later(300, exit=True)
+        print(f"-- seeds {first}..", file=sys.stderr, flush=True)
+        kernels = [write_kernel(seed) for seed in seeds]
+        for kernel, outcome in run_all(kernels):
+            counts[outcome.kind] += 1
+            if outcome.kind in ("refused", "invalid"):
+                reasons.setdefault(f"{outcome.kind}: {outcome.message.splitlines()[0][:110]}", []).append(kernel.seed)
+            if outcome.seconds > TOO_SLOW:
+                print(f"## seed {kernel.seed}: {outcome.seconds:.1f} s", flush=True)
+            if outcome.is_bad:
+                failures += 1
+                faulthandler.dump_traceback_later(300 + options.shrink, exit=True)
+                report(kernel, outcome, options.shrink)
+        jax.clear_caches()
+        if failures >= options.failures:
+            break
+    print(dict(counts), f"{time.monotonic() - start:.0f} s")
+    for reason, seeds in sorted(reasons.items(), key=lambda each: -len(each[1])):
+        print(f"{len(seeds):4} {reason} (seeds {seeds[:3]})")
+
+
+def report(kernel: Kernel, outcome: Outcome, seconds: float) -> None:
+    """Prints the failing kernel's smallest form."""
+    print(f"## seed {kernel.seed} {outcome.kind}: {outcome.message}", flush=True)
+    small = shrink(kernel, outcome, seconds)
+    print(small.describe(), flush=True)
+
+
+if __name__ == "__main__":
+    assert Path("tests/fuzz").is_dir(), "run it where the repository's tests are"
+    main()
