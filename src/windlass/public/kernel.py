@@ -15,7 +15,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.ir.signature import KernelSignature
 from windlass.runtime.binding import Binding
 from windlass.runtime.effects import variables_used, written_parameters
-from windlass.runtime.launch_shape import read_launch_shape
+from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
     from windlass.ir import Function
@@ -44,6 +44,7 @@ class Kernel:
         self.signature = signature
         self.lock = threading.RLock()
         self._launches: dict[Any, Launch] = {}
+        self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
         self._compiled: dict[Binding, pipeline.CompiledLaunch | Exception] = {}
         self._function: Function | None = None
         self._written: frozenset[int] | None = None
@@ -88,7 +89,13 @@ class Kernel:
         """
         from windlass.public.jax_function import jax_function
 
-        return jax_function(self, read_launch_shape(self.signature, (grid, block, shared_bytes)))
+        shape = read_launch_shape(self.signature, (grid, block, shared_bytes))
+        function = self._jax_functions.get(shape)
+        if function is None:
+            if len(self._jax_functions) >= MOST_COMPILED:
+                self._jax_functions.clear()
+            function = self._jax_functions[shape] = jax_function(self, shape)
+        return function
 
     def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
         """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch."""

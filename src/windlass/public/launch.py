@@ -8,7 +8,7 @@ back to the emulator) happens once per key, in `Launch._prepare`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
@@ -20,21 +20,19 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
-from windlass.runtime.binding import Binding, ScalarInput, bind, known_bytes, scalar_reader
+from windlass.runtime.binding import Binding, bind, known_bytes, scalar_reader
+from windlass.runtime.call_key import CallKeys
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
 
 if TYPE_CHECKING:
-    from windlass.ir.signature import KernelSignature
     from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
 
 Array: TypeAlias = NDArray[Any]
 
-OWNS_DATA = 0x4
-"""NumPy's flag of arrays that own their memory: two different ones can't overlap."""
 MOST_FORMS = 256
 VALUES_BEFORE_TRACING = 8
 """After so many values of one integer (all else equal) a version in which that integer is unknown is tried."""
@@ -43,7 +41,7 @@ VALUES_BEFORE_TRACING = 8
 class Launch:
     """A kernel with its grid and block; call it with the kernel's arguments."""
 
-    __slots__ = ("_count", "_forms", "_seen", "_settled", "_traced", "_unkeyed", "kernel", "shape")
+    __slots__ = ("_count", "_forms", "_keys", "_seen", "_settled", "_traced", "kernel", "shape")
 
     def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
         self.kernel = kernel
@@ -52,11 +50,7 @@ class Launch:
         self._forms: dict[tuple[Any, ...], Form] = {}
         self._traced: frozenset[int] = frozenset()
         self._settled: frozenset[int] = frozenset()
-        self._unkeyed = frozenset(
-            position
-            for position, parameter in enumerate(kernel.signature.parameters)
-            if parameter.kind == "scalar" and parameter.dtype is not None and parameter.dtype.kind not in "biu"
-        )
+        self._keys = CallKeys(kernel.signature, takes_values=False)
         self._seen: dict[tuple[Any, ...], set[Any]] = {}
 
     def __repr__(self) -> str:
@@ -65,52 +59,13 @@ class Launch:
     def __call__(self, *arguments: Any, **named: Any) -> None:
         if named or len(arguments) != self._count:
             arguments = order_arguments(self.kernel.signature, arguments, named)
-        form = self._forms.get(self._key(arguments))
+        form = self._forms.get(self._keys.key(arguments))
         if form is None:
             if any(isinstance(argument, TracedArray) for argument in arguments):
                 launch_on_traced(self.kernel, self.shape, arguments)
                 return
             form = self._prepare(arguments)
         form.run(arguments)
-
-    def _key(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """What a form depends on: dtypes, shapes, flags and overlap of arrays, values of integers, else types."""
-        key: list[Any] = []
-        arrays: list[Array] = []
-        owned = OWNS_DATA
-        for position, argument in enumerate(arguments):
-            kind: type = type(argument)
-            if kind is np.ndarray:
-                flags = argument.flags.num
-                owned &= flags
-                arrays.append(argument)
-                key += (argument.dtype, argument.shape, flags)
-            elif kind is float:
-                key.append(float)
-            elif kind is int:
-                key += (int, None if position in self._unkeyed else argument)
-            else:
-                key += self._key_of(position, argument)
-        if len(arrays) > 1 and (not owned or len(set(map(id, arrays))) < len(arrays)):
-            key.append(_overlaps(arrays))
-        return tuple(key)
-
-    def _key_of(self, position: int, argument: Any) -> tuple[Any, ...]:
-        """The key of an argument that is neither an array nor a Python number."""
-        parameter = self.kernel.signature.parameters[position]
-        kind: type = type(argument)
-        if argument is None:
-            return (None,)
-        if parameter.kind == "scalar":
-            if isinstance(argument, np.ndarray):
-                argument = cast("Any", argument[()])
-            is_known = parameter.dtype is None or parameter.dtype.kind in "biu"
-            if isinstance(argument, np.generic | bool) and is_known and position not in self._traced:
-                return (kind, argument)
-        elif parameter.kind == "record":
-            checked = check_argument(self.kernel.signature, parameter, argument)
-            return (kind, known_bytes(parameter, cast("np.generic", checked)))
-        return (kind,)
 
     # -- once per key -------------------------------------------------------------------------------------------------
 
@@ -125,7 +80,7 @@ class Launch:
             form = self._form_for(checked, self._traced)
             if len(self._forms) >= MOST_FORMS:
                 del self._forms[next(iter(self._forms))]
-            self._forms[self._key(arguments)] = form
+            self._forms[self._keys.key(arguments)] = form
             return form
 
     def _form_for(self, checked: Sequence[Checked], traced: frozenset[int]) -> Form:
@@ -203,7 +158,7 @@ class Launch:
             self._seen.clear()
             if self._raises_as_well(checked, self._traced | {position}):
                 self._traced |= {position}
-                self._unkeyed |= {position}
+                self._keys.leave_out({position})
                 self._forms.clear()
 
     def _fingerprint(self, position: int, value: Checked) -> Any:
@@ -222,24 +177,6 @@ class Launch:
         except RaisingError:
             return False
         return unknown.irregular_ops() <= known.irregular_ops()
-
-
-def _overlaps(arrays: Sequence[Array]) -> tuple[tuple[int, int], ...] | None:
-    """Where each array lies relative to the others it overlaps with; None if none do."""
-    starts = [array.__array_interface__["data"][0] for array in arrays]
-    ends = [start + array.nbytes for start, array in zip(starts, arrays, strict=True)]
-    spans = sorted(zip(starts, ends, range(len(arrays)), strict=True))
-    groups: list[tuple[int, int]] = [(0, 0)] * len(arrays)
-    group, first, end = -1, 0, -1
-    overlapping = False
-    for start, stop, index in spans:
-        if start >= end:
-            group, first = index, start
-        else:
-            overlapping = True
-        end = max(end, stop)
-        groups[index] = (group, start - first)
-    return tuple(groups) if overlapping else None
 
 
 class Form:
@@ -263,7 +200,7 @@ class RaisedForm(Form):
         storage = tuple(launch.kernel.variables().values())
         self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
         self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
-        self._scalars = tuple((scalar.position, _reader(signature, scalar)) for scalar in binding.scalars)
+        self._scalars = tuple((scalar.position, scalar_reader(signature, scalar)) for scalar in binding.scalars)
         self._outputs = tuple(
             (self._memories[memory][0], self._memories[memory][1], None)
             if memory < len(plans)
@@ -302,22 +239,6 @@ class RaisedForm(Form):
         # All results are there, so nothing reads the inputs any more.
         for copy in staged:
             pool.give_back(copy)
-
-
-def _reader(signature: KernelSignature, scalar: ScalarInput) -> Callable[[Any], Any]:
-    """How the value of a traced scalar is read off its argument: quickly where possible, else with all checks."""
-    parameter = signature.parameters[scalar.position]
-    quick = scalar_reader(parameter)
-
-    def read(value: Any) -> Any:
-        if quick is not None:
-            try:
-                return quick(value)
-            except (OverflowError, TypeError, ValueError):
-                pass
-        return scalar.read(cast("np.generic", check_argument(signature, parameter, value)))
-
-    return read
 
 
 class EmulatedForm(Form):

@@ -67,7 +67,7 @@ def launch_on_traced(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any
         values.append(array.value)
     memories = [enter(storage.value, form) for storage, form in zip(storages, forms, strict=True)]
     try:
-        results = launch_on_values(kernel, shape, memories, forms, places, values, is_optimized_later=True)
+        results = launch_on_values(kernel, shape, memories, forms, places, values)
     except RaisingError as error:
         written = [position for position in sorted(kernel.written) if position in places]
         if len(storages) < len(places):

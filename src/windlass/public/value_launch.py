@@ -20,6 +20,7 @@ from windlass.stablehlo.program import is_wide
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
+    from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
 
 Array: TypeAlias = NDArray[Any]
@@ -98,19 +99,16 @@ def _entering(scalar: ScalarInput, value: Any) -> ScalarInput:
     return ScalarInput(scalar.position, scalar.offset, scalar.dtype, enters_as)
 
 
-def launch_on_values(
+def compile_on_values(
     kernel: Kernel,
     shape: LaunchShape,
-    memories: Sequence[Any],
-    forms: Sequence[ArrayForm],
-    places: Mapping[int, tuple[int, int]],
     values: Sequence[Any],
-    is_optimized_later: bool = False,
-) -> dict[int, Any]:
-    """Run the kernel on memories that are JAX values of the forms' shapes; gives the new values of those it writes.
+    places: Mapping[int, tuple[int, int]],
+    forms: Sequence[ArrayForm],
+) -> CompiledLaunch:
+    """The program of a launch on JAX values.
 
-    With `is_optimized_later` the program goes in as it is before its float results are protected: that is done for the
-    whole that it becomes part of. Raises RaisingError where the kernel has no tensor form.
+    Raises RaisingError where the kernel has no tensor form, and LaunchError (WL0906) where it writes device variables.
     """
     from windlass.public.explain import note_raised
 
@@ -127,16 +125,40 @@ def launch_on_values(
                 help=f"launch it on NumPy arrays: {kernel.name}[grid, block](...)",
             )
         )
-    arguments = list(memories)
-    for storage, form in zip(kernel.variables().values(), binding.forms[len(forms) :], strict=True):
-        arguments.append(np.array(form.to_program(storage)))
-    arguments += [_scalar_value(scalar, values[scalar.position]) for scalar in binding.scalars]
-    program = compiled.plain_program if is_optimized_later else compiled.program
-    results = program.bind(*arguments)
+    return compiled
+
+
+def variable_values(kernel: Kernel, compiled: CompiledLaunch) -> list[Array]:
+    """What the device variables hold now, as the program takes them. Copies: a program may run after they change."""
+    variables = kernel.variables()
+    forms = compiled.binding.forms
+    return [
+        np.array(form.to_program(storage))
+        for storage, form in zip(variables.values(), forms[len(forms) - len(variables) :], strict=True)
+    ]
+
+
+def launch_on_values(
+    kernel: Kernel,
+    shape: LaunchShape,
+    memories: Sequence[Any],
+    forms: Sequence[ArrayForm],
+    places: Mapping[int, tuple[int, int]],
+    values: Sequence[Any],
+) -> dict[int, Any]:
+    """The new values of the memories that the kernel writes, within a program that is optimized as a whole.
+
+    The kernel's part goes in as it is before its float results are protected: that is done for the whole. `memories`
+    are JAX values of the forms' shapes. Raises RaisingError where the kernel has no tensor form.
+    """
+    compiled = compile_on_values(kernel, shape, values, places, forms)
+    scalars = [scalar_for_program(scalar, values[scalar.position]) for scalar in compiled.binding.scalars]
+    results = compiled.plain_program.bind(*memories, *variable_values(kernel, compiled), *scalars)
     return dict(zip(compiled.raised.written, results, strict=True))
 
 
-def _scalar_value(scalar: ScalarInput, value: Any) -> Any:
+def scalar_for_program(scalar: ScalarInput, value: Any) -> Any:
+    """A checked by-value argument, or a JAX scalar, as the program takes it."""
     if not is_jax_value(value):
         return scalar.read_halves(value) if scalar.enters_as == "halves" else scalar.read(value)
     target = NUMPY_DTYPES[scalar.enters_as]

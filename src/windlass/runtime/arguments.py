@@ -62,6 +62,8 @@ def check_argument(signature: KernelSignature, parameter: Parameter, value: obje
     """The argument as the launcher takes it, after all checks that need no knowledge of the kernel's body."""
     if parameter.kind == "pointer":
         return check_array(signature, parameter, value)
+    if _is_jax_value(value):
+        value = _concrete(signature, parameter, value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = cast("object", value[()])
     if parameter.kind == "record":
@@ -78,7 +80,7 @@ def check_array(signature: KernelSignature, parameter: Parameter, value: object)
         return None
     name = parameter.name
     if not isinstance(value, np.ndarray):
-        if type(value).__module__.startswith(("jax", "jaxlib")):
+        if _is_jax_value(value):
             raise _fault(
                 "WL0409",
                 signature,
@@ -318,6 +320,27 @@ def _wrong_scalar(
         f"argument '{parameter.name}' must be a number of type {parameter.type_name}, got {_describe(value)}",
         help_=None if conversion is None else f"convert it: {conversion}",
     )
+
+
+def _is_jax_value(value: object) -> bool:
+    return type(value).__module__.startswith(("jax", "jaxlib"))
+
+
+def _concrete(signature: KernelSignature, parameter: Parameter, value: Any) -> object:
+    """The NumPy array that a JAX array is.
+
+    Raises LaunchError (WL0409) for one that has no value yet, since JAX is tracing.
+    """
+    try:
+        return np.asarray(value)
+    except TypeError:
+        raise _fault(
+            "WL0409",
+            signature,
+            f"argument '{parameter.name}' is being traced by JAX and has no value yet; a launch on NumPy arrays "
+            "runs at once",
+            help_=f"use {signature.name}.jax(grid, block)(...), which becomes part of what is traced",
+        ) from None
 
 
 # -- wording ----------------------------------------------------------------------------------------------------------

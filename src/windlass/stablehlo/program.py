@@ -113,10 +113,9 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
 
 
 def _evaluate(*arguments: Any, program: Program) -> list[Any]:
-    if program.needs_x64:
-        with jax.enable_x64(True):
-            return program.jitted()(*arguments)
-    return program.jitted()(*arguments)
+    # Under `jax.disable_jit` the compiled function would come back here.
+    with jax.disable_jit(False), jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
+        return program.jitted()(*arguments)
 
 
 def _lower(context: Any, *arguments: Any, program: Program) -> list[Any]:
