@@ -6,8 +6,6 @@ import numpy as np
 
 from .program import LINE, PLANE, SLACK, STRIDE, Array, program
 
-LOOPS_OF_EXCHANGES = "a loop of compare-and-swaps is not raised: it runs in the emulator"
-
 
 @program(LINE, lambda draw, n: (draw.integers(n + SLACK, low=0, high=16), draw.integers(17), n))
 def histogram(keys: Array, counts: Array, n: int) -> None:
@@ -100,7 +98,6 @@ def count_around(up: Array, down: Array, n: int, limit: np.uint32) -> None:
 @program(
     LINE[:5],
     lambda draw, n: (draw.floats(n + SLACK), np.array([-3.0], np.float32).view(np.int32), n),
-    flaw=LOOPS_OF_EXCHANGES,
 )
 def greatest_float(x: Array, bits: Array, n: int) -> None:
     value = bits.view(np.float32)
@@ -110,7 +107,6 @@ def greatest_float(x: Array, bits: Array, n: int) -> None:
 @program(
     LINE[:5],
     lambda draw, n: (np.round(draw.doubles(n + SLACK) * 1024), np.array([0.5]).view(np.uint64), n),
-    flaw=LOOPS_OF_EXCHANGES,
 )
 def add_all_by_exchange(x: Array, bits: Array, n: int) -> None:
     bits.view(np.float64)[0] += x[:n].sum()

@@ -167,6 +167,8 @@ class _Writer:
             case loops.Yield():
                 if isinstance(op.parent_op, loops.Parallel):
                     self.line("gpu.terminator")
+                elif isinstance(op.parent_op, loops.AtomicUpdate):
+                    self.line(f"memref.atomic_yield {self.listed(op.values)} : {self.types(op.values)}")
                 elif op.values:
                     self.line(f"scf.yield {self.listed(op.values)} : {self.types(op.values)}")
                 else:
@@ -245,6 +247,18 @@ class _Writer:
         self.line(f"  scf.yield {', '.join(names)} : {types}" if names else "  scf.yield")
         self.line("}")
 
+    def write_update(self, op: loops.AtomicUpdate) -> None:
+        place, type_ = self.view(op.buffer, op.offset, op.dtype)
+        (old,) = op.body.block.arguments
+        # MLIR's op gives the new value: nothing can stand for the old one but a load before it.
+        if op.uses:
+            self.define(op, f"memref.load {place}[] : {type_}")
+        self.line(f"{self.fresh()} = memref.generic_atomic_rmw {place}[] : {type_} {{")
+        self.names[old] = self.fresh()
+        self.line(f"^bb0({self.use(old)}: {type_text(old.type)}):")
+        self.write_inner(op.body.block)
+        self.line("}")
+
     # -- memory ---------------------------------------------------------------------------------------------------
 
     def view(self, buffer: Value, offset: Value, dtype: str) -> tuple[str, str]:
@@ -268,6 +282,8 @@ class _Writer:
                 value = f"{self.use(op.value)}, {place}[] : ({type_text(op.value.type)}, {type_})"
                 kind = "assign" if op.kind == "exchange" else _ATOMIC[op.kind]
                 self.define(op, f"memref.atomic_rmw {kind} {value} -> {type_text(op.type)}")
+            case loops.AtomicUpdate():
+                self.write_update(op)
             case loops.Allocate():
                 if op.size < 0:
                     size = self.temporary("gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>")

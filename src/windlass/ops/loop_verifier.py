@@ -20,7 +20,7 @@ from windlass.ops import loops
 from windlass.ops.control import Return
 from windlass.ops.conversion import bit_width
 
-_MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.CompareExchange)
+_MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
 
 
 class LoopFault(Exception):
@@ -113,5 +113,7 @@ def _value_of(op: Op) -> Value:
             return op.value
         case loops.CompareExchange():
             return op.expected
+        case loops.AtomicUpdate():
+            return op
         case _:
             raise TypeError(f"{type(op).__name__} writes no value")

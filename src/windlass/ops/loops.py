@@ -324,6 +324,27 @@ class CompareExchange(Op):
         return self.expected.type
 
 
+class AtomicUpdate(Op):
+    """Reads, computes and writes in one step; the result is the old value.
+
+    The body takes the old value and ends in `Yield(new value)`; it holds pure ops only. It is what a loop of
+    compare-and-swaps does that tries again until no other thread comes between.
+    """
+
+    name = "windlass.atomic_update"
+    is_pure: ClassVar[bool] = False
+    buffer: Value
+    offset: Value
+    body: Region
+
+    def infer(self) -> Type:
+        _expect_access(self.buffer, self.offset)
+        (old,) = self.body.block.arguments
+        if tuple(value.type for value in self.body.block.terminator.operands) != (old.type,):
+            raise TypeFault(f"an atomic update of {old.type} yields something else")
+        return old.type
+
+
 # -- what threads do together -----------------------------------------------------------------------------------------
 
 

@@ -5,22 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from windlass.ir import Value
+from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Negate, Or, Remainder, Select, Subtract, Xor
+from windlass.ops.elementwise import (
+    Add,
+    And,
+    Maximum,
+    Minimum,
+    Negate,
+    Or,
+    Remainder,
+    Select,
+    ShiftRightArithmetic,
+    Subtract,
+    Xor,
+)
 from windlass.ops.loops import Atomic, CompareExchange
 from windlass.ops.movement import BroadcastInDim
 from windlass.raising import access
+from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import is_injective
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index
-from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, Undefined, from_lanes
+from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, Undefined, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
-from windlass.raising.memory import Memory, note_access, put_view, read, record_access, view, word_index, write
+from windlass.raising.memory import (
+    Memory,
+    note_access,
+    put_view,
+    read,
+    read_words,
+    record_access,
+    store_words,
+    view,
+    word_index,
+    write,
+)
 from windlass.raising.obstacle import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC, Obstacle
+from windlass.raising.predicate import Predicate
 from windlass.raising.reductions import Combiner
 
 if TYPE_CHECKING:
@@ -41,35 +66,76 @@ def run_atomic(state: RaisingState, op: Atomic) -> Item:
     if isinstance(value, Undefined):
         return UNDEFINED
     if op.uses or op.kind == "exchange":
-        if not _is_alone(state, pointer, offset):
+        if not is_alone(state, pointer, offset):
             if op.uses:
-                raise _order_matters(state, op.kind)
+                raise order_matters(state, op.kind)
             return _exchange(state, pointer, offset, value, op.value.dtype)
         old = read(state, pointer, offset, op.value.dtype)
         new = _combined(state, op, old, value)
         write(state, pointer, offset, new, op.value.dtype)
         return old
-    if not isinstance(pointer, Pointer) or pointer.memory is None or pointer.memory.state.words is None:
-        raise state.obstacle("an atomic operation goes through one of several pointers", NO_MEMORY)
+    memory = target_memory(state, pointer)
+    offset = offset + pointer_offset(pointer)
     if op.kind in ("inc", "dec"):
-        return _count_around(state, op, pointer.memory, offset + pointer.byte_offset, value)
+        return _count_around(state, op, memory, offset, value)
     combiner, dtype = _combiner(state, op)
-    lanes = state.lanes(value, op.value.dtype)
+    lanes = as_words(state.lanes(value, op.value.dtype), dtype)
     if op.kind in ("sub", "fsub"):
         lanes = Lanes(Negate(lanes.value), lanes.dims, lanes.lower)
-    if dtype != lanes.dtype:
-        lanes = Lanes(BitcastConvert(lanes.value, dtype), lanes.dims, lanes.lower)
-    memory = pointer.memory
-    address = memory.segment + offset + pointer.byte_offset
-    record_access(state, memory, f"atomic {op.kind}", address, dtype)
+    if op.kind in ("fmin", "fmax"):
+        _keep_number(state, memory, offset, lanes, op.kind)
+    else:
+        combine_into(state, memory, offset, lanes, combiner, op.kind)
+    return UNDEFINED
+
+
+def target_memory(state: RaisingState, pointer: Buffer) -> Memory:
+    """The one memory that a pointer of an atomic operation goes into.
+
+    Raises Obstacle where it goes into several, or into a local array.
+    """
+    if not isinstance(pointer, Pointer) or pointer.memory is None or pointer.memory.state.words is None:
+        raise state.obstacle("an atomic operation goes through one of several pointers", NO_MEMORY)
+    return pointer.memory
+
+
+def combine_into(
+    state: RaisingState, memory: Memory, offset: Index, lanes: Lanes, combiner: Combiner, name: str
+) -> None:
+    """Combine each active lane's value into its place of a memory, which is seen as words of the lanes' type.
+
+    `name` tells the operation from others, with which it may not change places.
+    """
+    words = view(state, memory, lanes.dtype)
+    put_view(memory, scatter_into(state, memory, offset, lanes.dtype, words, lanes, combiner, name))
+
+
+def scatter_into(
+    state: RaisingState,
+    memory: Memory,
+    offset: Index,
+    dtype: str,
+    numbers: Value,
+    lanes: Lanes,
+    combiner: Combiner,
+    name: str,
+) -> Value:
+    """Numbers, one for each word of type `dtype` that the memory has, with each active lane's combined into its own."""
+    address = memory.segment + offset
+    record_access(state, memory, f"atomic {name}", address, dtype)
     index = word_index(state, address, dtype)
     domain = state.domain
-    words = view(state, memory, dtype)
     last = state.builder.block.last
-    changed = access.scatter_combine(words, index, lanes, domain.box, domain.mask, combiner, lane_dimensions(domain))
-    note_access(state, memory, f"atomic {op.kind}", last)
-    put_view(memory, changed)
-    return UNDEFINED
+    changed = access.scatter_combine(numbers, index, lanes, domain.box, domain.mask, combiner, lane_dimensions(domain))
+    note_access(state, memory, f"atomic {name}", last)
+    return changed
+
+
+def as_words(lanes: Lanes, dtype: str) -> Lanes:
+    """The lanes' bits as numbers of another type."""
+    if lanes.dtype == dtype:
+        return lanes
+    return Lanes(BitcastConvert(lanes.value, dtype), lanes.dims, lanes.lower)
 
 
 def lane_dimensions(domain: Domain) -> tuple[Dimension, ...]:
@@ -77,17 +143,21 @@ def lane_dimensions(domain: Domain) -> tuple[Dimension, ...]:
     return tuple(each for each in domain.dimensions if domain.box.extent(each) > 1)
 
 
-def _order_matters(state: RaisingState, what: str) -> Obstacle:
+def order_matters(state: RaisingState, what: str, reason: str | None = None, help: str | None = None) -> Obstacle:
+    """That an atomic operation can't be raised because of what depends on the order of threads."""
     return state.obstacle(
-        f"the result of an atomic operation ({what}) is used, which depends on the order of threads",
+        reason or f"the result of an atomic operation ({what}) is used, which depends on the order of threads",
         RESULT_OF_ATOMIC,
-        "compute places with a scan instead, or run the kernel with wl.emulate",
+        help or "compute places with a scan instead, or run the kernel with wl.emulate",
     )
 
 
-def _is_alone(state: RaisingState, pointer: Buffer, offset: Index) -> bool:
+def is_alone(state: RaisingState, pointer: Buffer, offset: Index) -> bool:
     """Whether no two lanes come to one place, so that their order does not matter."""
-    return isinstance(pointer, Pointer) and is_injective(offset, state.domain.dimensions, state.box)
+    if not isinstance(pointer, Pointer) or pointer.memory is None:
+        return False
+    address = (pointer.memory.segment + offset).simplify(state.box)
+    return is_injective(address, state.domain.dimensions, state.box)
 
 
 def _exchange(state: RaisingState, pointer: Buffer, offset: Index, value: Item, dtype: str) -> Item:
@@ -108,6 +178,8 @@ def _combined(state: RaisingState, op: Atomic, old: Item, value: Item) -> Item:
         return from_lanes(Lanes.elementwise(_step_around(op.kind, dtype), one, other, box=state.box))
     if op.kind in ("sub", "fsub"):
         return from_lanes(Lanes.elementwise(Subtract, one, other, box=state.box))
+    if op.kind in ("fmin", "fmax"):
+        return from_lanes(Lanes.elementwise(_of_numbers(op.kind), one, other, box=state.box))
     combiner, working = _combiner(state, op)
 
     def combine(left: Value, right: Value) -> Value:
@@ -143,17 +215,11 @@ def _count_around(state: RaisingState, op: Atomic, memory: Memory, offset: Index
     dtype = op.value.dtype
     most = state.lanes(limit, dtype)
     if most.dims:
-        raise _order_matters(state, op.kind)
-    address = memory.segment + offset
-    record_access(state, memory, f"atomic {op.kind}", address, dtype)
-    index = word_index(state, address, dtype)
-    domain = state.domain
+        raise order_matters(state, op.kind)
     words = view(state, memory, dtype)
     nothing = Constant.of(0, "i64", words.shape)
     one = Lanes(Constant.of(1, "i64"))
-    last = state.builder.block.last
-    counts = access.scatter_combine(nothing, index, one, domain.box, domain.mask, Add, lane_dimensions(domain))
-    note_access(state, memory, f"atomic {op.kind}", last)
+    counts = scatter_into(state, memory, offset, dtype, nothing, one, Add, op.kind)
 
     def filled(number: int) -> Value:
         return Constant.of(number, "i64", words.shape)
@@ -195,24 +261,109 @@ def _combiner(state: RaisingState, op: Atomic) -> tuple[Combiner, str]:
             raise state.obstacle(f"the atomic operation '{op.kind}' has no tensor form", NOT_RAISED)
 
 
-def run_compare_exchange(state: RaisingState, op: CompareExchange) -> Item:
-    """Each lane at a place of its own.
+# -- fmin and fmax ----------------------------------------------------------------------------------------------------
 
-    Raises Obstacle where several lanes may come to one place: what each finds depends on their order.
+
+def _of_numbers(kind: str) -> Callable[[Value, Value], Value]:
+    """fmin or fmax: of NaN and a number the number."""
+    extreme = Minimum if kind == "fmin" else Maximum
+
+    def combine(left: Value, right: Value) -> Value:
+        found = Select(Compare(right, right, "NE"), left, extreme(left, right))
+        return Select(Compare(left, left, "NE"), right, found)
+
+    return combine
+
+
+def _keep_number(state: RaisingState, memory: Memory, offset: Index, lanes: Lanes, kind: str) -> None:
+    """fmin or fmax by many lanes, which make NaN of NaN only: the extreme of integers in the floats' order.
+
+    The bits of floats, those below the sign flipped for negative ones, have the order of the floats, -0.0 before 0.0.
+    For NaN stands the integer that no other one loses to.
+    """
+    bits = 8 * lanes.value.tensor.numpy_dtype.itemsize
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    dtype = f"i{bits}"
+
+    def flipped(number: Value) -> Value:
+        sign = ShiftRightArithmetic(number, Constant.of(bits - 1, dtype, number.shape))
+        return Xor(number, And(sign, Constant.of(most, dtype, number.shape)))
+
+    def rank(value: Value) -> Value:
+        nothing = Constant.of(most if kind == "fmin" else least, dtype, value.shape)
+        return Select(Compare(value, value, "EQ"), flipped(BitcastConvert(value, dtype)), nothing)
+
+    words = view(state, memory, lanes.dtype)
+    before = rank(words)
+    ranks = Lanes(rank(lanes.value), lanes.dims, lanes.lower)
+    combiner = Minimum if kind == "fmin" else Maximum
+    after = scatter_into(state, memory, offset, lanes.dtype, before, ranks, combiner, kind)
+    put_view(memory, Select(Compare(after, before, "EQ"), words, BitcastConvert(flipped(after), lanes.dtype)))
+
+
+# -- compare and swap -------------------------------------------------------------------------------------------------
+
+
+def run_compare_exchange(state: RaisingState, op: CompareExchange) -> Item:
+    """Each active lane writes what it desires if it finds what it expects.
+
+    Where several lanes come to one place and none asks what it found, one of those that find what they expect writes:
+    let those that don't come first, and those that would change nothing. Then all the others find something else.
+
+    Raises Obstacle where what each lane found is asked for, since that depends on their order.
     """
     from windlass.raising.interpreter import buffer_of, index_of
 
     pointer, offset = buffer_of(state, op.buffer), index_of(state, op.offset)
-    if not _is_alone(state, pointer, offset):
-        raise _order_matters(state, "compare and swap")
     dtype = op.expected.dtype
-    old = read(state, pointer, offset, dtype)
-    items = [old, state.lookup(op.expected), state.lookup(op.desired)]
-    found, expected, desired = (state.lanes(item, dtype) for item in items)
+    bits = f"i{8 * op.tensor.numpy_dtype.itemsize}"
+    expected, desired = (state.lookup(item) for item in (op.expected, op.desired))
+    if is_alone(state, pointer, offset):
+        old = read(state, pointer, offset, dtype)
+        finds = _matches(state, old, expected, dtype, bits)
+        new = merge_items(state, finds, desired, old, dtype)
+        write(state, pointer, offset, new, dtype)
+        return old
+    if op.uses:
+        raise order_matters(
+            state,
+            "compare and swap",
+            "several threads may compare and swap the same place, and which of them succeeds is asked",
+            "a loop that tries again until it has stored a function of what it found has a tensor form; locks and "
+            "claims have none: run the kernel with wl.emulate",
+        )
+    memory = target_memory(state, pointer)
+    is_one_swap = not dimensions_of_item(expected) and not dimensions_of_item(desired)
+    if not is_one_swap and any(frame.dimension in state.domain.dimensions for frame in state.frames):
+        raise state.obstacle("iterations compare and swap different values with memory")
+    address = memory.segment + offset + pointer_offset(pointer)
+    record_access(state, memory, f"atomic swap {number_of(op)}", address, dtype)
+    finds = _matches(state, read_words(state, memory, address, dtype), expected, dtype, bits)
+    changes = ~_matches(state, desired, expected, dtype, bits)
+    domain = state.domain.restrict(finds & changes)
+    if not domain.is_empty:
+        with state.within(domain):
+            store_words(state, memory, word_index(state, address, dtype), desired, dtype)
+    return UNDEFINED
 
-    def exchange(before: Value, wanted: Value, after: Value) -> Value:
-        return Select(Compare(before, wanted, "EQ"), after, before)
 
-    new = from_lanes(Lanes.elementwise(exchange, found, expected, desired, box=state.box))
-    write(state, pointer, offset, new, dtype)
-    return old
+def pointer_offset(pointer: Buffer) -> int:
+    """Where in its memory a pointer goes."""
+    assert isinstance(pointer, Pointer)
+    return pointer.byte_offset
+
+
+def _matches(state: RaisingState, one: Item, other: Item, dtype: str, bits: str) -> Predicate:
+    """Whether two items have the same bits."""
+    left, right = (as_words(state.lanes(item, dtype), bits) for item in (one, other))
+    found = Lanes.elementwise(lambda x, y: Compare(x, y, "EQ"), left, right, box=state.box)
+    return Predicate.data(found)
+
+
+def number_of(op: Op) -> int:
+    """A number that no other op of the kernel of this kind has."""
+    root: Op = op
+    while root.parent_op is not None:
+        root = root.parent_op
+    same = (each for region in root.regions for each in region.walk() if type(each) is type(op))
+    return next(number for number, each in enumerate(same) if each is op)

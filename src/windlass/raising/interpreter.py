@@ -39,6 +39,7 @@ def run_block(state: RaisingState, block: Block) -> Op:
 def run_op(state: RaisingState, op: Op) -> None:
     """Interpret one op and enter its results into the environment."""
     from windlass.raising.loops import run_do_while, run_for
+    from windlass.raising.updates import run_atomic_update
 
     environment = state.environment
     match op:
@@ -64,6 +65,8 @@ def run_op(state: RaisingState, op: Op) -> None:
             run_do_while(state, op)
         case loops.Atomic():
             environment[op] = run_atomic(state, op)
+        case loops.AtomicUpdate():
+            environment[op] = run_atomic_update(state, op)
         case loops.CompareExchange():
             environment[op] = run_compare_exchange(state, op)
         case loops.Undefined():

@@ -15,7 +15,7 @@ from windlass.ops.control import Return, While
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Maximum, Or, Select
 from windlass.ops.loops import Atomic as AtomicOp
-from windlass.ops.loops import DoWhile, For, Store
+from windlass.ops.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
 from windlass.raising.cells import replace_slot
@@ -141,10 +141,10 @@ def _first_guess(state: RaisingState, op: For | DoWhile, arguments: list[Argumen
         # With no lane active the loop must not run: what it tests would be made of values that mean nothing.
         guess.active = state.domain.mask.dimensions
     for inner in op.body.walk():
-        if isinstance(inner, Store | AtomicOp):
+        if isinstance(inner, Store | AtomicOp | AtomicUpdate | CompareExchange):
             item = state.environment.get(inner.buffer)
             if isinstance(item, Pointer) and item.memory is not None and item.memory.state.words is not None:
-                dtype = inner.value.dtype
+                dtype = (inner.value if isinstance(inner, Store | AtomicOp) else inner).dtype
                 guess.memories[item.memory] = "ui8" if dtype == "i1" else dtype
     return guess
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import BufferType, Function, Value
-from windlass.ops.loops import Atomic, CompareExchange, DeviceCall, DeviceVariableBuffer, Store
+from windlass.ops.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, DeviceVariableBuffer, Store
 
 
 def written_parameters(function: Function) -> frozenset[int]:
@@ -14,7 +14,7 @@ def written_parameters(function: Function) -> frozenset[int]:
     for op in function.walk():
         if isinstance(op, DeviceCall):
             buffers: tuple[Value, ...] = tuple(each for each in op.inputs if isinstance(each.type, BufferType))
-        elif isinstance(op, Store | Atomic | CompareExchange):
+        elif isinstance(op, Store | Atomic | AtomicUpdate | CompareExchange):
             buffers = (op.buffer,)
         else:
             continue

@@ -158,6 +158,13 @@ class Interpreter:
                     old = self.place(values, op.buffer, op.offset, dtype).copy().view(dtype)[0]
                     self.write(values, op.buffer, op.offset, combine(op.kind, old, values[op.value]), op.value)
                     values[op] = old
+                case loops.AtomicUpdate():
+                    dtype = op.tensor.numpy_dtype
+                    old = self.place(values, op.buffer, op.offset, dtype).copy().view(dtype)[0]
+                    values[op.body.block.arguments[0]] = old
+                    (new,) = yield from self.run(op.body.block, values, shared, dynamic)
+                    self.write(values, op.buffer, op.offset, new, op)
+                    values[op] = old
                 case loops.CompareExchange():
                     dtype = op.expected.tensor.numpy_dtype
                     old = self.place(values, op.buffer, op.offset, dtype).copy().view(dtype)[0]
