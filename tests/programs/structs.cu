@@ -1,5 +1,8 @@
 // Structs by value and by pointer, vector types, nested structs, structs with arrays and padding.
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 struct Grid {
     int rows, columns;
     float dx;
@@ -126,4 +129,36 @@ __global__ void julia(float *out, int n, int rounds) {
     Complex z(-1.0f + 2.0f * i / n, 0.3f), c(-0.4f, 0.6f);
     for (int k = 0; k < rounds; k++) z = z * z + c;
     out[i] = z.re * z.re + z.im * z.im;
+}
+
+__global__ void scale_halves(__half factor, const __half *x, __half *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = __hmul(factor, x[i]);
+}
+
+__global__ void add_brain_float(float *x, __nv_bfloat16 by, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += __bfloat162float(by);
+}
+
+struct Weight {
+    __half value;
+    __nv_bfloat16 bias;
+};
+
+struct Layer {
+    int width;
+    Weight weights[2];
+    __half2 scale;
+    float2 shift;
+    uchar4 steps;
+};
+
+__global__ void apply_layer(Layer layer, float4 offset, float *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= layer.width) return;
+    Weight weight = layer.weights[i % 2];
+    float scaled = __half2float(weight.value) * x[i] + __bfloat162float(weight.bias);
+    scaled *= __low2float(layer.scale) - __high2float(layer.scale);
+    x[i] = scaled + layer.shift.y + offset.w * layer.steps.z;
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .program import LINE, PLANE, SLACK, Array, Draw, program
@@ -13,6 +14,8 @@ PARTICLE = np.dtype([("x", np.float32), ("y", np.float32), ("vx", np.float32), (
 CELL = np.dtype([("kind", np.int8), ("mass", np.float64), ("count", np.int16)], align=True)
 BOUNDS = np.dtype([("low", np.float32, 3), ("high", np.float32, 3)])
 SCENE = np.dtype([("bounds", BOUNDS), ("steps", np.int32)])
+
+WEIGHT = np.dtype([("value", np.float16), ("bias", ml_dtypes.bfloat16)])
 
 
 def vector(letters: str, dtype: Any) -> np.dtype[Any]:
@@ -140,3 +143,49 @@ def julia(out: Array, n: int, rounds: int) -> None:
     for _ in range(rounds):
         re, im = re * re - im * im + f(-0.4), re * im + im * re + f(0.6)
     out[:n] = re * re + im * im
+
+
+@program(
+    LINE,
+    lambda draw, n: (
+        np.float16(1.7),
+        draw.floats(n + SLACK).astype(np.float16),
+        draw.floats(n + SLACK).astype(np.float16),
+        n,
+    ),
+)
+def scale_halves(factor: np.float16, x: Array, y: Array, n: int) -> None:
+    y[:n] = factor * x[:n]
+
+
+@program(LINE, lambda draw, n: (draw.floats(n + SLACK), ml_dtypes.bfloat16(0.3), n))
+def add_brain_float(x: Array, by: Any, n: int) -> None:
+    x[:n] += np.float32(by)
+
+
+LAYER = np.dtype(
+    [
+        ("width", np.int32),
+        ("weights", WEIGHT, 2),
+        ("scale", vector("xy", np.float16)),
+        ("shift", vector("xy", np.float32)),
+        ("steps", vector("xyzw", np.uint8)),
+    ],
+    align=True,
+)
+
+
+@program(
+    LINE,
+    lambda draw, n: (
+        np.array((n, [(0.7, 0.2), (-1.3, 4.0)], (2.5, 0.1), (9, 0.3), (1, 2, 200, 4)), LAYER)[()],
+        np.array((1, 2, 3, 0.25), vector("xyzw", np.float32))[()],
+        draw.floats(n + SLACK),
+    ),
+)
+def apply_layer(layer: Any, offset: Any, x: Array) -> None:
+    part = x[: layer["width"]]
+    weights = layer["weights"][np.arange(part.size) % 2]
+    scaled = weights["value"].astype(np.float32) * part + weights["bias"].astype(np.float32)
+    scaled *= np.float32(layer["scale"]["x"]) - np.float32(layer["scale"]["y"])
+    part[...] = scaled + layer["shift"]["y"] + offset["w"] * np.float32(layer["steps"]["z"])

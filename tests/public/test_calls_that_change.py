@@ -133,7 +133,7 @@ def test_memory_mapped_files(module: Module, tmp_path: Path) -> None:
 def test_dtype_of_an_array(module: Module) -> None:
     flip = module["flip"].jax(1, 4)
     for dtype in (jnp.uint32, jnp.int32, jnp.uint32):
-        x, y = flip(jnp.array([True, False]), jnp.array([0, 5], dtype), 2)
+        _, y = flip(jnp.array([True, False]), jnp.array([0, 5], dtype), 2)
         assert y.dtype == dtype
         assert y.astype(jnp.uint32).tolist() == [2**32 - 1, 4]
     with pytest.raises(wl.LaunchError, match=r"WL0401.*unsigned int \*, which is uint32, but got float32"):

@@ -13,7 +13,7 @@ from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position
 from windlass.ir.signature import DeviceCode, DeviceVariable
 from windlass.public.kernel import Kernel
-from windlass.runtime.arguments import dtypes_agree, uniform_leaf
+from windlass.runtime.arguments import are_words_of, dtypes_agree
 from windlass.runtime.memories import bytes_of
 
 if TYPE_CHECKING:
@@ -180,5 +180,4 @@ def _fits(storage: Array, given: Array) -> bool:
     """Whether the value has the variable's elements and as many of them (or is one that fills all)."""
     if dtypes_agree(storage.dtype, given.dtype):
         return given.size == storage.size or given.ndim == 0
-    leaf = uniform_leaf(storage.dtype)
-    return leaf is not None and given.dtype == leaf[0] and given.size == leaf[1] * storage.size
+    return are_words_of(storage.dtype, given.dtype) and given.nbytes == storage.nbytes

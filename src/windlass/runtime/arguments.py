@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -139,19 +140,45 @@ def check_dtype(signature: KernelSignature, parameter: Parameter, dtype: np.dtyp
             f"argument '{name}' has dtype {dtype.str}, which is not in this machine's byte order",
             help_=f"convert it: {name} = {name}.astype({name}.dtype.newbyteorder('='))",
         )
-    if expected is None or dtypes_agree(expected, dtype):
+    if expected is None or dtypes_agree(expected, dtype) or are_words_of(expected, dtype):
         return
-    words = uniform_leaf(expected)
-    if words is not None and dtypes_agree(words[0], dtype):
-        return
-    leaf = _dtype_name(expected) if expected.names is None else str(expected)
-    help_ = f"convert it: {name} = {name}.astype({leaf})" if expected.names is None else f"use dtype {leaf}"
+    kinds = {leaf for _, leaf in leaves_of(expected)}
+    if len(kinds) == 1:
+        help_ = f"convert it: {name} = {name}.astype({_dtype_name(kinds.pop())})"
+    else:
+        position = signature.parameters.index(parameter)
+        help_ = (
+            f"make it an array of the struct, or say that its bytes are the struct's: "
+            f"{name}.view({signature.name}.signature.parameters[{position}].dtype)"
+        )
     raise _fault(
         "WL0401",
         signature,
         f"argument '{name}' has the wrong dtype: the kernel takes {parameter.type_name}, which is {_plain(expected)}, "
         f"but got {_plain(dtype)}",
         help_=help_,
+    )
+
+
+def are_words_of(expected: np.dtype, given: np.dtype) -> bool:
+    """Whether structs of dtype `expected` are made of numbers like `given`, and of nothing else; bytes always are.
+
+    So `float2` and a struct of an int and an unsigned int may come as plain arrays. A struct of an int and a float may
+    come as bytes only: as integers its float would be misread.
+
+    >>> are_words_of(np.dtype([("x", "f4"), ("y", "f4")]), np.dtype("f4"))
+    True
+    >>> mixed = np.dtype([("n", "i4"), ("x", "f4")])
+    >>> are_words_of(mixed, np.dtype("i4")), are_words_of(mixed, np.dtype("u1"))
+    (False, True)
+    """
+    if expected.names is None and expected.subdtype is None:
+        return False
+    if given == np.uint8:
+        return True
+    leaves = leaves_of(expected)
+    return expected.itemsize == given.itemsize * len(leaves) and all(
+        offset == index * given.itemsize and numbers_agree(leaf, given) for index, (offset, leaf) in enumerate(leaves)
     )
 
 
@@ -172,8 +199,15 @@ def dtypes_agree(expected: np.dtype, given: np.dtype) -> bool:
     """
     if expected == given:
         return True
-    if expected.itemsize != given.itemsize:
-        return False
+    return expected.itemsize == given.itemsize and members_agree(expected, given)
+
+
+def members_agree(expected: np.dtype, given: np.dtype) -> bool:
+    """Whether the same numbers lie at the same offsets, whatever padding follows the last one.
+
+    >>> members_agree(np.dtype([("x", "f8"), ("n", "i4")], align=True), np.dtype([("x", "f8"), ("n", "u4")]))
+    True
+    """
     if given.kind == "c" and expected.names is not None:
         part = np.dtype(f"f{given.itemsize // 2}")
         return [leaf for _, leaf in leaves_of(expected)] == [part, part]
@@ -221,16 +255,6 @@ def leaves_of(dtype: np.dtype, offset: int = 0) -> list[tuple[int, np.dtype]]:
         field = cast("Any", dtype.fields)[name]
         leaves += leaves_of(field[0], offset + field[1])
     return sorted(leaves, key=lambda leaf: leaf[0])
-
-
-def uniform_leaf(dtype: np.dtype) -> tuple[np.dtype, int] | None:
-    """The one dtype that an element is made of and how often, if it is packed without padding."""
-    leaves = leaves_of(dtype)
-    leaf = leaves[0][1]
-    packed = all(
-        other == leaf and offset == i * leaf.itemsize for i, (offset, other) in enumerate(leaves)
-    ) and dtype.itemsize == leaf.itemsize * len(leaves)
-    return (leaf, len(leaves)) if packed else None
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
@@ -285,29 +309,59 @@ def _check_record(signature: KernelSignature, parameter: Parameter, value: objec
         raise _fault(
             "WL0407", signature, f"parameter '{name}' has type {parameter.type_name}, which can't be passed from Python"
         )
-    if isinstance(value, np.void | np.complexfloating) and dtypes_agree(dtype, value.dtype):
-        return np.frombuffer(value.tobytes(), dtype)[0]
-    if isinstance(value, complex) and dtypes_agree(dtype, np.dtype(f"c{dtype.itemsize}")):
-        return np.frombuffer(np.array(value, f"c{dtype.itemsize}").tobytes(), dtype)[0]
-    if isinstance(value, np.ndarray):
-        words = uniform_leaf(dtype)
-        if words is not None and value.dtype == words[0] and value.size == words[1]:
-            return np.frombuffer(value.tobytes(), dtype)[0]
-    if (
-        isinstance(value, tuple)
-        and dtype.names is not None
-        and len(cast("tuple[object, ...]", value)) == len(dtype.names)
-    ):
-        try:
-            return cast("np.generic", np.array(value, dtype)[()])
-        except (TypeError, ValueError):
-            pass
+    record = np.zeros((), dtype)
+    if isinstance(value, complex):
+        value = np.array(value, f"c{dtype.itemsize}")[()] if dtype.itemsize in (8, 16) else value
+    if isinstance(value, np.void | np.complexfloating):
+        if members_agree(dtype, value.dtype):
+            raw = value.tobytes()[: dtype.itemsize]
+            return cast("np.generic", np.frombuffer(raw.ljust(dtype.itemsize, b"\0"), dtype)[0])
+    elif isinstance(value, np.ndarray):
+        array = cast("Array", value)
+        if are_words_of(dtype, array.dtype) and array.nbytes == dtype.itemsize:
+            return cast("np.generic", np.frombuffer(array.tobytes(), dtype)[0])
+    elif isinstance(value, tuple | list | Mapping) and _fill(signature, parameter, record, value):
+        return cast("np.generic", record[()])
     raise _fault(
         "WL0407",
         signature,
         f"argument '{name}' must be a {parameter.type_name} by value, got {_describe(value)}",
         notes=(f"its NumPy dtype is {dtype}",),
-        help_=f"pass numpy.array((...), dtype)[()] with that dtype, or a tuple of its {len(leaves_of(dtype))} members",
+        help_=f"pass numpy.array((...), dtype)[()] with that dtype, or a tuple of its {len(dtype.names or ())} members",
+    )
+
+
+def _fill(signature: KernelSignature, parameter: Parameter, place: Array, value: Any) -> bool:
+    """Put members into a zero-dimensional record or an array member; False where their number or names don't fit.
+
+    Raises LaunchError for a number that does not fit its member.
+    """
+    names = place.dtype.names
+    if names is None and not place.ndim:
+        leaf = replace(parameter, kind="scalar", dtype=place.dtype, type_name=place.dtype.name)
+        place[...] = _check_scalar(signature, leaf, value)
+        return True
+    keys: Sequence[Any] = range(len(place)) if place.ndim else cast("Sequence[Any]", names)
+    if isinstance(value, Mapping) and not place.ndim:
+        given = cast("Mapping[Any, Any]", value)
+        if set(given) != set(keys):
+            return False
+        values = [given[key] for key in keys]
+    elif isinstance(value, tuple | list | np.ndarray | np.void):
+        values = list(cast("Sequence[Any]", value))
+        if len(values) != len(keys):
+            return False
+    else:
+        return False
+    label = "{}[{}]" if place.ndim else "{}.{}"
+    return all(
+        _fill(
+            signature,
+            replace(parameter, name=label.format(parameter.name, key)),
+            place[key, ...] if place.ndim else place[key],
+            each,
+        )
+        for key, each in zip(keys, values, strict=True)
     )
 
 

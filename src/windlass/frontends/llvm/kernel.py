@@ -16,11 +16,11 @@ from windlass.frontends.llvm.structure import Structurer
 from windlass.frontends.llvm.syntax import FunctionText, Reader, UnknownSyntax
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import Pointer
-from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Type, tensor_type
+from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Type, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
-from windlass.ir.types import MLIR_DTYPES
+from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 from windlass.ops.control import Return
-from windlass.ops.loops import LAUNCH_DIMENSIONS, LaunchSize, Parallel, Yield
+from windlass.ops.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Load, Parallel, Store, Yield
 
 TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
 """Importing these registers what they translate."""
@@ -29,9 +29,9 @@ TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
 def import_kernel(code: DeviceCode, mangled_name: str) -> Function:
     """The kernel of that linker name at the loop level (see `windlass.ops.loops`).
 
-    The function's arguments are the kernel's parameters in order: scalars as rank-0 tensors, pointers as buffers,
-    records passed by value as buffers of space "parameter". Its body is the launch's sizes, one `Parallel`, and
-    `Return`. The function's name is the readable one where the code tells it.
+    The function's arguments are the kernel's parameters in order: numbers as rank-0 tensors (16-bit floats too, which
+    LLVM IR passes in memory), pointers as buffers, records passed by value as buffers of space "parameter". Its body is
+    the launch's sizes, one `Parallel`, and `Return`. The function's name is the readable one where the code tells it.
 
     Raises RaisingError for what the loop level has no words for: WL0201 to WL0209.
     """
@@ -76,7 +76,11 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
         if not isinstance(type_, PointerType):
             types.append(tensor_type((), translator.dtype_of(type_)))
         elif "byval" in attributes:
-            types.append(BufferType.of("parameter", None, by_value_size(translator, attributes)))
+            number = declared[index].dtype if matches and declared[index].kind == "scalar" else None
+            if number is not None:
+                types.append(tensor_type((), MLIR_DTYPES[number]))
+            else:
+                types.append(BufferType.of("parameter", None, by_value_size(translator, attributes)))
         else:
             dtype = declared[index].dtype if matches else None
             types.append(BufferType.of("global", element_dtype(dtype) if dtype is not None else None))
@@ -86,8 +90,9 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
     structurer.open_blocks.append(outer)
     for argument, (name, type_, _) in zip(outer.arguments, text.parameters, strict=True):
         if isinstance(type_, PointerType):
-            translator.buffers[Base("parameter", name)] = argument
-            translator.values[name] = Pointer(argument, translator.emit.constant(0, "i64"))
+            buffer = argument if isinstance(argument.type, BufferType) else in_memory(translator, argument)
+            translator.buffers[Base("parameter", name)] = buffer
+            translator.values[name] = Pointer(buffer, translator.emit.constant(0, "i64"))
         else:
             translator.values[name] = argument
     with Builder(outer, source=translator.position_of(None)) as builder:
@@ -114,6 +119,15 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
     if function.source is None:
         function.source = translator.position_of(None)
     return function
+
+
+def in_memory(translator: Translator, number: Value) -> Value:
+    """A buffer that holds the number: CUDA's 16-bit floats are structs to clang, which passes them in memory."""
+    zero = translator.emit.constant(0, "i64")
+    with Builder(translator.emit.prologue, source=translator.position_of(None)):
+        buffer = Allocate("local", np.dtype(NUMPY_DTYPES[number.dtype]).itemsize)
+        Store(number, buffer, zero)
+    return buffer
 
 
 def element_dtype(dtype: np.dtype) -> str | None:
@@ -164,8 +178,6 @@ def remove_unused(block: Block) -> None:
 
 def is_removable(op: Op) -> bool:
     """Whether the op has no effect but its results."""
-    from windlass.ops.loops import Allocate, Load
-
     if isinstance(op, Load):
         return not op.is_volatile
     return op.is_pure or isinstance(op, Allocate)
