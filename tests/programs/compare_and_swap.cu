@@ -149,6 +149,49 @@ __global__ void add_halves_in_words(const int *place, const __half *x, __half *s
     } while (assumed != old);
 }
 
+__device__ void add_half(__half *address, __half value) {
+    unsigned int *word = (unsigned int *)((char *)address - ((size_t)address & 2));
+    unsigned int old = *word, assumed;
+    do {
+        assumed = old;
+        __half_raw sum;
+        sum.x = (size_t)address & 2 ? (old >> 16) : (old & 0xffff);
+        sum = __hadd(__half(sum), value);
+        old = (size_t)address & 2 ? (old & 0xffff) | (sum.x << 16) : (old & 0xffff0000) | sum.x;
+        old = atomicCAS(word, assumed, old);
+    } while (assumed != old);
+}
+
+__global__ void add_halves_by_address(const int *place, const __half *x, __half *sums, int n) {
+    int i = HERE;
+    if (i < n) add_half(&sums[place[i]], x[i]);
+}
+
+__global__ void greatest_bytes_in_words(const int *place, const unsigned char *x, unsigned int *words, int n) {
+    int i = HERE;
+    if (i >= n) return;
+    unsigned int which = place[i], shift = (which & 3) * 8;
+    unsigned int *word = words + which / 4, old = *word, assumed;
+    do {
+        assumed = old;
+        unsigned int now = (assumed >> shift) & 0xff, next = max(now, (unsigned int)x[i]);
+        old = atomicCAS(word, assumed, (assumed & ~(0xffu << shift)) | (next << shift));
+    } while (assumed != old);
+}
+
+__global__ void add_bytes_in_words(const int *place, const unsigned char *x, unsigned int *words, int n) {
+    int i = HERE;
+    if (i >= n) return;
+    unsigned int which = place[i], shift = (which % 4) * 8;
+    unsigned int *word = words + which / 4, old = *word, assumed;
+    do {
+        assumed = old;
+        unsigned char sum = assumed >> shift;
+        sum += x[i];
+        old = atomicCAS(word, assumed, (assumed & ~(0xffu << shift)) | ((unsigned int)sum << shift));
+    } while (assumed != old);
+}
+
 __global__ void flip_bits(const int *place, const unsigned int *x, unsigned int *words, int n) {
     int i = HERE;
     if (i >= n) return;

@@ -104,13 +104,30 @@ def add_halves(place: Array, x: Array, sums: Array, n: int) -> None:
     np.add.at(sums, place[:n], x[:n])
 
 
-@program(
-    FEW,
-    lambda draw, n: (places(draw, n), small_halves(draw, n + SLACK), small_halves(draw, PLACES + 1), n),
-    flaw="a part of a word is not seen as such",
-)
+@program(FEW, lambda draw, n: (places(draw, n), small_halves(draw, n + SLACK), small_halves(draw, PLACES + 1), n))
 def add_halves_in_words(place: Array, x: Array, sums: Array, n: int) -> None:
     np.add.at(sums, place[:n], x[:n])
+
+
+@program(FEW, lambda draw, n: (places(draw, n), small_halves(draw, n + SLACK), small_halves(draw, PLACES + 1), n))
+def add_halves_by_address(place: Array, x: Array, sums: Array, n: int) -> None:
+    np.add.at(sums, place[:n], x[:n])
+
+
+def bytes_in_words(draw: Draw, n: int) -> tuple[Any, ...]:
+    """Bytes to combine into those of three words, low ones there and high ones new."""
+    fresh = draw.integers(n + SLACK, low=100, high=256, dtype=np.uint8)
+    return places(draw, n), fresh, draw.integers(12, low=0, high=100, dtype=np.uint8).view(np.uint32), n
+
+
+@program(FEW, bytes_in_words)
+def greatest_bytes_in_words(place: Array, x: Array, words: Array, n: int) -> None:
+    np.maximum.at(words.view(np.uint8), place[:n], x[:n])
+
+
+@program(FEW, bytes_in_words)
+def add_bytes_in_words(place: Array, x: Array, words: Array, n: int) -> None:
+    np.add.at(words.view(np.uint8), place[:n], x[:n])
 
 
 @program(

@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from windlass.frontends.llvm.atomic_kinds import bits_of, find_kind
+from windlass.frontends.llvm.subwords import find_part
 from windlass.ir import Argument, Block, Builder, Op, Region, Terminator, Value, tensor_type
 from windlass.ir.core import Result
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import And, Not, Or, Select
+from windlass.ops.elementwise import Add, And, Not, Or, Select
 from windlass.ops.loops import Atomic, AtomicUpdate, CompareExchange, Condition, DoWhile, If, Load, Undefined, Yield
 
 Sides = dict[Op, int]
@@ -303,6 +304,17 @@ class _Rewriting:
             for branch, side in retry.path:
                 takes = self._made_of(branch.condition, old, copies)
                 new = Select(takes, *((new, old) if side == 0 else (old, new)))
+        part = None
+        if not any(each.uses for each in retry.loop.results):
+            part = find_part(new, old, self.body, self.before)
+        if part is not None:
+            for op in tuple(self.body):
+                op.drop_operands()
+            with self.before:
+                begin = part.place()
+                offset = offset if begin is None else Add(offset, begin)
+            self.body, new = part.body, part.new
+            (old,) = self.body.arguments
         found = find_kind(new, old, self.body)
         if found is not None:
             kind, value = found
@@ -317,7 +329,7 @@ class _Rewriting:
                 result = AtomicUpdate(buffer, offset, Region(self.body))
         copies = {}
         with self.before:
-            if result.dtype != self.dtype:
+            if part is None and result.dtype != self.dtype:
                 result = BitcastConvert(result, self.dtype)
             for each, value in zip(retry.loop.results, retry.end.values, strict=True):
                 if each.uses:

@@ -1,0 +1,89 @@
+"""What is refused of compare-and-swaps, and float extremes with NaN, from CUDA source."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windlass as wl
+
+HEAD = "__global__ void kernel(int *p, const int *x, int *out, int n) { int i = threadIdx.x; if (i >= n) return; "
+REFUSED = {
+    "the result is used": (
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, a + 1); } while (a != old); out[i] = old;",
+        "is used, which depends on the order of threads",
+    ),
+    "a lock": (
+        "while (atomicCAS(p, 0, 1) != 0) {} out[0] += x[i]; atomicExch(p, 0);",
+        "which of them succeeds is asked",
+    ),
+    "a claim": ("if (atomicCAS(p, 0, i + 1) == 0) out[i] = 1;", "which of them succeeds is asked"),
+    "an order": (
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, a * 3 + x[i]); } while (a != old);",
+        "function whose result depends on their order",
+    ),
+    "a cap": (
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, min(a + x[i], 100)); } while (a != old);",
+        "function whose result depends on their order",
+    ),
+    "a difference": (
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, x[i] - a); } while (a != old);",
+        "function whose result depends on their order",
+    ),
+    "two kinds": (
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, (a + x[i]) ^ x[0]); } while (a != old);",
+        "function whose result depends on their order",
+    ),
+}
+
+
+def arguments() -> list[np.ndarray | int]:
+    return [np.array([1, 2], np.int32), np.arange(8, dtype=np.int32), np.zeros(8, np.int32), 8]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_depends_on_the_order_of_threads_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    body, reason = REFUSED[name]
+    kernel = wl.cuda.compile(HEAD + body + " }")["kernel"]
+    with pytest.raises(wl.RaisingError, match=reason) as caught:
+        kernel[1, 8](*arguments())
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "WL0302"
+    assert diagnostic.position is not None and diagnostic.position.line == 1
+
+
+def test_different_swaps_of_one_loop_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    body = "for (int k = 0; k < 6; ++k) { atomicCAS(p + i, k, k + 2); atomicCAS(p + i, k + 2, k + 1); }"
+    kernel = wl.cuda.compile(HEAD + body + " }")["kernel"]
+    p = np.array([0, 3, 9], np.int32)
+    kernel[1, 3](p, p, p.copy(), 3)
+    assert p.tolist() == [6, 6, 9]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["fmin", "fmax"])
+def test_atomic_extremes_of_floats_keep_numbers(kind: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    type_, word, here, back = {
+        np.float16: ("__half", "unsigned short", "__ushort_as_half", "__half_as_ushort"),
+        np.float32: ("float", "unsigned", "__uint_as_float", "__float_as_uint"),
+        np.float64: ("double", "unsigned long long", "__longlong_as_double", "__double_as_longlong"),
+    }[dtype]
+    function = {"fmin": "__hmin", "fmax": "__hmax"}[kind] if dtype is np.float16 else kind
+    source = f"""#include <cuda_fp16.h>
+    __global__ void kernel({type_} *p, const int *where, const {type_} *x) {{
+        int i = threadIdx.x;
+        {word} *bits = ({word} *)&p[where[i]], old = *bits, a;
+        do {{ a = old; old = atomicCAS(bits, a, {back}({function}(x[i], {here}(a)))); }} while (a != old);
+    }}"""
+    kernel = wl.cuda.compile(source)["kernel"]
+    inf, nan = np.inf, np.nan
+    x = np.array([nan, nan, 3, -3, nan, inf, -inf, nan, -5, 5, 0.25], dtype)
+    where = np.array([0, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5], np.int32)
+    place = np.array([nan, nan, nan, nan, 1, -7, nan], dtype)
+    wanted = place.copy()
+    getattr(np, kind).at(wanted, where, x)
+    kernel[1, 11](place, where, x)
+    assert np.array_equal(place, wanted, equal_nan=True)
