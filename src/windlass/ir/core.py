@@ -226,7 +226,7 @@ class Op(Value):
     # -- what a subclass says of itself ---------------------------------------------------------------------------
 
     def infer(self) -> Type | tuple[Type, ...]:
-        """The result type, or a tuple of them.
+        """The result type, or a tuple of them: it follows from attributes, operand types and signatures of regions.
 
         Raises TypeFault where a constraint is broken.
         """
@@ -282,27 +282,38 @@ class Op(Value):
         if builder is not None:
             builder.place(self)
 
-    def repeat(self, operands: list[Value]) -> Self:
-        """The same op (of no regions) on other operands of the same types, without inferring its type again."""
+    def repeat(self, operands: list[Value], regions: Mapping[str, Any], block: Block) -> Self:
+        """The same op on other operands of the same types, at the end of `block`, with its own `regions` by field.
+
+        These must have the signatures of this op's: the type is not inferred again.
+        """
         copy = object.__new__(type(self))
         if self.__dict__:
             copy.__dict__.update(self.__dict__)
+        if regions:
+            copy.__dict__.update(regions)
+            for region in copy.regions:
+                region.parent = copy
         copy._operands = operands
         copy._segments = self._segments
         copy.uses = {}
-        copy.block = copy.previous = copy.next = None
-        copy.source = None
+        copy.source = copy.next = None
         copy.made_by = ()
-        copy.extra = None if self.extra is None else dict(self.extra)
+        copy.extra = self.extra and dict(self.extra)
         copy.queued = False
         copy.type = self.type
         results = self._results
         copy._results = results and tuple([Result(each.type, copy, index) for index, each in enumerate(results)])
         for operand in operands:
-            operand.uses[copy] = operand.uses.get(copy, 0) + 1
-        builder = current_builder()
-        if builder is not None:
-            builder.place(copy)
+            uses = operand.uses
+            uses[copy] = uses[copy] + 1 if copy in uses else 1
+        copy.block = block
+        copy.previous = last = block.last
+        if last is None:
+            block.first = copy
+        else:
+            last.next = copy
+        block.last = copy
         return copy
 
     def _become_pattern(self) -> bool:
@@ -644,6 +655,15 @@ class Region:
         """The only block."""
         (block,) = self.blocks
         return block
+
+    @property
+    def signature(self) -> tuple[tuple[Type, ...], ...]:
+        """What each block takes, and what it gives."""
+        types: list[tuple[Type, ...]] = []
+        for block in self.blocks:
+            types.append(tuple([argument.type for argument in block.arguments]))
+            types.append(tuple([value.type for value in block.terminator.operands]))
+        return tuple(types)
 
     def walk(self) -> Iterator[Op]:
         for block in self.blocks:

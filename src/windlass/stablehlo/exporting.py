@@ -14,6 +14,7 @@ from windlass.ir.core import Block, Function, Module, Op, Value
 from windlass.ir.types import Type
 from windlass.ops import Constant, ConstantValue, Opaque, Return
 from windlass.ops.spelling import quote
+from windlass.stablehlo.collecting import without_collections
 from windlass.stablehlo.diagnosing import diagnose_verification
 from windlass.stablehlo.private_jax import make_context
 
@@ -24,13 +25,19 @@ def export_module(module: Module, context: Any = None) -> Any:
     Raises ProgramError (WL0503) for ops that are not of the tensor level, and (WL0504) where MLIR finds that the
     result is no valid program.
     """
-    context = context or make_context()
+    return _build(module, context or make_context(), locations=True)
+
+
+def _build(module: Module, context: Any, locations: bool) -> Any:
     context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context):
-        exported = _Exporter(context).module(module)
+    with context, ir.Location.unknown(context), without_collections():
+        exported = _Exporter(context, locations).module(module)
         try:
             exported.operation.verify()
         except ir.MLIRError as error:
+            if not locations:
+                # Only to say where the fault is.
+                return _build(module, make_context(), locations=True)
             raise ProgramError(diagnose_verification(error)) from None
     return exported
 
@@ -40,7 +47,7 @@ def export_text(module: Module, locations: bool = False) -> str:
 
     Raises ProgramError as `export_module` does.
     """
-    exported = export_module(module)
+    exported = _build(module, make_context(), locations)
     return str(exported.operation.get_asm(enable_debug_info=locations, assume_verified=True))
 
 
@@ -63,25 +70,28 @@ def function_text(function: Function) -> str:
     context = make_context()
     context.allow_unregistered_dialects = True
     with context, ir.Location.unknown(context):
-        exported = _Exporter(context).module(Module([function]))
+        exported = _Exporter(context, locations=False).module(Module([function]))
         return str(exported.operation.get_asm(assume_verified=True))
 
 
 class _Exporter:
     """Builds one module; MLIR types, attributes and locations are made once each."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, locations: bool) -> None:
         self.context = context
+        self.has_locations = locations
         self.values: dict[Value, Any] = {}
         self.types: dict[Type, Any] = {}
         self.names: dict[type[Op], str] = {}
         self.constants: dict[ConstantValue, dict[str, Any]] = {}
         self.attributes: dict[Any, dict[str, Any]] = {}
         self.parsed: dict[str, Any] = {}
-        self.locations: dict[Position | None, Any] = {None: ir.Location.unknown(context)}
+        self.unknown = ir.Location.unknown(context)
+        self.locations: dict[int, Any] = {}
+        """By the identity of the position: positions are many, and rarely equal where they are not the same."""
 
     def module(self, module: Module) -> Any:
-        result = ir.Module.create(self.locations[None])
+        result = ir.Module.create(self.unknown)
         operation = result.operation
         if module.name is not None:
             operation.attributes["sym_name"] = ir.StringAttr.get(module.name)
@@ -114,11 +124,17 @@ class _Exporter:
         target = region.blocks.append(*types)
         self.values.update(zip(block.arguments, target.arguments, strict=True))
         point = ir.InsertionPoint(target)
-        create, values, names, locations = ir.Operation.create, self.values, self.names, self.locations
-        known_types, attributes_of = self.types, self.attributes_of
+        create, values, names, location = ir.Operation.create, self.values, self.names, self.location
+        known_types, attributes_of, has_locations, unknown = (
+            self.types,
+            self.attributes_of,
+            self.has_locations,
+            self.unknown,
+        )
         op = block.first
         while op is not None:
-            results = op.results
+            inner = op._results  # pyright: ignore[reportPrivateUsage]
+            results = (op,) if inner is None else inner
             operation = create(
                 names.get(type(op)) or self.name_of(op),
                 [known_types.get(result.type) or self.type(result.type) for result in results],
@@ -126,7 +142,7 @@ class _Exporter:
                 attributes_of(op),
                 None,
                 len(op.regions) if op.region_names else 0,
-                locations.get(op.source) or self.location(op.source),
+                location(op.source) if has_locations else unknown,
                 point,
             )
             if len(results) == 1:
@@ -134,8 +150,8 @@ class _Exporter:
             elif results:
                 values.update(zip(results, operation.results, strict=True))
             if op.region_names:
-                for inner, made in zip(op.regions, operation.regions, strict=True):
-                    for each in inner.blocks:
+                for region_, made in zip(op.regions, operation.regions, strict=True):
+                    for each in region_.blocks:
                         self.block(each, made)
             op = op.next
 
@@ -187,11 +203,12 @@ class _Exporter:
         return known
 
     def location(self, source: Position | None) -> Any:
-        known = self.locations.get(source)
+        if source is None or not self.has_locations:
+            return self.unknown
+        known = self.locations.get(id(source))
         if known is None:
-            assert source is not None
             known = ir.Location.file(source.file, source.line, source.column, self.context)
-            self.locations[source] = known
+            self.locations[id(source)] = known
         return known
 
     def dense(self, value: ConstantValue) -> Any:

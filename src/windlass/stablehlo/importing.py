@@ -6,25 +6,60 @@ known shape where the class needs one, is kept whole as `Opaque`.
 
 from __future__ import annotations
 
-import gc
-import re
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.ir.builder import Builder
-from windlass.ir.core import NO_TYPE, Block, Function, Module, Op, Region, TypeFault, Value
-from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
-from windlass.ops import Constant, ConstantValue, Opaque, OpaqueTerminator
-from windlass.ops.base import TensorOp
+from windlass.ir.core import Block, Function, Module, Op, Region, Value
+from windlass.ir.types import OpaqueType, TensorType, Type
+from windlass.ops import ConstantValue
 from windlass.ops.spelling import unquote
+from windlass.stablehlo.bytecode import (
+    HAS_ATTRIBUTES,
+    HAS_OPERANDS,
+    HAS_PROPERTIES,
+    HAS_REGIONS,
+    HAS_RESULTS,
+    HAS_SUCCESSORS,
+    HAS_USE_ORDERS,
+    WIDTHS,
+    BytecodeError,
+    encode,
+    enter_regions,
+    ir_start,
+    read_number,
+    skip_header,
+    skip_operation,
+    skip_use_orders,
+)
+from windlass.stablehlo.collecting import without_collections
 from windlass.stablehlo.diagnosing import diagnose_parsing, first_message
+from windlass.stablehlo.literals import dense_from_text, type_from_text
+from windlass.stablehlo.plans import Plan
 from windlass.stablehlo.private_jax import make_context
 
-_PLAIN_TENSOR = re.compile(r"tensor<((?:\d+x)*)([^<>]+|complex<f\d+>)>$")
 _FUNCTION_OWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"})
+
+
+class _Undefined(Value):
+    """What a value is before the op that defines it."""
+
+    def __init__(self) -> None:
+        self.type = OpaqueType.of("(undefined)")
+
+
+_UNDEFINED = _Undefined()
+_UNREAD: Any = object()
+_NO_REGIONS: dict[str, Any] = {}
+
+
+def expect(is_so: bool) -> None:
+    """Stop where bytecode and bindings disagree: what was read would be wrong."""
+    if not is_so:
+        raise BytecodeError("the bytecode does not hold the ops that the bindings show")
 
 
 def import_text(text: str, file: str = "<stablehlo>") -> Module:
@@ -70,27 +105,26 @@ def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:
 
     Raises ProgramError (WL0502) for control flow between blocks, which StableHLO does not have.
     """
-    # Everything made here is kept, so a collection in between would only cost time.
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        with parsed.context:
-            return _Importer(file).module(parsed)
-    finally:
-        if collects:
-            gc.enable()
+    with parsed.context, without_collections():
+        return _Importer(file, encode(parsed.operation)).module(parsed)
 
 
 class _Importer:
-    """Walks one parsed module. Types, attributes and positions are converted once each."""
+    """Walks one module, as the bindings hold it and as bytecode, side by side.
 
-    def __init__(self, file: str) -> None:
+    Numbers in the bytecode that were met before stand for what was made then: a plan for ops of some name, attributes
+    and result types, a type, a position. Only for new ones the bindings are asked.
+    """
+
+    def __init__(self, file: str, data: bytes) -> None:
         self.file = file
-        self.values: dict[Any, Value] = {}
+        self.data = data
+        self.at = ir_start(data)
         self.types: dict[Any, Type] = {}
-        self.plans: dict[Any, _Plan] = {}
+        self.types_by_number: dict[int, Type] = {}
+        self.plans: dict[bytes, Plan] = {}
         self.constants: dict[Any, ConstantValue] = {}
-        self.positions: dict[tuple[str, int, int], Position] = {}
+        self.sources: dict[int, Position | None] = {}
 
     # -- structure ------------------------------------------------------------------------------------------------
 
@@ -100,18 +134,31 @@ class _Importer:
         name = attributes.pop("sym_name", None)
         result = Module(name=None if name is None else unquote(name))
         result.attributes = attributes
-        for view in parsed.body.operations:
-            inner = view.operation
-            if inner.name == "func.func" and len(inner.regions[0].blocks):
-                function = self.function(inner)
+        data = self.data
+        _, at = read_number(data, self.at)  # the block that holds the module
+        at, _ = skip_header(data, at)
+        _, _, at = enter_regions(data, at)
+        _, at = read_number(data, at)  # one region of one block without parameters,
+        _, at = read_number(data, at)  # which defines no values
+        count, self.at = read_number(data, at)
+        inner = list(parsed.body.operations)
+        expect(count == 2 * len(inner))
+        for view in inner:
+            operation = view.operation
+            if operation.name == "func.func" and len(operation.regions[0].blocks):
+                function = self.function(operation)
                 result.functions[function.name] = function
             else:
-                result.globals.append(str(inner))
+                self.at = skip_operation(data, self.at)
+                result.globals.append(str(operation))
         return result
 
     def function(self, operation: Any) -> Function:
+        self.at, _ = skip_header(self.data, self.at)
         attributes = {name: operation.attributes[name] for name in operation.attributes}
-        body = self.region_blocks(operation, 0)[0]
+        (region,) = self.regions(operation, [])
+        body = region.block
+        body.parent = None
         visibility = attributes.get("sym_visibility")
         function = Function(
             unquote(str(attributes["sym_name"])), body, "public" if visibility is None else unquote(str(visibility))
@@ -126,72 +173,183 @@ class _Importer:
         function.source = self.position(operation.location)
         return function
 
-    def region_blocks(self, operation: Any, index: int) -> list[Block]:
-        blocks = list(operation.regions[index].blocks)
-        if len(blocks) > 1:
+    def regions(self, operation: Any, scope: list[Any]) -> list[Region]:
+        """The regions of an op, whose values follow those of `scope` unless they are isolated from them."""
+        data = self.data
+        count, is_isolated, self.at = enter_regions(data, self.at)
+        if is_isolated:
+            scope = []
+        regions: list[Region] = []
+        first = len(scope)
+        for index in range(count):
+            blocks, self.at = read_number(data, self.at)
+            if blocks > 1:
+                self.refuse_branches(operation)
+            if not blocks:
+                regions.append(Region())
+                continue
+            values, self.at = read_number(data, self.at)
+            scope += [_UNDEFINED] * values
+            (parsed,) = operation.regions[index].blocks
+            regions.append(Region(self.block(parsed, scope, first)))
+            del scope[first:]
+        return regions
+
+    def refuse_branches(self, operation: Any) -> NoReturn:
+        raise ProgramError(
+            Diagnostic(
+                "WL0502",
+                f"{operation.name} holds control flow between blocks, which StableHLO programs do not have",
+                self.position(operation.location),
+                help="use stablehlo.while, stablehlo.case or stablehlo.if",
+            )
+        )
+
+    def block_with_arguments(self, parsed: Any, scope: list[Any], first: int) -> Block:
+        """A new block, its parameters entered into `scope` from `first` on."""
+        data = self.data
+        count, at = read_number(data, self.at)
+        arguments: list[Any] | None = None
+        types: list[Type] = []
+        for index in range(count):
+            number, at = read_number(data, at)
+            type_ = self.types_by_number.get(number >> 1)
+            if type_ is None:
+                arguments = arguments or list(parsed.arguments)
+                type_ = self.types_by_number[number >> 1] = self.type(arguments[index].type)
+            types.append(type_)
+            if number & 1:
+                at += WIDTHS[data[at]]
+        self.at = at + 1
+        if data[at]:
+            self.at = skip_use_orders(data, self.at, count)
+        block = Block(types)
+        scope[first : first + count] = block.arguments
+        return block
+
+    def block(self, parsed: Any, scope: list[Any], first: int) -> Block:
+        """One block; its values are those of `scope` from `first` on.
+
+        This is the inner loop of reading a program, so short numbers are read in place.
+        """
+        data, plans, sources, widths = self.data, self.plans, self.sources, WIDTHS
+        number, self.at = read_number(data, self.at)
+        block = self.block_with_arguments(parsed, scope, first) if number & 1 else Block()
+        defined = first + len(block.arguments)
+        remaining = number >> 1
+        at = self.at
+        with Builder(block):
+            for view in parsed.operations:
+                remaining -= 1
+                start = at
+                at += widths[data[at]]
+                parts = data[at]
+                at += 1
+                head = data[start:at]
+                byte = data[at]
+                if byte & 3 == 2:
+                    number, at = (byte | data[at + 1] << 8) >> 2, at + 2
+                else:
+                    number, at = read_number(data, at)
+                source = sources.get(number, _UNREAD)
+                if source is _UNREAD:
+                    source = sources[number] = self.position(view.operation.location)
+                start = at
+                if parts & HAS_ATTRIBUTES:
+                    at += widths[data[at]]
+                if parts & HAS_PROPERTIES:
+                    at += widths[data[at]]
+                results = 0
+                if parts & HAS_RESULTS:
+                    byte = data[at]
+                    if byte & 1:
+                        results, at = byte >> 1, at + 1
+                    else:
+                        results, at = read_number(data, at)
+                    for _ in range(results):
+                        at += widths[data[at]]
+                key = head + data[start:at]
+                operands: list[Value] = []
+                if parts & HAS_OPERANDS:
+                    byte = data[at]
+                    if byte & 1:
+                        count, at = byte >> 1, at + 1
+                    else:
+                        count, at = read_number(data, at)
+                    for _ in range(count):
+                        byte = data[at]
+                        if byte & 1:
+                            operands.append(scope[byte >> 1])
+                            at += 1
+                        elif byte & 2:
+                            operands.append(scope[(byte | data[at + 1] << 8) >> 2])
+                            at += 2
+                        else:
+                            number, at = read_number(data, at)
+                            operands.append(scope[number])
+                if parts & HAS_SUCCESSORS:
+                    self.refuse_branches(view.operation)
+                if parts & HAS_USE_ORDERS:
+                    at = skip_use_orders(data, at, results)
+                plan = plans.get(key)
+                if plan is None:
+                    plan = plans[key] = self.plan(view.operation)
+                    expect(len(plan.types) == results)
+                if parts & HAS_REGIONS:
+                    self.at = at
+                    op = self.make(plan, operands, self.regions(view.operation, scope), block, view)
+                    at = self.at
+                elif (made := plan.made.get(tuple([operand.type for operand in operands]))) is not None:
+                    op = made.repeat(operands, _NO_REGIONS, block)
+                else:
+                    op = self.make(plan, operands, [], block, view)
+                op.source = source
+                if results == 1 and op.type is plan.types[0]:
+                    scope[defined] = op
+                    defined += 1
+                elif results:
+                    scope[defined : defined + results] = op.results
+                    defined += results
+        expect(remaining == 0)
+        self.at = at
+        return block
+
+    def make(self, plan: Plan, operands: list[Value], regions: list[Region], block: Block, view: Any) -> Op:
+        """An op unlike those made before: of other operand types, or with regions."""
+        if _UNDEFINED in operands:
             raise ProgramError(
                 Diagnostic(
                     "WL0502",
-                    f"{operation.name} holds control flow between blocks, which StableHLO programs do not have",
-                    self.position(operation.location),
-                    help="use stablehlo.while, stablehlo.case or stablehlo.if",
+                    f"{plan.name} takes a value that is not defined before it",
+                    self.position(view.operation.location),
+                    help="put the ops of the block in an order in which each value is defined before it is used",
                 )
             )
-        return [self.block(each) for each in blocks]
-
-    def block(self, parsed: Any) -> Block:
-        values, plans, position = self.values, self.plans, self.position
-        known_types, type_of = self.types, self.type
-        arguments = list(parsed.arguments)
-        block = Block([type_of(argument.type) for argument in arguments])
-        values.update(zip(arguments, block.arguments, strict=True))
-        with Builder(block) as builder:
-            for view in parsed.operations:
-                operation = view.operation
-                results = operation.results
-                types = tuple([known_types.get(kind := result.type) or type_of(kind) for result in results])
-                builder.source = position(operation.location)
-                name = operation.name
-                if name == "stablehlo.constant" and type(types[0]) is TensorType:
-                    op: Op = self.constant(operation, types[0])
-                else:
-                    attributes = operation.attributes
-                    pairs = tuple([(key, attributes[key]) for key in attributes]) if len(attributes) else ()
-                    key = (name, pairs, types)
-                    plan = plans.get(key)
-                    if plan is None:
-                        plan = plans[key] = _Plan(Op.by_name.get(name), name, pairs, types)
-                    op = plan.make(
-                        [values[operand] for operand in operation.operands],
-                        self.regions(operation) if plan.may_have_regions else [],
-                        block,
-                    )
-                if len(types) == 1:
-                    values[results[0]] = op if op.type is types[0] else op.results[0]
-                elif types:
-                    values.update(zip(results, op.results, strict=True))
-        return block
-
-    def regions(self, operation: Any) -> list[Region]:
-        return [Region(*self.region_blocks(operation, index)) for index in range(len(operation.regions))]
+        return plan.make(operands, regions, block)
 
     # -- leaves ---------------------------------------------------------------------------------------------------
 
-    def constant(self, operation: Any, type_: TensorType) -> Op:
+    def plan(self, operation: Any) -> Plan:
+        name = operation.name
+        types = tuple([self.type(result.type) for result in operation.results])
         attributes = operation.attributes
+        if name == "stablehlo.constant" and type(types[0]) is TensorType:
+            value = self.constant(operation, types[0])
+            texts = {key: str(attributes[key]) for key in attributes if key != "value"}
+            return Plan(name, texts, types, {"value": value})
+        return Plan(name, {key: str(attributes[key]) for key in attributes}, types)
+
+    def constant(self, operation: Any, type_: TensorType) -> ConstantValue:
         try:
-            attribute = attributes["value"]
+            attribute = operation.attributes["value"]
         except TypeError:
             # The bindings have no class for dense attributes of complex numbers, only their text.
             text = str(operation.get_asm(print_generic_op_form=True))
-            return Constant(ConstantValue(dense_from_text(text[text.index("dense<") :], type_), type_))
+            return ConstantValue(dense_from_text(text[text.index("dense<") :], type_), type_)
         value = self.constants.get(attribute)
         if value is None:
             value = self.constants[attribute] = self.dense(attribute, type_)
-        op = Constant(value)
-        if len(attributes) > 1:
-            op.extra = {key: str(attributes[key]) for key in attributes if key != "value"}
-        return op
+        return value
 
     def dense(self, attribute: Any, type_: TensorType) -> ConstantValue:
         if isinstance(attribute, ir.DenseElementsAttr):
@@ -220,175 +378,9 @@ class _Importer:
             else:
                 return None
         place: Any = location
-        key = (place.filename, place.start_line, place.start_col)
-        known = self.positions.get(key)
-        if known is None:
-            file = self.file if key[0] == "-" else key[0]
-            known = self.positions[key] = Position(file, key[1], key[2])
-        return known
-
-
-class _Plan:
-    """How to make all ops of one name, attributes and result types."""
-
-    __slots__ = (
-        "attribute_fields",
-        "cls",
-        "count",
-        "extra",
-        "made",
-        "may_have_regions",
-        "name",
-        "pairs",
-        "tail",
-        "types",
-    )
-
-    def __init__(self, cls: type[Op] | None, name: str, pairs: tuple[Any, ...], types: tuple[Type, ...]) -> None:
-        self.name, self.pairs, self.types = name, pairs, types
-        self.cls: type[TensorOp] | None = None
-        self.attribute_fields: dict[str, Any] = {}
-        self.extra: dict[str, str] | None = None
-        self.count = 0
-        self.made: dict[tuple[Type, ...], Op] = {}
-        # One op for each list of operand types: others are made like it.
-        self.may_have_regions = cls is None or bool(cls.region_names)
-        self.tail: tuple[Any, ...] | None = None
-        if cls is None or not issubclass(cls, TensorOp):
-            return
-        texts = {key: str(attribute) for key, attribute in pairs}
-        try:
-            fields = cls.fields_from_mlir(texts, types)
-        except (KeyError, ValueError, AssertionError):
-            return
-        attributes = [field for field in cls.fields if field.kind == "attribute"]
-        if any(field.is_required and field.name not in fields for field in attributes):
-            return
-        self.cls, self.attribute_fields = cls, fields
-        own = cls.mlir_attribute_names()
-        self.extra = {key: text for key, text in texts.items() if key not in own} or None
-        kinds = [field.kind for field in cls.fields]
-        self.count = kinds.count("operand")
-        if kinds == ["operand"] * self.count + ["attribute"] * (len(kinds) - self.count):
-            # The constructor takes operands, then attributes, by position.
-            self.tail = tuple([fields.get(field.name, field.default) for field in attributes])
-
-    def make(self, operands: list[Value], regions: list[Region], block: Block) -> Op:
-        """The op, placed by the active builder."""
-        cls, types = self.cls, self.types
-        if cls is not None:
-            taken = tuple([operand.type for operand in operands])
-            if (made := self.made.get(taken)) is not None:
-                return made.repeat(operands)
-            previous = block.last
-            try:
-                if self.tail is not None and len(operands) == self.count:
-                    op = cls(*operands, *self.tail)
-                else:
-                    op = cls(**_split_operands(cls, operands), **_split_regions(cls, regions), **self.attribute_fields)
-            except (TypeFault, ValueError):
-                assert block.last is previous
-            else:
-                if op.type is types[0] if len(types) == 1 and op.type is not NO_TYPE else _has_types(op, types):
-                    if self.extra is not None:
-                        op.extra = dict(self.extra)
-                    if not regions:
-                        self.made[taken] = op
-                    return op
-                # A type that MLIR accepts and the class does not express: keep what MLIR has.
-                op.drop_operands()
-                block.unlink(op)
-        texts = tuple((key, str(attribute)) for key, attribute in self.pairs)
-        kind = OpaqueTerminator if not types and self.name.endswith(".return") else Opaque
-        return kind(self.name, tuple(operands), types, texts, tuple(regions))
-
-
-def _has_types(op: Op, types: tuple[Type, ...]) -> bool:
-    found = op.results
-    return len(found) == len(types) and all(result.type is type_ for result, type_ in zip(found, types, strict=True))
-
-
-def _split_operands(cls: type[Op], operands: list[Value]) -> dict[str, Any]:
-    """Give each operand field its share: single ones take one, variadic ones divide what is left evenly."""
-    fields = [field for field in cls.fields if field.kind in ("operand", "variadic")]
-    singles = sum(field.kind == "operand" for field in fields)
-    variadics = len(fields) - singles
-    share, rest = divmod(len(operands) - singles, variadics) if variadics else (0, len(operands) - singles)
-    if rest or share < 0:
-        raise ValueError("the operands do not divide into the fields")
-    shares: dict[str, Any] = {}
-    position = 0
-    for field in fields:
-        if field.kind == "operand":
-            shares[field.name] = operands[position]
-            position += 1
-        else:
-            shares[field.name] = tuple(operands[position : position + share])
-            position += share
-    return shares
-
-
-def _split_regions(cls: type[Op], regions: list[Region]) -> dict[str, Any]:
-    fields = [field for field in cls.fields if field.kind in ("region", "regions")]
-    if len(fields) == 1 and fields[0].kind == "regions":
-        return {fields[0].name: tuple(regions)}
-    return {field.name: region for field, region in zip(fields, regions, strict=True)}
-
-
-def type_from_text(text: str) -> Type:
-    """A type from its MLIR text; what is no plain tensor of known shape and element type is opaque.
-
-    >>> type_from_text("tensor<2x3xcomplex<f32>>").shape
-    (2, 3)
-    >>> type(type_from_text("tensor<?x3xf32>")).__name__
-    'OpaqueType'
-    """
-    found = _PLAIN_TENSOR.match(text)
-    if found is None or found.group(2) not in NUMPY_DTYPES:
-        return OpaqueType.of(text)
-    return tensor_type(tuple(int(size) for size in found.group(1).split("x")[:-1]), found.group(2))
+        file = place.filename
+        return Position(self.file if file == "-" else file, place.start_line, place.start_col)
 
 
 _BUFFERED = frozenset({"i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "f16", "f32", "f64"})
 """Element types whose dense attributes the bindings give to NumPy."""
-
-
-def dense_from_text(text: str, type_: TensorType) -> np.ndarray[Any, Any]:
-    """The elements of `dense<...> : type`; of a splat the one element, as a rank-0 array.
-
-    >>> dense_from_text("dense<[1.0, 0x7FC0]> : tensor<2xbf16>", tensor_type((2,), "bf16")).astype(float)
-    array([ 1., nan])
-    """
-    dtype = NUMPY_DTYPES[type_.dtype]
-    body = text[text.index("<") + 1 :]
-    if body.startswith('"0x'):
-        raw = bytes.fromhex(body[3 : body.index('"', 3)])
-        if type_.dtype == "i1":
-            bits = np.unpackbits(np.frombuffer(raw, np.uint8), bitorder="little")[: type_.size]
-            return bits.astype(bool).reshape(type_.shape)
-        array = np.frombuffer(raw, dtype)
-        return array.reshape(()) if array.size == 1 and type_.size != 1 else array.reshape(type_.shape)
-    body = body[: body.rindex("> : tensor")] if "> : tensor" in body else body.rstrip("> ")
-    words = re.findall(r"[^\s\[\](),<>]+", body)
-    numbers = _parse_words(words, type_.dtype)
-    if type_.is_complex:
-        numbers = np.ascontiguousarray(numbers).view(dtype)
-    is_splat = not body.lstrip().startswith("[") and bool(words)
-    return numbers.reshape(()) if is_splat else numbers.reshape(type_.shape)
-
-
-def _parse_words(words: list[str], dtype: str) -> np.ndarray[Any, Any]:
-    target = NUMPY_DTYPES[dtype[8:-1] if dtype.startswith("complex") else dtype]
-    if dtype == "i1":
-        return np.array([word == "true" for word in words], bool)
-    if target.kind in "iu" or dtype in ("i4", "ui4"):
-        return np.array([int(word) for word in words], dtype=np.int64 if dtype != "ui64" else np.uint64).astype(target)
-    unsigned = np.dtype(f"u{target.itemsize}")
-    array = np.empty(len(words), target)
-    bits = array.view(unsigned)
-    for index, word in enumerate(words):
-        if word.startswith("0x"):
-            bits[index] = int(word, 16)
-        else:
-            array[index] = float(word)
-    return array
