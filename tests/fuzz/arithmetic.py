@@ -69,7 +69,7 @@ def converted(e: Expression, ctype: CType) -> Expression:
         low, high = (e.low, e.high) if exact else (_away(e.low, -margin), _away(e.high, margin))
         return replace(e, ctype=ctype, low=low, high=high, grain=e.grain if exact else 0.0)
     if e.ctype.kind == "float":
-        low, high = math.trunc(e.low), math.trunc(e.high)
+        low, high = (math.trunc(each) if math.isfinite(each) else each for each in (e.low, e.high))
         return replace(e, ctype=ctype, low=low, high=high, grain=0.0)
     if ctype.low <= e.low and e.high <= ctype.high:
         return replace(e, ctype=ctype)
@@ -143,6 +143,8 @@ def _integer_bounds(x: Expression, operator: str, y: Expression, ctype: CType) -
 
 def _float_result(x: Expression, operator: str, y: Expression, pieces: tuple[str | Expression, ...]) -> Maybe:
     a, b, c, d = x.low, x.high, y.low, y.high
+    if operator in "+-*/" and not all(map(math.isfinite, (a, b, c, d))):
+        return replace(x, low=-math.inf, high=math.inf, pieces=pieces, grain=0.0, is_soft=x.is_soft or y.is_soft)
     grain = min(x.grain, y.grain)
     if operator == "+":
         low, high = a + c, b + d
@@ -166,7 +168,7 @@ def rounded(
 ) -> Maybe:
     """A float result of that range, None where it might grow too large."""
     biggest = max(abs(low), abs(high))
-    if biggest > LARGEST_FLOAT:
+    if LARGEST_FLOAT < biggest < math.inf:
         return None
     if not grain or biggest / grain > 2**ctype.precision or grain < 2.0**-40:
         grain, low, high = 0.0, _away(low, -(1 + 1e-6)), _away(high, 1 + 1e-6)
@@ -197,7 +199,7 @@ def called(name: str, *arguments: Expression) -> Maybe:
         low = 0 if first.low <= 0 <= first.high else min(abs(first.low), abs(first.high))
         return replace(first, low=low, high=max(abs(first.low), abs(first.high)), pieces=pieces)
     if name in ("floorf", "ceilf", "truncf", "rintf", "roundf"):
-        if first.is_soft:
+        if first.is_soft or math.isinf(first.high - first.low):
             return None
         return replace(first, low=math.floor(first.low), high=math.ceil(first.high), pieces=pieces)
     if name in ("sqrtf", "sqrt"):

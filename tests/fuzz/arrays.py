@@ -16,7 +16,8 @@ from tests.fuzz.trees import CType, Expression
 class Argument:
     """An array: what is in it at first, and how it lies in memory.
 
-    `contents` is "numbers" within low and high, "permutation", or "zeros". `lanes` is how many numbers a vector type
+    `contents` is "numbers" within low and high, "permutation", or "zeros"; floats without bounds are
+    infinities and NaN among others. `lanes` is how many numbers a vector type
     has. `offset` is how many elements of a larger array stand before it.
     """
 
@@ -50,6 +51,10 @@ class Argument:
             values = np.concatenate([np.zeros(self.offset, dtype), values])
         elif self.contents == "zeros":
             values = np.zeros(count, dtype)
+        elif dtype.kind == "f" and np.isinf(self.high):
+            special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 1e30, 2.5, -0.5, 3.0], dtype)
+            values = np.where(random.random(count) < 0.5, random.choice(special, count), random.uniform(-4, 4, count))
+            values = values.astype(dtype)
         elif dtype.kind == "f":
             steps = int((self.high - self.low) / (self.grain or 0.25))
             values = (self.low + (self.grain or 0.25) * random.integers(0, steps, count, endpoint=True)).astype(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -324,7 +325,7 @@ class Author:
         return binary(e, "+", literal(0.125, FLOAT)) or e
 
     def transcendental(self, e: Expression) -> Maybe:
-        if not self.is_soft or e.ctype != FLOAT:
+        if not self.is_soft or e.ctype != FLOAT or math.isinf(e.high - e.low):
             return None
         name = self.pick(["sinf", "cosf", "tanhf", "atanf"])
         return rounded(FLOAT, -2.0, 2.0, (f"{name}(", e, ")"), 0.0, is_soft=True)
@@ -444,12 +445,12 @@ class Author:
         given.append(self.fitted(self.number(depth) if second.ctype == FLOAT else self.integer(depth), second.low, second.high, second.ctype))
         if any(each.is_soft for each in given):
             return None
-        outside = self.scope, self.own, self.inputs, self.scalars, self.in_loop, self.may_return, self.budget
-        self.scope, self.own, self.inputs, self.scalars = Scope(list(parameters)), [], [], []
+        kept = {name: getattr(self, name) for name in ("scope", "own", "inputs", "scalars", "totals", "in_loop", "may_return", "budget")}
+        self.scope, self.own, self.inputs, self.scalars, self.totals = Scope(list(parameters)), [], [], [], []
         self.in_loop, self.may_return, self.budget = 0, False, min(self.budget, 3)
         body = self.block() if self.chance(0.4) else ()
         result = self.integer() if self.chance(0.5) else self.number()
-        self.scope, self.own, self.inputs, self.scalars, self.in_loop, self.may_return, self.budget = outside
+        self.__dict__.update(kept)
         if not wanted(result.ctype) or result.ctype.bits < 32 or result.is_soft:
             return None
         early: Block = ()
@@ -523,7 +524,7 @@ class Author:
             self.scope.mutable.append(Expression(ctype, low, high, (name,)))
             self.scope.values.append(self.scope.mutable[-1])
         else:
-            if ctype.kind == "float" and max(abs(value.low), abs(value.high)) > FLOAT_BOUND:
+            if ctype.kind == "float" and FLOAT_BOUND < max(abs(value.low), abs(value.high)) < math.inf:
                 value = self.fitted(value, -FLOAT_BOUND, FLOAT_BOUND, ctype)
             spelled = converted(value, ctype)
             self.scope.values.append(variable(name, spelled))
@@ -705,7 +706,8 @@ class Author:
             if term.ctype.kind == "float":
                 return []
         else:
-            term = self.fitted(term, -bound, bound, ctype)
+            if kind not in ("min", "max") or ctype.is_integer or term.ctype != ctype:
+                term = self.fitted(term, -bound, bound, ctype)
             start = literal(self.pick([0, 0, 1]), ctype)
             x = converted(term, ctype)
             if kind in ("+=", "-="):

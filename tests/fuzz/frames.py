@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,8 +18,10 @@ from tests.fuzz.trees import (
     INT,
     LONG,
     SHORT,
+    SIGNED_BYTE,
     SIZE,
     UNSIGNED,
+    WORD,
     Block,
     CType,
     Expression,
@@ -344,11 +347,13 @@ class ArrayWriter:
     def inputs(self) -> None:
         author = self.author
         for _ in range(author.between(1, 3)):
-            ctype = author.pick([INT, INT, FLOAT, FLOAT, FLOAT, UNSIGNED, SHORT, BYTE, DOUBLE, LONG])
+            ctype = author.pick([INT, INT, INT, FLOAT, FLOAT, FLOAT, FLOAT, UNSIGNED, SHORT, BYTE, SIGNED_BYTE, WORD, DOUBLE, LONG, SIZE])
             size = author.pick([1, 5, 16, 24, 37, 64, 100])
             low, high, grain = contents(ctype)
             if author.chance(0.15) and ctype.kind == "float":
                 grain = 0.0
+            if author.chance(0.1) and ctype.kind == "float":
+                low, high, grain = -math.inf, math.inf, 0.0
             lanes = author.pick([2, 4]) if ctype in (INT, FLOAT) and author.chance(0.15) else 1
             offset = author.pick([0, 0, 0, 1, 3])
             author.inputs.append(
@@ -365,10 +370,10 @@ class ArrayWriter:
     def own(self, owner: Expression) -> None:
         author = self.author
         for _ in range(author.pick([1, 1, 2, 2, 3])):
-            ctype = author.pick([INT, INT, FLOAT, FLOAT, FLOAT, UNSIGNED, SHORT, BYTE, DOUBLE, LONG])
+            ctype = author.pick([INT, INT, INT, FLOAT, FLOAT, FLOAT, FLOAT, UNSIGNED, SHORT, BYTE, SIGNED_BYTE, WORD, DOUBLE, LONG, SIZE])
             low, high, _ = contents(ctype)
             if ctype.kind == "float":
-                low, high = -FLOAT_BOUND, FLOAT_BOUND
+                low, high = (-math.inf, math.inf) if author.chance(0.15) else (-FLOAT_BOUND, FLOAT_BOUND)
             if ctype.kind == "unsigned":
                 low, high = ctype.low, ctype.high
             words = author.pick([1, 1, 1, 2, 3, 4])
@@ -474,5 +479,8 @@ def write_kernel(seed: int) -> Kernel:
         block,
         author.pick([1, 1, 1, 2]),
         author.is_soft,
+        author.pick(["launch"] * 7 + ["jit", "traced"]),
     )
+    if any(each.lanes > 1 for each in arguments):
+        kernel = replace(kernel, form="launch")
     return replace(kernel.trimmed(), seed=seed)

@@ -13,7 +13,11 @@ Extents = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel, launched `launches` times on the same arrays."""
+    """One kernel, launched `launches` times on the same arrays.
+
+    `form` is how: "launch" on NumPy arrays, "jit" inside one compiled function, "traced" the same with numbers that are
+    not known when it is compiled.
+    """
 
     seed: int
     preamble: tuple[Statement, ...]
@@ -24,6 +28,7 @@ class Kernel:
     block: Extents
     launches: int
     is_soft: bool
+    form: str = "launch"
 
     def text(self, name: str = "kernel") -> str:
         """CUDA C++; helpers' names are made the kernel's own, so that many kernels can share a module."""
@@ -46,7 +51,7 @@ class Kernel:
 
     def describe(self) -> str:
         """The kernel as a person wants to read it: text, launch, arguments."""
-        lines = [self.text(), f"grid {self.grid}, block {self.block}, {self.launches} launch(es), seed {self.seed}"]
+        lines = [self.text(), f"grid {self.grid}, block {self.block}, {self.launches} x {self.form}, seed {self.seed}"]
         for each in self.arguments:
             at = f" at offset {each.offset}" if each.offset else ""
             span = f"{each.low}..{each.high} by {each.grain}"

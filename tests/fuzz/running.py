@@ -94,8 +94,7 @@ def run(kernel: Kernel, compiled: wl.cuda.Kernel) -> Outcome:
     start = time.perf_counter()
     try:
         with without_fallback():
-            for _ in range(kernel.launches):
-                compiled[kernel.grid, kernel.block](*got.values(), *scalars)
+            launch(kernel, compiled, list(got.values()), scalars)
     except RaisingError as error:
         return Outcome("refused", _headline(error), time.perf_counter() - start)
     except Exception as error:
@@ -108,9 +107,32 @@ def run(kernel: Kernel, compiled: wl.cuda.Kernel) -> Outcome:
     return Outcome("idle" if is_idle else "same", "", seconds)
 
 
+def launch(kernel: Kernel, compiled: wl.cuda.Kernel, arrays: list[NDArray[Any]], scalars: list[float]) -> None:
+    """All the launches, in the kernel's form."""
+    one = compiled[kernel.grid, kernel.block]
+
+    @wl.jit
+    def jitted(*arrays: Any) -> None:
+        for _ in range(kernel.launches):
+            one(*arrays, *scalars)
+
+    @wl.jit
+    def traced(*arguments: Any) -> None:
+        for _ in range(kernel.launches):
+            one(*arguments)
+
+    if kernel.form == "jit":
+        jitted(*arrays)
+    elif kernel.form == "traced":
+        traced(*arrays, *(np.dtype(each.ctype.dtype).type(each.value) for each in kernel.scalars))
+    else:
+        for _ in range(kernel.launches):
+            one(*arrays, *scalars)
+
+
 def _headline(error: WindlassError) -> str:
     first = error.diagnostics[0]
-    return f"{first.code}: {first.message}"
+    return f"{first.code}: {first.headline}"
 
 
 def first_difference(got: Arrays, wanted: Arrays, tolerance: float) -> str:

@@ -23,7 +23,7 @@ def shrink(kernel: Kernel, outcome: Outcome, seconds: float = 60.0) -> Kernel:
                 return kernel
             candidate = make().trimmed()
             text = candidate.describe()
-            if text in seen or (len(text) >= len(kernel.describe()) and candidate.launches == kernel.launches):
+            if text in seen or (len(text) >= len(kernel.describe()) and candidate.launches == kernel.launches and candidate.form == kernel.form):
                 continue
             seen.add(text)
             if run_one(candidate).is_like(outcome):
@@ -37,6 +37,9 @@ def candidates(kernel: Kernel) -> Iterator[Callable[[], Kernel]]:
     """Ways to make the kernel smaller."""
     if kernel.launches > 1:
         yield lambda: replace(kernel, launches=1)
+    if kernel.form != "launch":
+        yield lambda: replace(kernel, form="jit" if kernel.form == "traced" else "launch")
+        yield lambda: replace(kernel, form="launch")
     for axis in range(3):
         if kernel.grid[axis] > 1:
             fewer = list(kernel.grid)

@@ -7,14 +7,16 @@ import collections
 import faulthandler
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
 
 from tests.fuzz.frames import write_kernel
 from tests.fuzz.kernels import Kernel
-from tests.fuzz.running import Outcome, run_all
+from tests.fuzz.running import Outcome, run_all, run_one
 from tests.fuzz.shrinking import shrink
+from windlass.diagnostics import CompilationError
 
 TOO_SLOW = 10.0
 
@@ -38,7 +40,7 @@ def main() -> None:
         faulthandler.dump_traceback_later(300, exit=True)
         print(f"-- seeds {first}..", file=sys.stderr, flush=True)
         kernels = [write_kernel(seed) for seed in seeds]
-        for kernel, outcome in run_all(kernels):
+        for kernel, outcome in guarded(kernels):
             counts[outcome.kind] += 1
             if outcome.kind in ("refused", "invalid"):
                 reasons.setdefault(f"{outcome.kind}: {outcome.message.splitlines()[0][:110]}", []).append(kernel.seed)
@@ -54,6 +56,15 @@ def main() -> None:
     print(dict(counts), f"{time.monotonic() - start:.0f} s")
     for reason, seeds in sorted(reasons.items(), key=lambda each: -len(each[1])):
         print(f"{len(seeds):4} {reason} (seeds {seeds[:3]})")
+
+
+def guarded(kernels: list[Kernel]) -> Iterator[tuple[Kernel, Outcome]]:
+    """Each kernel's outcome; one by one where they don't compile together, which is a defect of the author."""
+    try:
+        yield from run_all(kernels)
+    except CompilationError as error:
+        print(f"## not C++: {error}", flush=True)
+        yield from ((kernel, run_one(kernel)) for kernel in kernels)
 
 
 def report(kernel: Kernel, outcome: Outcome, seconds: float) -> None:

@@ -34,10 +34,14 @@ from windlass.raising.predicate import Predicate
 
 MOST_SYMBOLIC = 2**61
 """Greater numbers are not materialized symbolically: their intermediate results might not fit 64 bits."""
+LINEAR = (Add, Subtract, Multiply, Negate, Not, ShiftLeft, Convert, BitcastConvert)
+"""What may wrap around on the way and still come out right."""
 
 
 def symbolic_result(op: Op, operands: list[Index], box: Box) -> Index | None:
     """What an integer op gives, as an index that holds over the box; None where that can't be told."""
+    if not isinstance(op, LINEAR) and any(exceeds_symbolic(operand, box) for operand in operands):
+        return None
     raw = _exact(op, operands, box)
     if raw is None or _divides_data(raw, operands):
         return None
