@@ -192,13 +192,9 @@ def protect(function: Function) -> Function:
 
 def export(function: Function) -> Program:
     """The function as StableHLO, ready to run."""
-    from windlass.stablehlo import export_bytecode
-
     entry = function.clone()
     name, entry.name = function.name, "main"
-    argument_types = [argument.tensor for argument in entry.arguments]
-    result_types = [result.tensor for result in entry.results]
-    return Program(name, export_bytecode(Module([entry], name)), argument_types, result_types)
+    return _to_program(name, Module([entry], name))
 
 
 def tensor_text(function: Function) -> str:
@@ -277,8 +273,14 @@ def module_text(module: Module) -> str:
 
 def export_module(name: str, module: Module) -> Program:
     """The module as a program."""
+    return _to_program(name, _each_function(module, Function.clone))
+
+
+def _to_program(name: str, module: Module) -> Program:
+    from windlass.runtime.in_place import settle_updates
     from windlass.stablehlo import export_bytecode
 
+    settle_updates(module)
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]

@@ -22,7 +22,7 @@ from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
 from windlass.raising.layout import Access, Layout, Line, Point, Segments, Window, find_layout
 from windlass.raising.plan import Plan, facts_of, make_plan
-from windlass.raising.predicate import Predicate, equals_zero
+from windlass.raising.predicate import Disjunction, Predicate, equals_zero
 from windlass.raising.races import Writers, combine_over, settle
 from windlass.raising.reading import read
 from windlass.raising.regrouping import Regrouping, fuse_line, regrouped_index, regrouped_predicate
@@ -158,6 +158,12 @@ class _Store:
                 return write_rows(memory, layout, writers.value, box, mask, self.combiner)
             is_injective = mask.is_true and all(isinstance(axis.way, Point | Line) for axis in layout.axes)
             return scatter(memory, index, writers.value, box, mask, dims, self.combiner, is_injective)
+        boxes = _boxes_of(mask, box)
+        if 1 < len(boxes) <= budget:
+            for part in boxes:
+                smaller = replace(writers, value=writers.value.at(part), box=part)
+                memory = self.run(memory, index, smaller, dims, budget // len(boxes))
+            return memory
         return write(memory, layout, targets, writers.value, box, mask, self.combiner)
 
     def _regrouped(
@@ -187,6 +193,23 @@ class _Store:
         if self.combiner is None:
             return settle(writers, shared)
         return combine_over(writers, shared, self.combiner)
+
+
+def _boxes_of(mask: Predicate, box: Box) -> list[Box]:
+    """The box taken apart where the mask holds on all of a slab of it, whatever else it asks for elsewhere.
+
+    So a store where `j == last or is_land` writes the last row as a whole.
+    """
+    if isinstance(mask, Disjunction):
+        for part in mask.parts:
+            slab, residual = part.split(box)
+            cut = [each for each in slab.restricted if slab.bounds(each) != box.bounds(each)]
+            if not residual.is_true or len(cut) != 1:
+                continue
+            (lower, upper), (first, last) = box.bounds(cut[0]), slab.bounds(cut[0])
+            ranges = [(lower, first), (first, last), (last, upper)]
+            return [box.restrict(cut[0], *bounds) for bounds in ranges if bounds[0] < bounds[1]]
+    return [box]
 
 
 def _parts_of(layout: Layout, box: Box) -> list[Box]:

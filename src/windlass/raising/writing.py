@@ -1,14 +1,11 @@
-"""Emission of stores: from a layout to a select over all of memory, or an update of a window of it.
+"""Emission of stores: from a layout to an update of a window of memory, or a scatter.
 
-A window that is a good part of memory is padded to the whole and selected with the old words: XLA makes one loop of
-that and of what the values are computed from. An update of a window goes in place where the buffer is not shared, but
-on CPU XLA first makes copies of all slices of the memory that the values are computed from (three to thirty times
-slower for a stencil): it is for small windows.
+Lanes that are not active, and gaps between lanes, take the old words of the window. Two stores to one window, under
+masks that complete each other, become one update without old words by the catalogue of rewrites.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,8 +23,6 @@ from windlass.raising.materialize import scalar_start
 from windlass.raising.predicate import Predicate
 from windlass.raising.reading import shape_memory
 
-LARGE = 4
-"""A window is large that has at least one in so many of the words of memory."""
 SPARSEST = 16
 """A window that is rewritten for less than one word in so many is better scattered into."""
 
@@ -104,12 +99,6 @@ def write(
         return _put_back(memory, update, layout)
     array = shape_memory(memory, layout)
     active = None if writes_all else _in_window(mask.to_lanes(box), targets, box)
-    # XLA writes a full window in place; one with holes costs less if it is merged with the old words as a whole.
-    if active is not None and len(starts) == len(targets) and LARGE * math.prod(update.shape) >= layout.count:
-        high = [whole - start - size for whole, start, size in zip(shape, starts, sizes, strict=True)]
-        update = emission.pad(update, starts, high, _gaps(targets))
-        active = emission.pad(active, starts, high, _gaps(targets), False)
-        return _put_back(memory, _combined(array, update, active, combiner), layout)
     zeros = [0] * len(targets)
     update = emission.pad(update, zeros, zeros, _gaps(targets))
     if not writes_all or combiner is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from windlass.ir import Value
 from windlass.ir.core import tensor
-from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Or, Subtract
+from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 
@@ -189,6 +189,26 @@ def or_true(true: Constant) -> Value:
     Constant(True)
     """
     return true
+
+
+@rewrite(And(Not(x), Not(y)), single_use=True)
+def and_of_nots(x: Value, y: Value) -> Value:
+    """not x and not y = not (x or y), for booleans and bits
+
+    >>> and_of_nots(And(Not(tensor("i1")), Not(tensor("i1", name="y"))))
+    Not(Or(x, y))
+    """
+    return Not(Or(x, y))
+
+
+@rewrite(Or(Not(x), Not(y)), single_use=True)
+def or_of_nots(x: Value, y: Value) -> Value:
+    """not x or not y = not (x and y), for booleans and bits
+
+    >>> or_of_nots(Or(Not(tensor("i1")), Not(tensor("i1", name="y"))))
+    Not(And(x, y))
+    """
+    return Not(And(x, y))
 
 
 @rewrite(And(x, x))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.core import tensor
 from windlass.ops import Constant, DynamicSlice, DynamicUpdateSlice, Slice
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 
@@ -72,6 +73,51 @@ def update_of_same_update(x: Value, other: Value, update: Value, starts: tuple[V
     DynamicUpdateSlice(x, u, (i,))
     """
     return DynamicUpdateSlice(x, update, starts) if update.type is other.type else None
+
+
+def sample_hidden_update(draw: Draw) -> DynamicUpdateSlice:
+    """Three updates in a row, the last of which covers the first."""
+    x = tensor("f32", *draw.shape(1, 2, 1))
+    sizes = tuple(draw.integer(1, size) for size in x.shape)
+    begin = tuple(Constant.of(draw.integer(0, all_ - part), "i32") for all_, part in zip(x.shape, sizes, strict=True))
+    small = tuple(draw.integer(1, size) for size in x.shape)
+    somewhere = tuple(Constant.of(draw.integer(0, 2), "i32") for _ in small)
+    first = DynamicUpdateSlice(x, tensor("f32", *sizes, name="v"), begin)
+    second = DynamicUpdateSlice(first, tensor("f32", *small, name="w"), somewhere)
+    return DynamicUpdateSlice(second, tensor("f32", *sizes, name="u"), begin)
+
+
+FARTHEST = 16
+"""How many updates back a rule looks: chains of hundreds must not take time in proportion to their square."""
+
+
+@rewrite(DynamicUpdateSlice(x, update, starts), sample=sample_hidden_update)
+def update_that_hides_another(x: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
+    """update(…update(x, v, i)…, u, j) = update(…x…, u, j), if u covers v and nothing else sees the updates between
+
+    >>> at = (Constant.of(2, "i32"),)
+    >>> first = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 3, name="v"), at)
+    >>> second = DynamicUpdateSlice(first, tensor("f32", 1, name="w"), (Constant.of(8, "i32"),))
+    >>> update_that_hides_another(DynamicUpdateSlice(second, tensor("f32", 4, name="u"), at))
+    DynamicUpdateSlice(DynamicUpdateSlice(x, w, (Constant(8),)), u, (Constant(2),))
+    """
+    begin = known_starts(starts, x.shape, update.shape)
+    if begin is None:
+        return None
+    between: list[DynamicUpdateSlice] = []
+    while isinstance(x, DynamicUpdateSlice) and len(x.uses) <= 1 and len(between) < FARTHEST:
+        first = known_starts(x.start_indices, x.shape, x.update.shape)
+        if first is not None and all(
+            a <= b and b + inner <= a + outer
+            for a, b, outer, inner in zip(begin, first, update.shape, x.update.shape, strict=True)
+        ):
+            kept = x.operand
+            for each in reversed(between):
+                kept = DynamicUpdateSlice(kept, each.update, each.start_indices)
+            return DynamicUpdateSlice(kept, update, starts)
+        between.append(x)
+        x = x.operand
+    return None
 
 
 @rewrite(DynamicUpdateSlice(x, Slice(x, hole("begin"), hole("end"), hole("strides")), starts))

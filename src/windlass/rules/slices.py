@@ -21,6 +21,9 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.dynamic_slices import FARTHEST, known_starts
+
+__all__ = ["Constant"]
 
 Sizes = tuple[int, ...]
 
@@ -175,28 +178,32 @@ def slice_of_update(
 ) -> Value | None:
     """slice(dynamic_update_slice(x, u, i), a, b) = slice(u, a - i, b - i), where it lies within u
 
-    The start i is clamped first, as dynamic_update_slice does: 0 ≤ i ≤ shape(x) - shape(u). A slice that misses u could
-    read x, but that keeps an older version of the array alive beside the one updated in place, and XLA:CPU has given
-    wrong results for such programs (docs/decisions/0006-versions-of-an-array.md).
+    The start i is clamped first, as dynamic_update_slice does: 0 ≤ i ≤ shape(x) - shape(u). Later updates that the
+    slice misses are looked through, for an earlier one that it lies within. No older version of the array is read
+    itself: that would keep it alive beside the newest one, which XLA updates in place
+    (docs/decisions/0006-in-place-updates.md).
 
     >>> at = Constant.of(2, "i32")
     >>> updated = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 3, name="u"), (at,))
     >>> slice_of_update(Slice(updated, (3,), (5,), (1,)))
     Slice(u, start_indices=(1,), limit_indices=(3,), strides=(1,))
     """
-    if not all(isinstance(index, Constant) for index in update_indices):
-        return None
-    indices = [int(index.number) for index in update_indices if isinstance(index, Constant)]
-    begin = [min(max(index, 0), size - update) for index, size, update in zip(indices, x.shape, y.shape, strict=True)]
-    end = [first + update for first, update in zip(begin, y.shape, strict=True)]
-    axes = range(len(begin))
-    if all(begin[axis] <= start[axis] and limit[axis] <= end[axis] for axis in axes):
-        return Slice(
-            y,
-            tuple(start[axis] - begin[axis] for axis in axes),
-            tuple(limit[axis] - begin[axis] for axis in axes),
-            stride,
-        )
+    axes = range(len(start))
+    for _ in range(FARTHEST):
+        begin = known_starts(update_indices, x.shape, y.shape)
+        if begin is None:
+            return None
+        if all(begin[axis] <= start[axis] and limit[axis] <= begin[axis] + y.shape[axis] for axis in axes):
+            return Slice(
+                y,
+                tuple(start[axis] - begin[axis] for axis in axes),
+                tuple(limit[axis] - begin[axis] for axis in axes),
+                stride,
+            )
+        misses = any(limit[axis] <= begin[axis] or begin[axis] + y.shape[axis] <= start[axis] for axis in axes)
+        if not misses or not isinstance(x, DynamicUpdateSlice):
+            return None
+        x, y, update_indices = x.operand, x.update, x.start_indices
     return None
 
 

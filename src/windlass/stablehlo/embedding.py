@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 ENTRY = "main"
+FRONTEND_ATTRIBUTES = "mhlo.frontend_attributes"
 
 
 def embed_module(context: Any, symbol: str, text: str | bytes, arguments: Sequence[Any]) -> list[Any]:
@@ -23,6 +24,8 @@ def embed_module(context: Any, symbol: str, text: str | bytes, arguments: Sequen
         results = list(table[symbol].type.results)
         return list(func.CallOp(results, ir.FlatSymbolRefAttr.get(symbol), list(arguments)).results)
     module = ir.Module.parse(text, module_context.context)
+    if "cpu" not in module_context.platforms:
+        _let_inline(module)
     entry: Any = next(
         each for each in module.body.operations if each.operation.name == "func.func" and _name_of(each) == ENTRY
     )
@@ -33,3 +36,14 @@ def embed_module(context: Any, symbol: str, text: str | bytes, arguments: Sequen
 
 def _name_of(function: Any) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def _let_inline(module: Any) -> None:
+    """Drop what keeps calls from being inlined: it is for XLA:CPU, and other compilers may not know calls at all."""
+
+    def visit(operation: Any) -> Any:
+        if operation.name == "func.call" and FRONTEND_ATTRIBUTES in operation.attributes:
+            del operation.attributes[FRONTEND_ATTRIBUTES]
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)

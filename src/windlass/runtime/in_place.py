@@ -1,0 +1,146 @@
+"""Keeping XLA's updates in place, and apart from what reads the array that they update.
+
+XLA:CPU computes a `dynamic_update_slice` in place, in one loop with what the update is computed from. Two things go
+wrong there (docs/decisions/0006-in-place-updates.md):
+
+* Wrong values: where the update reads the array that it updates, and one of the two sees it through a reshape, XLA
+  doesn't notice that both are one buffer. The loop then reads words that it has written already.
+* Time: a slice of an updated array is fused with a second copy of the update, which reads the array as it was before;
+  so the whole array is copied first, each time.
+
+Both end where a value is *settled*: handed through a call that XLA doesn't inline. It is then computed before whatever
+takes it from the call, and no loop reaches across. A call gives its argument's own buffer back, so nothing is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from windlass.ir import Argument, Block, Builder, Function, Module, Op, Type, Value
+from windlass.ops import BroadcastInDim, Call, Constant, DynamicUpdateSlice, Reshape, Return
+
+SETTLING = "windlass_settle"
+NOT_INLINED = {"mhlo.frontend_attributes": '{inlineable = "false"}'}
+"""What XLA's inliner asks for. Other passes take a call for what it is."""
+
+
+def settle_updates(module: Module) -> None:
+    """Change the module, in place, so that no update meets a read of its array within one of XLA's loops."""
+    settling = _Settling(module)
+    for function in list(module.functions.values()):
+        _settle_block(function.body, settling)
+    for function in settling.made.values():
+        module.functions[function.name] = function
+
+
+class _Settling:
+    """Calls of functions that give their argument back, one function for each type."""
+
+    def __init__(self, module: Module) -> None:
+        self.taken = set(module.functions)
+        self.made: dict[Type, Function] = {}
+
+    def settle(self, value: Value) -> Value:
+        """The value as the result of a call, where the active builder is."""
+        identity = self.made.get(value.type)
+        if identity is None:
+            body = Block([value.type])
+            with Builder(body):
+                Return(tuple(body.arguments))
+            name = f"{SETTLING}_{len(self.made)}"
+            while name in self.taken:
+                name += "_"
+            identity = self.made[value.type] = Function(name, body, "private")
+        call = Call(identity.name, (value,), (value.type,))
+        call.extra = dict(NOT_INLINED)
+        (settled,) = call.results
+        return settled
+
+
+def _settle_block(block: Block, settling: _Settling) -> None:
+    reads = _Reads(op for op in block if isinstance(op, DynamicUpdateSlice))
+    op = block.first
+    while op is not None:
+        for region in op.regions:
+            _settle_block(region.block, settling)
+        following = op.next
+        if isinstance(op, DynamicUpdateSlice):
+            _settle_operands(op, settling, reads)
+        reads.note(op)
+        if isinstance(op, DynamicUpdateSlice) and _is_read(op) and not _is_fresh(op.operand):
+            users = list(op.uses)
+            with Builder(block, before=following, source=op.source):
+                settled = settling.settle(op)
+            reads.hand_on(op, settled)
+            for user in users:
+                user.replace_operand(op, settled)
+        op = following
+
+
+def _settle_operands(op: DynamicUpdateSlice, settling: _Settling, reads: _Reads) -> None:
+    assert op.block is not None
+    array, update = op.operand, op.update
+    with Builder(op.block, before=op, source=op.source):
+        if reads.meets(update, array):
+            op.replace_operand(update, settling.settle(update))
+        if isinstance(array, Reshape | Argument) and not _is_fresh(array):
+            # Within a loop, XLA doesn't see that a reshaped array is updated in place. An argument may be one too: a
+            # reshape of another argument, in the program that this one is part of.
+            settled = settling.settle(array)
+            reads.hand_on(array, settled)
+            op.replace_operand(array, settled)
+
+
+class _Reads:
+    """Which updated arrays each value may be computed from within one loop: a set of bits, one for each array.
+
+    All versions of an array, and its reshapes, are one array here, since they may share one buffer.
+    """
+
+    def __init__(self, updates: Iterable[DynamicUpdateSlice]) -> None:
+        self.array_of: dict[Value, int] = {}
+        self.reads: dict[Value, int] = {}
+        for update in updates:
+            base = update.operand
+            while isinstance(base, Reshape | DynamicUpdateSlice):
+                base = base.operand
+            bit = self.array_of.setdefault(base, 1 << len(self.array_of))
+            self.reads[base] = bit
+
+    def meets(self, value: Value, array: Value) -> bool:
+        """Whether the value reads a version of the array."""
+        return bool(self.reads.get(value, 0) & self.array_of.get(array, 0))
+
+    def note(self, op: Op) -> None:
+        """Take in an op whose operands are known."""
+        bits = 0
+        for operand in op.operands:
+            bits |= self.reads.get(operand, 0)
+        for region in op.regions:
+            for inner in region.walk():
+                for operand in inner.operands:
+                    bits |= self.reads.get(operand, 0)
+        for result in op.results:
+            if bits:
+                self.reads[result] = self.reads.get(result, 0) | bits
+        if isinstance(op, Reshape | DynamicUpdateSlice) and op.operand in self.array_of:
+            self.array_of[op] = self.array_of[op.operand]
+
+    def hand_on(self, array: Value, settled: Value) -> None:
+        """A settled version of an array is that array still. (Of a settled update nothing is left to be read.)"""
+        self.array_of[settled] = self.reads[settled] = self.array_of[array]
+
+
+def _is_fresh(value: Value) -> bool:
+    """Whether an array is made of one number: XLA turns its update into a pad."""
+    while isinstance(value, Reshape | BroadcastInDim):
+        value = value.operand
+    return isinstance(value, Constant)
+
+
+def _is_read(value: Value) -> bool:
+    """Whether something computes with an array, or moves it, other than to update and return it."""
+    return any(
+        not isinstance(user, Return) and not (isinstance(user, DynamicUpdateSlice) and user.operand is value)
+        for user in value.uses
+    )
