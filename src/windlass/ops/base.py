@@ -45,7 +45,10 @@ class TensorOp(Op):
     mlir_names: ClassVar[dict[str, str]] = {}
     """The MLIR names of those attributes that are called otherwise in MLIR."""
     has_result_attributes: ClassVar[frozenset[str]] = frozenset()
-    """Attributes that only say what the result type is: MLIR has the type instead."""
+    """Attributes that only say what the result type is: MLIR has the type instead.
+
+    `result_types` stands for all types, any other name for that property of the only one.
+    """
     needs_scope: ClassVar[bool] = False
     """`evaluate` takes a `scope` (see `windlass.ops.evaluation`): the op has regions or calls functions."""
 
@@ -90,9 +93,12 @@ class TensorOp(Op):
             if name in texts:
                 fields.update(decode_structure(texts[name], members, cls.annotation_of))
         for name in cls.has_result_attributes:
-            (result,) = result_types
-            assert isinstance(result, TensorType)
-            fields[name] = getattr(result, name)
+            if name == "result_types":
+                fields[name] = result_types
+            else:
+                (result,) = result_types
+                assert isinstance(result, TensorType)
+                fields[name] = getattr(result, name)
         return fields
 
     @classmethod

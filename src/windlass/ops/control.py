@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -259,12 +258,6 @@ class Call(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
-
-    @classmethod
-    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
-        from windlass.ops.spelling import decode
-
-        return {"callee": decode("Symbol", texts["callee"]), "result_types": result_types}
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         if scope is None or scope.module is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from windlass.ir.core import Region, Terminator, Value
 from windlass.ir.types import Type
@@ -37,16 +36,6 @@ class CustomCall(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
-
-    @classmethod
-    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
-        from windlass.ops.spelling import decode
-
-        fields: dict[str, Any] = {"result_types": result_types}
-        for field in cls.fields:
-            if field.kind == "attribute" and field.name in texts:
-                fields[field.name] = decode(field.annotation, texts[field.name])
-        return fields
 
 
 class Opaque(TensorOp):

@@ -21,7 +21,39 @@ from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Matrix
 
 
-class Reduce(TensorOp):
+class Folding(TensorOp):
+    """Base of the ops that fold several inputs at once by a body, each from its own initial value."""
+
+    inputs: tuple[Value, ...]
+    init_values: tuple[Value, ...]
+    needs_scope: ClassVar[bool] = True
+
+    @property
+    def combiner(self) -> type[Op] | None:
+        """The class of the binary op that the body applies, if it is one op: Add for a sum."""
+        return combiner_of(self.regions[0])
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing in the body has an effect."""
+        return regions_are_pure(self)
+
+    def check_inputs(self, count: str, shapes: str, inits: str) -> tuple[int, ...]:
+        """The inputs' shape; the parameters are the specification's names of the constraints."""
+        inputs, init_values = self.inputs, self.init_values
+        if not (bool(inputs) and len(inputs) == len(init_values)):
+            self.fault(count, f"{len(inputs)} inputs, {len(init_values)} inits")
+        shape = inputs[0].shape
+        if not all(value.shape == shape for value in inputs):
+            self.fault(shapes, "the inputs differ in shape")
+        for value, init in zip(inputs, init_values, strict=True):
+            same = init.type is tensor_type((), value.dtype)
+            if not same:
+                self.fault(inits, f"the input is {value.type}, its initial value {init.type}")
+        return shape
+
+
+class Reduce(Folding):
     """The inputs folded along `dimensions` by `body`, beginning with init_values; the order is not defined.
 
     init_values must be what leaves others unchanged under the body (0 for a sum): XLA may begin with them as often as
@@ -30,42 +62,20 @@ class Reduce(TensorOp):
     """
 
     name = "stablehlo.reduce"
-    inputs: tuple[Value, ...]
-    init_values: tuple[Value, ...]
     dimensions: tuple[int, ...]
     body: Region
-    needs_scope: ClassVar[bool] = True
 
     def infer(self) -> tuple[Type, ...]:
-        inputs, inits = self.inputs, self.init_values
-        if not (bool(inputs) and len(inputs) == len(inits)):
-            self.fault("C3", f"{len(inputs)} inputs, {len(inits)} inits")
-        shape = inputs[0].shape
-        if not all(value.shape == shape for value in inputs):
-            self.fault("C1", "the inputs differ in shape")
-        for value, init in zip(inputs, inits, strict=True):
-            same = init.type is tensor_type((), value.dtype)
-            if not same:
-                self.fault("C2", f"the input is {value.type}, its initial value {init.type}")
+        shape = self.check_inputs(count="C3", shapes="C1", inits="C2")
         dimensions = self.dimensions
         inside = all(0 <= axis < len(shape) for axis in dimensions)
         if not inside:
             self.fault("C4", f"dimensions {dimensions} of rank {len(shape)}")
         if len(set(dimensions)) != len(dimensions):
             self.fault("C5", f"{dimensions} repeats a dimension")
-        dtypes = check_reducer(self, self.body, [value.dtype for value in inputs], "C6")
+        dtypes = check_reducer(self, self.body, [value.dtype for value in self.inputs], "C6")
         kept = tuple([size for axis, size in enumerate(shape) if axis not in dimensions])
         return tuple(tensor_type(kept, dtype) for dtype in dtypes)
-
-    @property
-    def combiner(self) -> type[Op] | None:
-        """The class of the binary op that the body applies, if it is one op: Add for a sum."""
-        return combiner_of(self.body)
-
-    @property
-    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether nothing in the body has an effect."""
-        return regions_are_pure(self)
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         count = len(arrays) // 2
@@ -214,19 +224,16 @@ def window_shape(
     return tuple(result)
 
 
-class ReduceWindow(TensorOp):
+class ReduceWindow(Folding):
     """Each window of the inputs folded by `body`, beginning with init_values, which also stand for the padding."""
 
     name = "stablehlo.reduce_window"
-    inputs: tuple[Value, ...]
-    init_values: tuple[Value, ...]
     window_dimensions: tuple[int, ...]
     window_strides: tuple[int, ...]
     base_dilations: tuple[int, ...]
     window_dilations: tuple[int, ...]
     padding: Matrix
     body: Region
-    needs_scope: ClassVar[bool] = True
 
     @classmethod
     def fields_from_mlir(cls, texts: Any, result_types: tuple[Type, ...]) -> dict[str, Any]:
@@ -238,35 +245,16 @@ class ReduceWindow(TensorOp):
         return fields
 
     def infer(self) -> tuple[Type, ...]:
-        inputs, inits = self.inputs, self.init_values
-        if not (bool(inputs) and len(inputs) == len(inits)):
-            self.fault("C1", f"{len(inputs)} inputs, {len(inits)} inits")
-        shape = inputs[0].shape
-        if not all(value.shape == shape for value in inputs):
-            self.fault("C2", "the inputs differ in shape")
-        for value, init in zip(inputs, inits, strict=True):
-            same = init.type is tensor_type((), value.dtype)
-            if not same:
-                self.fault("C3", f"the input is {value.type}, its initial value {init.type}")
+        shape = self.check_inputs(count="C1", shapes="C2", inits="C3")
         lists = (self.window_dimensions, self.window_strides, self.base_dilations, self.window_dilations, self.padding)
         if not all(len(each) == len(shape) for each in lists):
             self.fault("C4", f"a window list does not have rank {len(shape)}")
-        dtypes = check_reducer(self, self.body, [value.dtype for value in inputs], "C13")
+        dtypes = check_reducer(self, self.body, [value.dtype for value in self.inputs], "C13")
         pairs = tuple((low, high) for low, high in self.padding)
         result = window_shape(
             self, shape, self.window_dimensions, self.window_strides, self.base_dilations, self.window_dilations, pairs
         )
         return tuple(tensor_type(result, dtype) for dtype in dtypes)
-
-    @property
-    def combiner(self) -> type[Op] | None:
-        """The class of the binary op that the body applies, if it is one op."""
-        return combiner_of(self.body)
-
-    @property
-    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether nothing in the body has an effect."""
-        return regions_are_pure(self)
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         count = len(arrays) // 2

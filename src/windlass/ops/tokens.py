@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from windlass.ir.core import Value
 from windlass.ir.types import Type
@@ -41,10 +40,6 @@ class Infeed(Effect):
 
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
-
-    @classmethod
-    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
-        return typed_fields(cls, texts, result_types)
 
 
 class Outfeed(Effect):
@@ -86,19 +81,3 @@ class Recv(Effect):
 
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
-
-    @classmethod
-    def fields_from_mlir(cls, texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
-        return typed_fields(cls, texts, result_types)
-
-
-def typed_fields(cls: type[TensorOp], texts: Mapping[str, str], result_types: tuple[Type, ...]) -> dict[str, Any]:
-    """The fields from MLIR, with all result types."""
-    from windlass.ops.spelling import decode
-
-    found = {
-        field.name: decode(field.annotation, texts[field.name])
-        for field in cls.fields
-        if field.kind == "attribute" and field.name in texts
-    }
-    return {**found, "result_types": result_types}
