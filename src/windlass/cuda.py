@@ -14,9 +14,9 @@ __all__ = ["Kernel", "Module", "compile"]
 def compile(
     source: str | Path,
     *,
-    include: Sequence[str | Path] = (),
+    include: str | Path | Sequence[str | Path] = (),
     define: Mapping[str, object] | None = None,
-    instances: Sequence[str] = (),
+    instances: str | Sequence[str] = (),
     allow_contraction: bool = False,
 ) -> Module:
     """Compile the device side of a CUDA C++ file, given by path or as source text.
@@ -39,9 +39,13 @@ def compile(
     >>> x.tolist()
     [0.0, 0.5, 1.0, 1.5, 2.0]
     """
+    if define is not None and not isinstance(define, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"define is a mapping of macros to values, as in define={{'N': 64}}; got {define!r}")
+    if not isinstance(source, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"source is a path or source text, got {source!r}")
     options = {
-        "include": tuple(include),
+        "include": (include,) if isinstance(include, str | Path) else tuple(include),
         "define": dict(define or {}),
-        "instances": tuple(instances),
+        "instances": (instances,) if isinstance(instances, str) else tuple(instances),
     }
     return Module(source, options, allow_contraction)

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -214,11 +214,11 @@ def loop_text(function: Function) -> str:
 # -- whole programs ---------------------------------------------------------------------------------------------------
 
 
-def import_traced(name: str, traced: Any) -> Module:
-    """What JAX traced, with all calls within it inlined, as one function called `main`."""
+def import_lowered(name: str, lowered: Any) -> Module:
+    """What JAX lowered, with all calls within it inlined, as one function called `main`."""
     from windlass.stablehlo import import_module
 
-    module = import_module(traced.lower().compiler_ir("stablehlo"))
+    module = import_module(lowered.compiler_ir("stablehlo"))
     main = module.main
     inline_calls(main.body, module)
     single = Module([main], name)
@@ -271,12 +271,12 @@ def module_text(module: Module) -> str:
     return export_text(module)
 
 
-def export_module(name: str, module: Module) -> Program:
-    """The module as a program."""
-    return _to_program(name, _each_function(module, Function.clone))
+def export_module(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
+    """The module as a program; `callbacks` are the Python functions that it calls."""
+    return _to_program(name, _each_function(module, Function.clone), callbacks)
 
 
-def _to_program(name: str, module: Module) -> Program:
+def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
     from windlass.runtime.in_place import settle_updates
     from windlass.stablehlo import export_bytecode
 
@@ -284,7 +284,7 @@ def _to_program(name: str, module: Module) -> Program:
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]
-    return Program(name, export_bytecode(module), argument_types, result_types)
+    return Program(name, export_bytecode(module), argument_types, result_types, callbacks)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

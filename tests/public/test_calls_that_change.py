@@ -142,11 +142,13 @@ def test_dtype_of_an_array(module: Module) -> None:
 
 def test_layout_of_an_array(module: Module) -> None:
     pure, launch = module["saxpy"].jax(1, 4), module["saxpy"][1, 4]
-    wide = np.ones(8, np.float32)
-    for call in (pure, launch):
-        call(4, 1.0, wide[:4], wide[4:].copy())
+    wide = np.arange(8, dtype=np.float32)
+    for _ in range(2):
+        launch(4, 1.0, wide[:4], np.zeros(4, np.float32))
         with pytest.raises(wl.LaunchError, match="WL0405"):
-            call(4, 1.0, wide[::2], wide[4:].copy())
+            launch(4, 1.0, wide[::2], np.zeros(4, np.float32))
+        for view in (wide[:4], wide[::2], wide[3::-1]):
+            assert pure(4, 1.0, view, np.zeros(4, np.float32)).tolist() == view.tolist()
 
 
 def test_device_variables(module: Module) -> None:

@@ -53,7 +53,7 @@ CASES: dict[str, Callable[..., Any]] = {
 def programs_of(function: Callable[..., Any], *arrays: Any) -> tuple[Program, Program]:
     """The function as a program, as it is and protected."""
     traced = jax.jit(function, keep_unused=True).trace(*arrays)
-    main = pipeline.import_traced("case", traced).main
+    main = pipeline.import_lowered("case", traced.lower()).main
     main.name = "case"
     return pipeline.export(main), pipeline.export(pipeline.protect(main))
 

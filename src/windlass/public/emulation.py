@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
 from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.runtime.memories import bytes_of
@@ -42,6 +42,10 @@ class EmulatedKernel:
 
 def emulate(kernel: Kernel) -> EmulatedKernel:
     """The kernel run thread by thread: the reference, which also finds races and accesses out of bounds."""
+    if not hasattr(kernel, "signature"):
+        raise LaunchError(
+            Diagnostic("WL0407", f"wl.emulate takes a kernel, got {kernel!r}", help="write wl.emulate(module['name'])")
+        )
     return EmulatedKernel(kernel)
 
 

@@ -12,6 +12,7 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.public.value_launch import (
+    as_raised,
     check_value,
     compile_on_values,
     emulate_on_values,
@@ -62,7 +63,10 @@ def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
             form = ValueForm(kernel, shape, values)
         except RaisingError as error:
             written = [position for position in sorted(kernel.written) if values[position] is not None]
-            return _result_of(emulate_on_values(kernel, shape, values, written, error))
+            try:
+                return _result_of(emulate_on_values(kernel, shape, values, written, error))
+            except Exception as failure:
+                raise as_raised(failure) from None
         if form.needs_x64 or any(isinstance(value, Tracer) for value in values):
             return form.apply(*form.inputs(values))
         if len(forms) >= MOST_FORMS:
@@ -166,6 +170,9 @@ def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> A
     if value is None:
         return None
     if not is_jax_value(value):
+        if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+            # A value has no layout: views of all kinds will do.
+            value = np.require(np.asarray(value), requirements=["C_CONTIGUOUS", "ALIGNED"])
         array = check_array(signature, parameter, value)
         assert array is not None
         if array.dtype.names is not None or array.dtype.kind == "S":

@@ -15,12 +15,14 @@ from typing import Any, TypeVar, cast, overload
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
-from windlass.frontends.arrays import Array
+from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.capture import captured
 from windlass.public.lowered import Lowered
-from windlass.runtime.memories import plan_memories
+from windlass.public.value_launch import VariableInputs, as_raised, entering_now, variable_inputs
+from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.stablehlo.program import Program, is_wide
 
 Result = TypeVar("Result")
@@ -158,12 +160,31 @@ class CompiledCall:
         # Python's numbers stay weak in promotion, as they are for NumPy.
         arguments = list(leaves)
         with jax.enable_x64(True):
-            traced = jax.jit(self._trace, keep_unused=True).trace(*arguments)
-            self._traced = traced
+            traced = self._trace_with_variables(arguments)
+            self._refuse_read_only(leaves)
             self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
         donated = self._donated(leaves)
         self._function = self.program.jitted(donated)
         self._wide = self.program.needs_x64
+
+    def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
+        """Trace the function; the device variables that it reads become arguments after the others.
+
+        Which these are is known only afterwards, so a function that reads some is traced once more.
+        """
+        self._variables: list[tuple[NDArray[Any], ArrayForm]] = []
+        while True:
+            inputs = VariableInputs()
+            token = variable_inputs.set(inputs)
+            try:
+                self._inputs = inputs
+                values = [entering_now(storage, form) for storage, form in self._variables]
+                traced = jax.jit(self._trace, keep_unused=True).trace(*arguments, *values)
+            finally:
+                variable_inputs.reset(token)
+            if not inputs.missing:
+                return traced
+            self._variables += inputs.missing
 
     def _donated(self, leaves: Sequence[Any]) -> tuple[int, ...]:
         """Arguments whose buffers become results: NumPy arrays that are written, and what the user gives up."""
@@ -175,6 +196,19 @@ class CompiledCall:
             for index in range(len(leaves))
             if (self._is_numpy[index] and index in self._written) or names[index] in self._owner.donate
         )
+
+    def _refuse_read_only(self, leaves: Sequence[Any]) -> None:
+        """Raises LaunchError (WL0406) for a NumPy array that the function writes and that may not be written."""
+        for index in self._written:
+            if self._is_numpy[index] and not leaves[index].flags.writeable:
+                name = self._leaf_names(leaves)[index]
+                raise LaunchError(
+                    Diagnostic(
+                        "WL0406",
+                        f"{self._owner.name}: argument '{name}' is read-only, and the function writes to it",
+                        help=f"pass a writable array: {name} = {name}.copy()",
+                    )
+                )
 
     def _leaf_names(self, leaves: Sequence[Any]) -> list[str]:
         """For each leaf the parameter that it belongs to."""
@@ -192,7 +226,10 @@ class CompiledCall:
 
     def _trace(self, *values: Any) -> Any:
         """Run the user's function on traced arrays; gives its results and the arrays that it wrote."""
-        arrays = [Array(value) for value in values]
+        count = len(values) - len(self._variables)
+        for (storage, form), value in zip(self._variables, values[count:], strict=True):
+            self._inputs.values[id(storage), form] = value
+        arrays = [TracedArray(value) for value in values[:count]]
         given = self._share(arrays)
         before = [array.storage.value for array in arrays]
         structure, marks = self._structure
@@ -202,16 +239,16 @@ class CompiledCall:
         positional = tuple(_without_static(each) for each in positional)
         named = {name: _without_static(each) for name, each in named.items()}
         result = captured(self._owner.function)(*positional, **named)
-        outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, Array))
+        outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, TracedArray))
         self._aliases = [
-            self._alias(each, given) if isinstance(each, Array | jax.Array | np.ndarray) else Static(each)
+            self._alias(each, given) if isinstance(each, TracedArray | jax.Array | np.ndarray) else Static(each)
             for each in outcome
         ]
         self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
         results = [_as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
         return results, [arrays[index].storage.value for index in self._written]
 
-    def _share(self, arrays: list[Array]) -> list[Array]:
+    def _share(self, arrays: list[TracedArray]) -> list[TracedArray]:
         """The arrays that the function sees: those that are views into one buffer share it here too."""
         given = list(arrays)
         for index, first in enumerate(self._places):
@@ -219,9 +256,9 @@ class CompiledCall:
                 given[index] = arrays[first]
         return given
 
-    def _alias(self, value: Any, given: Sequence[Array]) -> int | None:
+    def _alias(self, value: Any, given: Sequence[TracedArray]) -> int | None:
         """The argument that a result is, if it is one of the NumPy arrays itself."""
-        if not isinstance(value, Array):
+        if not isinstance(value, TracedArray):
             return None
         for index, array in enumerate(given):
             if value is array and self._is_numpy[index]:
@@ -230,6 +267,16 @@ class CompiledCall:
 
     def run(self, leaves: Sequence[Any]) -> Any:
         values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else _as_argument(leaf) for leaf in leaves]
+        values += [entering_now(storage, form) for storage, form in self._variables]
+        try:
+            return self._run(leaves, values)
+        except Exception as error:
+            original = as_raised(error)
+            if original is error:
+                raise
+            raise original from None
+
+    def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
         if self._wide:
             with jax.enable_x64(True):
                 found = self._function(*values)
@@ -316,10 +363,12 @@ def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, A
     """The traced function as one program, optimized; with the modules before and after."""
     from windlass import pipeline
 
-    module = pipeline.import_traced(name, traced)
+    lowered = traced.lower()
+    callbacks = lowered._lowering.compile_args["host_callbacks"]
+    module = pipeline.import_lowered(name, lowered)
     optimized = pipeline.optimize_module(module)
     final = pipeline.protect_module(optimized) if exact else optimized
-    return pipeline.export_module(name, final), module, optimized
+    return pipeline.export_module(name, final, callbacks), module, optimized
 
 
 def _key(leaves: Sequence[Any], structure: Any) -> Any:
@@ -367,6 +416,10 @@ def _places_of(leaves: Sequence[Any]) -> list[int | None]:
 
 def _is_static(leaf: Any) -> bool:
     if isinstance(leaf, np.ndarray):
+        if isinstance(leaf, np.ma.MaskedArray):
+            raise LaunchError(
+                Diagnostic("WL0911", "a masked array can't be traced", help="pass array.data, or array.filled(value)")
+            )
         if leaf.dtype.names is not None or leaf.dtype.kind in "OSUMm":
             raise LaunchError(
                 Diagnostic(
@@ -393,7 +446,7 @@ def _as_argument(leaf: Any) -> Any:
 
 
 def _as_result(value: Any) -> Any:
-    return value.value if isinstance(value, Array) else value
+    return value.value if isinstance(value, TracedArray) else value
 
 
 def _as_numpy(value: Any) -> Any:

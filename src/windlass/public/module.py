@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import Diagnostic, LaunchError, Position
+from windlass.diagnostics import CompilationError, Diagnostic, LaunchError, Position
 from windlass.ir.signature import DeviceCode, DeviceVariable
 from windlass.public.kernel import Kernel
 from windlass.runtime.arguments import are_words_of, dtypes_agree
@@ -59,6 +59,14 @@ class Module:
     def __getitem__(self, name: str) -> Kernel:
         found = self._kernels.get(name)
         if found is None:
+            if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise CompilationError(
+                    Diagnostic(
+                        "WL0106",
+                        f"a kernel is asked for by its name, got {name!r} ({type(name).__name__})",
+                        notes=(f"kernels here: {', '.join(self.kernels)}",),
+                    )
+                )
             signature, code = pipeline.find_kernel(self.code, name, self._source, self._options)
             if code is not self.code:
                 # The source was compiled anew with one more instance of a template; the kernels in use stay valid.
@@ -69,6 +77,11 @@ class Module:
                 found = self._kernels[signature.mangled] = Kernel(self, signature)
             self._kernels[name] = found
         return found
+
+    def __getattr__(self, name: str) -> Never:
+        is_kernel = "code" in self.__dict__ and name in self
+        hint = f"; write module['{name}']" if is_kernel else ""
+        raise AttributeError(f"a windlass module has no attribute '{name}'{hint}")
 
     def source_line(self, position: Position) -> str | None:
         """The text of a line of a source that was given as text; None for files, which are read from disk."""
@@ -138,33 +151,44 @@ class Variables(MutableMapping[str, Array]):
     def __setitem__(self, name: str, value: Any) -> None:
         variable = self._find(name)
         storage = self.storage[variable.mangled]
-        given = np.asarray(value)
-        if isinstance(value, np.ndarray | np.generic) and not _fits(storage, given):
-            raise LaunchError(
-                Diagnostic(
-                    "WL0411",
-                    f"device variable '{name}' is {storage.dtype} with shape {storage.shape}, "
-                    f"got {given.dtype} with shape {given.shape}",
-                    variable.position,
-                    help=f"convert it: value.astype(numpy.{storage.dtype.name})"
-                    if storage.dtype.names is None
-                    else None,
-                )
-            )
+        declared = f"device variable '{name}' is {storage.dtype} with shape {storage.shape}"
+        if isinstance(value, np.number | np.bool_):
+            value = value.item()
         try:
-            is_same_memory = isinstance(value, np.ndarray | np.generic) and given.nbytes == storage.nbytes
-            if is_same_memory and given.dtype != storage.dtype:
-                bytes_of(storage)[:] = bytes_of(np.ascontiguousarray(given))
-                return
+            if isinstance(value, np.ndarray | np.generic):
+                self._copy_array(variable, storage, np.asarray(value), declared)
+            elif storage.dtype.names is not None:
+                storage[...] = value
+            else:
+                self._copy_numbers(variable, storage, value, declared)
+        except LaunchError:
+            raise
+        except (OverflowError, TypeError, ValueError) as error:
+            raise _misfit(variable, f"{declared}: {error}") from None
+
+    def _copy_array(self, variable: DeviceVariable, storage: Array, given: Array, declared: str) -> None:
+        if not _fits(storage, given):
+            raise _misfit(
+                variable,
+                f"{declared}, got {given.dtype} with shape {given.shape}",
+                None if storage.dtype.names else f"convert it: value.astype(numpy.{storage.dtype.name})",
+            )
+        if given.nbytes == storage.nbytes and given.dtype != storage.dtype:
+            bytes_of(storage)[:] = bytes_of(np.ascontiguousarray(given))
+        else:
             storage[...] = given.reshape(storage.shape) if given.size == storage.size else given
-        except (TypeError, ValueError) as error:
-            raise LaunchError(
-                Diagnostic(
-                    "WL0411",
-                    f"device variable '{name}' is {storage.dtype} with shape {storage.shape}: {error}",
-                    variable.position,
-                )
-            ) from None
+
+    def _copy_numbers(self, variable: DeviceVariable, storage: Array, value: Any, declared: str) -> None:
+        """Python's numbers are converted; what would lose its fraction, or is no number, is not."""
+        given = np.asarray(value)
+        if given.dtype.kind in "OSU" or (storage.dtype.kind in "iu" and given.dtype.kind not in "biu"):
+            raise _misfit(variable, f"{declared}, got {value!r} ({type(value).__name__})")
+        storage[...] = np.asarray(value, storage.dtype).reshape(
+            storage.shape if given.size == storage.size else given.shape
+        )
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._declared
 
     def __delitem__(self, name: str) -> None:
         raise LaunchError(Diagnostic("WL0411", f"device variable '{name}' can't be deleted: the source declares it"))
@@ -174,6 +198,10 @@ class Variables(MutableMapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._declared)
+
+
+def _misfit(variable: DeviceVariable, headline: str, help_: str | None = None) -> LaunchError:
+    return LaunchError(Diagnostic("WL0411", headline, variable.position, help=help_))
 
 
 def _fits(storage: Array, given: Array) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
@@ -10,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassWarning
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
@@ -128,12 +130,43 @@ def compile_on_values(
     return compiled
 
 
-def variable_values(kernel: Kernel, compiled: CompiledLaunch) -> list[Array]:
-    """What the device variables hold now, as the program takes them. Copies: a program may run after they change."""
+class VariableInputs:
+    """The device variables that a function being traced reads, so that its program can take them as arguments.
+
+    `values` has the traced value of those that are known already; the others are noted in `missing`. Both by the
+    identity of the variable's storage and the form in which it enters.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[int, ArrayForm], Any] = {}
+        self.missing: list[tuple[Array, ArrayForm]] = []
+
+    def value_of(self, storage: Array, form: ArrayForm) -> Any:
+        """The variable in the program that is being traced; what it holds now while it is no argument yet."""
+        value = self.values.get((id(storage), form))
+        if value is None:
+            self.missing.append((storage, form))
+            self.values[id(storage), form] = value = entering_now(storage, form)
+        return value
+
+
+variable_inputs: ContextVar[VariableInputs | None] = ContextVar("variable_inputs", default=None)
+"""Set while `wl.jit` traces a function."""
+
+
+def entering_now(storage: Array, form: ArrayForm) -> Array:
+    """What a device variable holds now, as a program takes it. A copy: the program may run after it changes."""
+    return np.array(form.to_program(storage))
+
+
+def variable_values(kernel: Kernel, compiled: CompiledLaunch) -> list[Any]:
+    """The device variables as the kernel's program takes them: what they hold now, or traced by `wl.jit`."""
     variables = kernel.variables()
     forms = compiled.binding.forms
+    inputs = variable_inputs.get()
+    take = entering_now if inputs is None else inputs.value_of
     return [
-        np.array(form.to_program(storage))
+        take(storage, form)
         for storage, form in zip(variables.values(), forms[len(forms) - len(variables) :], strict=True)
     ]
 
@@ -221,11 +254,26 @@ def emulate_on_values(
         for position, array in zip(dynamic, arrays, strict=True):
             copy = np.array(array)
             arguments[position] = copy if kernel.signature.parameters[position].kind == "pointer" else copy[()]
-        emulate_launch(kernel, shape, arguments, finds_races=False)
+        try:
+            emulate_launch(kernel, shape, arguments, finds_races=False)
+        except WindlassError as failure:
+            _failures.append(failure)
+            raise
         return [arguments[position] for position in written]
 
     shapes = [jax.ShapeDtypeStruct(values[position].shape, values[position].dtype) for position in written]
     return jax.pure_callback(run, shapes, *(values[position] for position in dynamic), vmap_method="sequential")
+
+
+_failures: deque[WindlassError] = deque(maxlen=16)
+"""What the emulator raised in callbacks, which JAX turns into text within errors of its own."""
+
+
+def as_raised(error: Exception) -> Exception:
+    """The emulator's own error, where JAX's error tells of one; else the error itself."""
+    text = str(error)
+    found = next((each for each in reversed(_failures) if each.diagnostics[0].headline in text), None)
+    return error if found is None or isinstance(error, WindlassError) else found
 
 
 def fallback_diagnostic(kernel: Kernel, error: RaisingError) -> Diagnostic:

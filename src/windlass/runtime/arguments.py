@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
+from array import array as ArrayOfNumbers  # noqa: N812
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -93,9 +96,14 @@ def check_array(signature: KernelSignature, parameter: Parameter, value: object)
             "WL0407",
             signature,
             f"argument '{name}' must be a NumPy array ({parameter.type_name}), got {_describe(value)}",
-            help_=f"make it an array: numpy.array({_shown(value)}, dtype={_dtype_name(parameter.dtype)})"
-            if parameter.dtype is not None and isinstance(value, int | float | list | tuple)
-            else None,
+            help_=_as_array_help(parameter, value),
+        )
+    if isinstance(value, np.ma.MaskedArray):
+        raise _fault(
+            "WL0407",
+            signature,
+            f"argument '{name}' is a masked array, and a kernel sees no mask",
+            help_=f"pass {name}.data, or {name}.filled(value)",
         )
     array = cast("Array", value)
     check_dtype(signature, parameter, array.dtype, array.shape)
@@ -289,8 +297,14 @@ def _check_scalar(signature: KernelSignature, parameter: Parameter, value: objec
             )
         return cast("np.generic", dtype.type(number))
     if not isinstance(value, int | float | np.integer | np.floating) and not _is_small_float(value):
-        raise _wrong_scalar(signature, parameter, value, None)
-    number = float(value)  # pyright: ignore[reportArgumentType]
+        conversion = f"float({name})" if isinstance(value, numbers.Real | Decimal) else None
+        raise _wrong_scalar(signature, parameter, value, conversion)
+    try:
+        number = float(value)  # pyright: ignore[reportArgumentType]
+    except OverflowError:
+        raise _fault(
+            "WL0408", signature, f"argument '{name}' is {_shown(value)}, which overflows {parameter.type_name}"
+        ) from None
     with np.errstate(over="ignore"):
         rounded = cast("np.generic", dtype.type(number))
     if np.isinf(np.float64(rounded)) and not np.isinf(number):  # pyright: ignore[reportArgumentType]
@@ -374,6 +388,18 @@ def _wrong_scalar(
         f"argument '{parameter.name}' must be a number of type {parameter.type_name}, got {_describe(value)}",
         help_=None if conversion is None else f"convert it: {conversion}",
     )
+
+
+def _as_array_help(parameter: Parameter, value: object) -> str | None:
+    """How to make an array of what was given for a pointer, where there is a way."""
+    dtype = _dtype_name(parameter.dtype)
+    if isinstance(value, int | float | list | tuple) and parameter.dtype is not None:
+        return f"make it an array: numpy.array({_shown(value)}, dtype={dtype})"
+    if isinstance(value, bytes | bytearray | memoryview | ArrayOfNumbers):
+        return f"see its memory as an array: numpy.frombuffer({parameter.name}, dtype={dtype})"
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return f"make it an array: numpy.asarray({parameter.name})"
+    return None
 
 
 def _is_jax_value(value: object) -> bool:

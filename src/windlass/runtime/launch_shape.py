@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias, cast
+
+import numpy as np
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.ir.signature import KernelSignature
@@ -34,6 +37,12 @@ def read_launch_shape(signature: KernelSignature, brackets: object) -> LaunchSha
     >>> read_launch_shape(saxpy, (4, (16, 8)))
     LaunchShape(grid=(4, 1, 1), block=(16, 8, 1), shared_bytes=0)
     """
+    if isinstance(brackets, tuple) and len(brackets) == 4:
+        raise _fault(
+            signature,
+            "a launch takes no stream: launches run in the order of the program",
+            f"write {signature.name}[grid, block, shared_bytes](...)",
+        )
     if not isinstance(brackets, tuple) or len(brackets) not in (2, 3):
         raise _fault(
             signature,
@@ -69,7 +78,8 @@ def read_launch_shape(signature: KernelSignature, brackets: object) -> LaunchSha
 
 def read_extents(signature: KernelSignature, what: str, value: object, largest: Extents) -> Extents:
     """One to three extents, filled up with ones; each at least 1 and at most CUDA's limit."""
-    given = tuple(value) if isinstance(value, tuple | list) else (value,)
+    is_sequence = isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    given = tuple(cast("Sequence[object]", value)) if is_sequence else (value,)
     if not 1 <= len(given) <= 3:
         raise _fault(
             signature, f"the {what} has {len(given)} extents", f"give the {what} as an integer or as 1 to 3 integers"
@@ -100,7 +110,7 @@ def _as_integer(signature: KernelSignature, what: str, value: object) -> int:
         raise _fault(
             signature,
             f"the {what} must be made of integers, got {value!r} ({type(value).__name__})",
-            "integer division is written //: (n + 255) // 256",
+            "integer division is written //: (n + 255) // 256" if isinstance(value, float) else None,
         ) from None
 
 

@@ -27,15 +27,24 @@ program_call.multiple_results = True
 
 
 class Program:
-    """A StableHLO module with one public function of static types. Compared by identity: it is compiled once."""
+    """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
 
-    __slots__ = ("_jitted", "argument_types", "name", "result_types", "symbol", "text")
+    `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
+    """
+
+    __slots__ = ("_jitted", "argument_types", "callbacks", "name", "result_types", "symbol", "text")
 
     def __init__(
-        self, name: str, text: str | bytes, argument_types: Sequence[TensorType], result_types: Sequence[TensorType]
+        self,
+        name: str,
+        text: str | bytes,
+        argument_types: Sequence[TensorType],
+        result_types: Sequence[TensorType],
+        callbacks: Sequence[Any] = (),
     ) -> None:
         self.name = name = re.sub(r"\W+", "_", name)
-        self.symbol = f"windlass_{name}_{_digest(text)}"
+        self.callbacks = tuple(callbacks)
+        self.symbol = "_".join(("windlass", name, _digest(text), *(f"{id(callback):x}" for callback in callbacks)))
         self.text = text
         self.argument_types = tuple(argument_types)
         self.result_types = tuple(result_types)
@@ -119,7 +128,7 @@ def _evaluate(*arguments: Any, program: Program) -> list[Any]:
 
 
 def _lower(context: Any, *arguments: Any, program: Program) -> list[Any]:
-    return embed_module(context, program.symbol, program.text, arguments)
+    return embed_module(context, program.symbol, program.text, arguments, program.callbacks)
 
 
 def _batch(arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program) -> tuple[list[Any], list[int]]:
