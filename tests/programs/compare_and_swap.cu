@@ -55,6 +55,16 @@ __global__ void subtract_reloading(const int *place, const float *x, float *sums
     } while (atomicCAS((unsigned int *)bits, assumed, __float_as_uint(__uint_as_float(assumed) - x[i])) != assumed);
 }
 
+__global__ void subtract_both(const int *place, const double *x, const double *y, double *sums, int n) {
+    int i = HERE;
+    if (i >= n) return;
+    unsigned long long *bits = (unsigned long long *)&sums[place[i]], old = *bits, assumed;
+    do {
+        assumed = old;
+        old = atomicCAS(bits, assumed, __double_as_longlong(__longlong_as_double(assumed) - x[i] - y[i]));
+    } while (assumed != old);
+}
+
 // -- least and greatest -----------------------------------------------------------------------------------------------
 
 __device__ float keep_greater(float *address, float value) {

@@ -20,6 +20,7 @@ def places(draw: Draw, n: int) -> Array:
 def specials(draw: Draw, n: int, dtype: Any = np.float32) -> Array:
     """Floats with NaN and infinities, but of zeros only 0.0: which of two zeros is the greater is not defined."""
     values = draw.special_floats(n, dtype)
+    values[-1] = np.nan
     return np.where(values == 0, dtype(0), values)
 
 
@@ -50,6 +51,16 @@ def multiply_floats(place: Array, x: Array, products: Array, n: int) -> None:
 @program(FEW, lambda draw, n: (places(draw, n), draw.floats(n + SLACK), draw.floats(PLACES), n), 1e-4)
 def subtract_reloading(place: Array, x: Array, sums: Array, n: int) -> None:
     np.subtract.at(sums, place[:n], x[:n])
+
+
+@program(
+    FEW,
+    lambda draw, n: (places(draw, n), draw.doubles(n + SLACK), draw.doubles(n + SLACK), draw.doubles(PLACES), n),
+    1e-12,
+)
+def subtract_both(place: Array, x: Array, y: Array, sums: Array, n: int) -> None:
+    np.subtract.at(sums, place[:n], x[:n])
+    np.subtract.at(sums, place[:n], y[:n])
 
 
 @program(FEW, lambda draw, n: (places(draw, n), specials(draw, n + SLACK), specials(draw, PLACES) - 3, n))

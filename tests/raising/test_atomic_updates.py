@@ -30,6 +30,10 @@ REFUSED = {
         "int old = *p, a; do { a = old; old = atomicCAS(p, a, x[i] - a); } while (a != old);",
         "function whose result depends on their order",
     ),
+    "a square": (
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, a * a * x[i]); } while (a != old);",
+        "function whose result depends on their order",
+    ),
     "two kinds": (
         "int old = *p, a; do { a = old; old = atomicCAS(p, a, (a + x[i]) ^ x[0]); } while (a != old);",
         "function whose result depends on their order",
@@ -55,11 +59,21 @@ def test_what_depends_on_the_order_of_threads_is_refused(name: str, monkeypatch:
 
 def test_different_swaps_of_one_loop_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")
-    body = "for (int k = 0; k < 6; ++k) { atomicCAS(p + i, k, k + 2); atomicCAS(p + i, k + 2, k + 1); }"
+    body = "for (int k = 0; k < n; ++k) { atomicCAS(p, 0, 1); atomicCAS(p, 2, 0); atomicCAS(p, 1, 2); }"
     kernel = wl.cuda.compile(HEAD + body + " }")["kernel"]
-    p = np.array([0, 3, 9], np.int32)
-    kernel[1, 3](p, p, p.copy(), 3)
-    assert p.tolist() == [6, 6, 9]
+    for count in (100, 101):
+        p = np.zeros(2, np.int32)
+        kernel[1, 1](p, p.copy(), p.copy(), count)
+        assert p.tolist() == [2 * (count % 2), 0]
+
+
+def test_a_swap_that_changes_nothing_does_not_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    kernel = wl.cuda.compile(HEAD + "atomicCAS(p + i / 4, 7, x[i]); }")["kernel"]
+    for values in ([5, 7, 7, 7, 7, 7, 7, 5], [7, 7, 7, 5, 5, 7, 7, 7]):
+        p = np.full(3, 7, np.int32)
+        kernel[1, 8](p, np.array(values, np.int32), p.copy(), 8)
+        assert p.tolist() == [5, 5, 7]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -69,6 +69,7 @@ def test_what_the_loop_hands_on_is_made_of_the_old_value() -> None:
 KEPT = {
     "a lock": "while (atomicCAS(p, 0, 1) != 0) {}",
     "the guess stays": "int a = *p; while (atomicCAS(p, a, a + 1) != a) {}",
+    "it counts guesses": "int a = 0; while (atomicCAS(p, a, a * 3 + 1) != a) a++;",
     "it counts its rounds": """int old = *p, a, k = 0;
         do { a = old; old = atomicCAS(p, a, a + k); k++; } while (a != old);""",
     "it stores": "int old = *p, a; do { a = old; x[0]++; old = atomicCAS(p, a, a + 1); } while (a != old);",
@@ -100,7 +101,7 @@ PART = """__global__ void kernel(unsigned *words, int which, unsigned short v) {
 
 
 @pytest.mark.parametrize("which", range(4))
-@pytest.mark.parametrize("change", ["+= v", "= part * 3 ^ v", "= part / 3 + v", "= part > v ? part : v"])
+@pytest.mark.parametrize("change", ["+= v", "= part * 3 ^ v", "= part / 3 + v", "= part > v ? part : v", "^= v"])
 def test_an_update_of_half_a_word_is_one_of_that_half(change: str, which: int) -> None:
     source = PART.format(change=change, kept="(a & ~(0xffffu << shift))")
     updates = ops_of(imported(source), loops.Atomic, loops.AtomicUpdate)
@@ -109,7 +110,7 @@ def test_an_update_of_half_a_word_is_one_of_that_half(change: str, which: int) -
     halves = words.view(np.uint16).copy()
     run(source, words, np.int32(which), np.uint16(0x9005))
     part, v = int(halves[which]), 0x9005
-    made = {"+= v": part + v, "= part * 3 ^ v": part * 3 ^ v, "= part / 3 + v": part // 3 + v}
+    made = {"+= v": part + v, "= part * 3 ^ v": part * 3 ^ v, "= part / 3 + v": part // 3 + v, "^= v": part ^ v}
     halves[which] = made.get(change, max(part, v)) & 0xFFFF
     assert words.view(np.uint16).tolist() == halves.tolist()
 
@@ -118,3 +119,36 @@ def test_an_update_of_half_a_word_is_one_of_that_half(change: str, which: int) -
 def test_an_update_that_changes_more_is_one_of_the_word(kept: str) -> None:
     updates = ops_of(imported(PART.format(change="+= v", kept=kept)), loops.Atomic, loops.AtomicUpdate)
     assert [op.tensor.dtype for op in updates] == ["i32"]
+
+
+def test_halves_that_are_updated_differently_are_parts_of_the_word() -> None:
+    source = PART.format(change="= shift ? part + v : part ^ v", kept="(a & ~(0xffffu << shift))")
+    assert [op.tensor.dtype for op in ops_of(imported(source), loops.Atomic, loops.AtomicUpdate)] == ["i32"]
+
+
+def test_a_half_that_moves_is_changed() -> None:
+    source = """__global__ void kernel(unsigned *p, unsigned short v) {
+        unsigned old = *p, a;
+        do { a = old; old = atomicCAS(p, a, (a << 16) | (unsigned short)(a + v)); } while (a != old);
+    }"""
+    assert [op.tensor.dtype for op in ops_of(imported(source), loops.AtomicUpdate)] == ["i32"]
+    word = np.array([0x12345678], np.uint32)
+    run(source, word, np.uint16(1))
+    assert word[0] == 0x56785679
+
+
+def test_a_test_for_the_opposite_is_no_early_exit() -> None:
+    source = """__global__ void kernel(float *p, float v) {
+        unsigned *bits = (unsigned *)p, old = *bits, a;
+        if (__uint_as_float(old) >= v) {
+            do {
+                a = old;
+                if (__uint_as_float(a) >= v) break;
+                old = atomicCAS(bits, a, __float_as_uint(v));
+            } while (a != old);
+        }
+    }"""
+    for first in (1, 3):
+        place = np.array([first], np.float32)
+        run(source, place, np.float32(2))
+        assert place[0] == first

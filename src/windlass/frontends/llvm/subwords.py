@@ -10,7 +10,7 @@ same function of themselves each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from windlass.frontends.llvm.atomic_kinds import is_outside
@@ -89,19 +89,43 @@ def find_part(new: Value, old: Value, body: Block, before: Builder) -> Part | No
     mask = max((each.mask for each in selectors), default=0)
     if any(each.mask & ~mask for each in selectors):
         return None
-    found: dict[int, _Found] = {}
-    for bits in range(mask + 1):
-        if bits & ~mask == 0:
-            each = _Tracing(old, body, base, bits).find(new)
-            if each is None:
-                return None
-            found[bits] = each
-    first = found[0]
-    if any(each.width != first.width or each.key != first.key for each in found.values()):
-        return None
-    part, made = first.make(before)
-    selector = next((each for each in selectors if each.mask == mask), None)
-    return Part(part, made, first.width, selector, {bits: each.begin for bits, each in found.items()})
+    made: dict[int, tuple[_Found, Block, Value]] = {}
+    outside: dict[Value, Value] = {}
+    for bits in (each for each in range(mask + 1) if each & ~mask == 0):
+        found = _Tracing(old, body, base, bits).find(new)
+        bodies = None if found is None else found.make(before, outside)
+        if found is None or bodies is None:
+            break
+        made[bits] = (found, *bodies)
+    else:
+        first, part, value = made.pop(0)
+        is_same = all(_form(block, result) == _form(part, value) for _, block, result in made.values())
+        places = {0: first.begin, **{bits: found.begin for bits, (found, _, _) in made.items()}}
+        if is_same:
+            _forget(block for _, block, _ in made.values())
+            selector = next((each for each in selectors if each.mask == mask), None)
+            return Part(part, value, first.width, selector, places)
+        _forget([part])
+    _forget(block for _, block, _ in made.values())
+    return None
+
+
+def _forget(bodies: Iterable[Block]) -> None:
+    """Let what bodies use no longer count them as users."""
+    for body in bodies:
+        for op in tuple(body):
+            op.drop_operands()
+
+
+def _form(body: Block, result: Value) -> list[Key]:
+    """Equal for bodies that compute the same."""
+    numbers: dict[Value, int] = dict.fromkeys(body.arguments, -1)
+    form: list[Key] = []
+    for op in body:
+        operands = tuple(numbers.get(operand, operand) for operand in op.operands)
+        form.append((type(op), op.type, tuple(op.attributes.items()), operands))
+        numbers[op] = len(numbers)
+    return [*form, (body.arguments[0].type, numbers.get(result, result))]
 
 
 @dataclass
@@ -183,8 +207,7 @@ class _Tracing:
             return None
         if changed != list(range(begin, begin + width)):
             return None
-        key = self.key_of(source[0], begin, width)
-        return None if key is None else _Found(self, source[0], begin, width, key)
+        return _Found(self, source[0], begin, width)
 
     def number(self, value: Value) -> int | None:
         """The value, if the low bits tell."""
@@ -268,26 +291,13 @@ class _Tracing:
 
     def is_part(self, value: Value, begin: int, width: int) -> bool:
         """Whether a value is the old part, with zeros above it."""
+        return self.begins_with_part(value, begin, width) and not any(self.bytes_of(value)[width:])
+
+    def begins_with_part(self, value: Value, begin: int, width: int) -> bool:
+        """Whether the lowest bytes of a value are the old part."""
         if value.dtype not in INTEGER or bit_width(value.dtype) < 8 * width:
             return False
-        traced = self.bytes_of(value)
-        return traced == (*((self.old, begin + each) for each in range(width)), *(0,) * (len(traced) - width))
-
-    def key_of(self, value: Value, begin: int, width: int) -> Key | None:
-        """Says how a value is made of the old part; None if it is made of anything else of the word."""
-        if is_outside(value, self.body):
-            return ("outside", id(value))
-        if self.is_part(value, begin, width):
-            return ("part", value.dtype)
-        chosen = self.chosen(value)
-        if chosen is not None:
-            return self.key_of(chosen, begin, width)
-        if not isinstance(value, Op) or value is self.old:
-            return None
-        parts = [self.key_of(operand, begin, width) for operand in value.operands]
-        if any(part is None for part in parts):
-            return None
-        return (type(value), value.type, tuple(value.attributes.items()), *parts)
+        return self.bytes_of(value)[:width] == tuple((self.old, begin + each) for each in range(width))
 
     def chosen(self, value: Value) -> Value | None:
         """The side of a choice that the low bits decide."""
@@ -305,9 +315,14 @@ class _Tracing:
         return next(filter(None, (self.float_type(each, begin, width) for each in value.operands)), None)
 
     def rebuild(self, value: Value, begin: int, width: int, part: Value, made: dict[Value, Value]) -> Value:
-        """The value as made of the part."""
+        """The value as made of the part.
+
+        Raises _WholeWord where it is made of other parts, too.
+        """
         if is_outside(value, self.body):
             return value
+        if value is self.old:
+            raise _WholeWord
         if value in made:
             return made[value]
         chosen = self.chosen(value)
@@ -333,6 +348,10 @@ class _Tracing:
         return result
 
 
+class _WholeWord(Exception):
+    """What is stored to a part of the word is made of more than that part."""
+
+
 @dataclass
 class _Found:
     """The part that is changed for some low bits: it becomes the lowest bytes of `source`."""
@@ -341,15 +360,21 @@ class _Found:
     source: Value
     begin: int
     width: int
-    key: Key
 
-    def make(self, before: Builder) -> tuple[Block, Value]:
-        """A body that takes the part, and its new value, placed there."""
+    def make(self, before: Builder, outside: dict[Value, Value]) -> tuple[Block, Value] | None:
+        """A body that takes the part, and its new value, placed there; None if that is made of other parts, too.
+
+        `outside` holds the lowest bytes of values that are known before, which the builder places there.
+        """
         tracing, word = self.tracing, f"i{8 * self.width}"
         kept = tracing.float_type(self.source, self.begin, self.width) or word
         block = Block([tensor_type((), kept)], ["old"])
         with Builder(block, source=tracing.body.last.source if tracing.body.last else None):
-            new = _Narrowing(self, before, block.arguments[0]).lowest(self.source)
+            try:
+                new = _Narrowing(self, before, outside, block.arguments[0]).lowest(self.source)
+            except _WholeWord:
+                _forget([block])
+                return None
             if isinstance(new, BitcastConvert) and new.operand.dtype == kept:
                 new = new.operand
             elif new.dtype != kept:
@@ -360,9 +385,10 @@ class _Found:
 class _Narrowing:
     """Makes the new part of the old one by operations on numbers of its own width, where that gives the same."""
 
-    def __init__(self, found: _Found, before: Builder, part: Value) -> None:
+    def __init__(self, found: _Found, before: Builder, outside: dict[Value, Value], part: Value) -> None:
         self.found = found
         self.before = before
+        self.outside = outside
         self.part = part
         self.word = f"i{8 * found.width}"
         self.made: dict[Value, Value] = {}
@@ -372,11 +398,13 @@ class _Narrowing:
         found, tracing = self.found, self.found.tracing
         if value.dtype not in INTEGER or bit_width(value.dtype) < 8 * found.width:
             return self._word(self._rebuilt(value))
-        if tracing.is_part(value, found.begin, found.width):
+        if tracing.begins_with_part(value, found.begin, found.width):
             return self.part if self.part.dtype == self.word else BitcastConvert(self.part, self.word)
         if is_outside(value, tracing.body):
-            with self.before:
-                return self._word(value)
+            if value not in self.outside:
+                with self.before:
+                    self.outside[value] = self._word(value)
+            return self.outside[value]
         chosen = tracing.chosen(value)
         match value if chosen is None else chosen:
             case And() | Or() | Xor() | Add() | Subtract() | Multiply() as op:
