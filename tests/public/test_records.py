@@ -27,6 +27,7 @@ __global__ void nest(float *x, Nested t) {
     int i = threadIdx.x;
     if (i < t.tail.count && t.on[i % 2]) x[i] += t.tail.by * __half2float(t.scale);
 }
+__global__ void keep(Nested *n) { n[0].on[0] = true; }
 __global__ void scale(float *x, __half a, __nv_bfloat16 b) { x[threadIdx.x] *= __half2float(a) + __bfloat162float(b); }
 __global__ void stretch(float *x, float2 by) { x[threadIdx.x] *= by.x + by.y; }
 """
@@ -75,6 +76,7 @@ def test_floats_are_not_taken_for_integers(records: wl.cuda.Module) -> None:
     assert said_by(lambda: records["add_counts"][1, 4](mixed().view(np.int32), 4)) == (
         "error[WL0401]: add_counts: argument 'm' has the wrong dtype: the kernel takes Mixed *, which is "
         "[('count', '<i4'), ('x', '<f4'), ('total', '<u4')], but got int32\n"
+        "  note: member 'x' is float32 at byte 4, the array has int32 at byte 4\n"
         "  help: make it an array of the struct, or say that its bytes are the struct's: "
         "m.view(add_counts.signature.parameters[0].dtype)"
     )
@@ -82,6 +84,24 @@ def test_floats_are_not_taken_for_integers(records: wl.cuda.Module) -> None:
     assert "has the wrong dtype" in said_by(lambda: records["add_counts"][1, 4](mixed().view(other), 4))
     moved = np.dtype({"names": ["a", "b", "c"], "formats": ["i4", "f4", "u4"], "offsets": [0, 4, 12], "itemsize": 16})
     assert "has the wrong dtype" in said_by(lambda: records["add_counts"][1, 4](np.zeros(4, moved), 4))
+
+
+def test_first_member_that_differs_is_named(records: wl.cuda.Module) -> None:
+    def note(given: Any) -> str:
+        return said_by(lambda: records["keep"][1, 1](np.zeros(2, given))).splitlines()[1]
+
+    assert said_by(lambda: records["keep"][1, 1](np.zeros(2, np.float64))).startswith(
+        "error[WL0401]: keep: argument 'n' has the wrong dtype: the kernel takes Nested *, which is a struct "
+        "of 24 bytes, but got float64\n"
+    )
+    assert note(np.float64) == "  note: member 'tail.count' is int32 at byte 8, the array has float64 at byte 8"
+    tail = np.dtype([("by", "f8"), ("count", "i4")], align=True)
+    assert note([("tail", tail), ("on", "f2", 2), ("scale", "f2")]) == (
+        "  note: member 'on[0]' is bool at byte 16, the array has float16 at byte 16"
+    )
+    assert note([("tail", tail), ("on", "?", 2), ("scale", "f2")]) == (
+        "  note: the struct has 24 bytes and 5 numbers, the array's 20 bytes"
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])

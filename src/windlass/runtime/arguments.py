@@ -20,6 +20,9 @@ Array: TypeAlias = NDArray[Any]
 Checked: TypeAlias = "Array | np.generic | None"
 """A checked argument: an array (pointers), a NumPy scalar of the parameter's dtype (numbers, records), None (null)."""
 
+LONGEST_DTYPE = 160
+"""Dtypes that take more characters are not spelled out in messages."""
+
 
 def order_arguments(
     signature: KernelSignature, positional: Sequence[object], named: Mapping[str, object]
@@ -152,8 +155,10 @@ def check_dtype(signature: KernelSignature, parameter: Parameter, dtype: np.dtyp
         return
     kinds = {leaf for _, leaf in leaves_of(expected)}
     if len(kinds) == 1:
+        notes: tuple[str, ...] = ()
         help_ = f"convert it: {name} = {name}.astype({_dtype_name(kinds.pop())})"
     else:
+        notes = (_first_difference(expected, dtype),)
         position = signature.parameters.index(parameter)
         help_ = (
             f"make it an array of the struct, or say that its bytes are the struct's: "
@@ -164,6 +169,7 @@ def check_dtype(signature: KernelSignature, parameter: Parameter, dtype: np.dtyp
         signature,
         f"argument '{name}' has the wrong dtype: the kernel takes {parameter.type_name}, which is {_plain(expected)}, "
         f"but got {_plain(dtype)}",
+        notes=notes,
         help_=help_,
     )
 
@@ -438,7 +444,38 @@ def _count(number: int, noun: str) -> str:
 
 
 def _plain(dtype: np.dtype) -> str:
-    return dtype.name if dtype.names is None else str(dtype)
+    if dtype.names is None:
+        return dtype.name
+    text = str(dtype)
+    return text if len(text) <= LONGEST_DTYPE else f"a struct of {dtype.itemsize} bytes"
+
+
+def _first_difference(expected: np.dtype, given: np.dtype) -> str:
+    """Where memory of dtype `given` first is not what the struct `expected` has there."""
+    wanted = leaves_of(expected)
+    found = leaves_of(given) if given.names else [(i * given.itemsize, given) for i in range(len(wanted))]
+    for (offset, leaf), (other_offset, other) in zip(wanted, found, strict=False):
+        if offset != other_offset or not numbers_agree(leaf, other):
+            return (
+                f"member '{_member_at(expected, offset)}' is {leaf.name} at byte {offset}, "
+                f"the array has {other.name} at byte {other_offset}"
+            )
+    return f"the struct has {expected.itemsize} bytes and {len(wanted)} numbers, the array's {given.itemsize} bytes"
+
+
+def _member_at(dtype: np.dtype, offset: int) -> str:
+    """The name of the number at a byte offset of a struct: `inner.weights[2]`."""
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        place = np.unravel_index(offset // base.itemsize, shape)
+        rest = _member_at(base, offset % base.itemsize)
+        return "".join(f"[{index}]" for index in place) + rest
+    if dtype.names is None or dtype.fields is None:
+        return ""
+    fields = {name: cast("Any", dtype.fields)[name][:2] for name in dtype.names}
+    name = max((each for each in fields if fields[each][1] <= offset), key=lambda each: fields[each][1])
+    rest = _member_at(fields[name][0], offset - fields[name][1])
+    return name + ("." if rest and not rest.startswith("[") else "") + rest
 
 
 def _dtype_name(dtype: np.dtype | None) -> str:
