@@ -185,6 +185,36 @@ def test_numpy_launch_of_traced_values(module: Module) -> None:
     )
 
 
+def test_jax_values_that_are_no_numbers(module: Module) -> None:
+    saxpy = module["saxpy"].jax(1, 8)
+    assert said_by(lambda: saxpy(jnp.array([8]), 1.0, X, zeros())) == (
+        "error[WL0407]: saxpy: argument 'n' must be a number of type int, got a JAX array of int32 with shape (1,)"
+    )
+    assert said_by(lambda: saxpy(8, jnp.complex64(2), X, zeros())) == (
+        "error[WL0401]: saxpy: argument 'a' must be a number of type float, got a traced complex64\n"
+        "  help: convert it: a.astype(numpy.float32)"
+    )
+    key = jax.random.key(0)
+    assert said_by(lambda: saxpy(key, 1.0, X, zeros())).startswith(
+        "error[WL0407]: saxpy: argument 'n' must be a number"
+    )
+    assert said_by(lambda: saxpy(8, 1.0, key, zeros())) == (
+        "error[WL0902]: saxpy: argument 'x' is of dtype key<fry>, which no kernel knows\n"
+        "  help: pass its numbers: jax.random.key_data(x)"
+    )
+
+
+def test_checks_of_jax_that_run_programs_again(module: Module) -> None:
+    saxpy = module["saxpy"].jax(1, 8)
+    for _ in range(2):
+        with jax.debug_nans(True):
+            assert saxpy(8, 1.0, X, zeros()).tolist() == X.tolist()
+            with pytest.raises(FloatingPointError, match="nan"):
+                saxpy(8, np.nan, X, zeros())
+        with jax.checking_leaks(), jax.numpy_dtype_promotion("strict"):
+            assert saxpy(8, 1.0, X, zeros()).tolist() == X.tolist()
+
+
 @pytest.mark.parametrize("grid", [1, (1,), [1, 1], np.int64(1), np.array([1, 1]), np.array(1), jnp.int32(1)])
 def test_grids_of_many_kinds(module: Module, grid: Any) -> None:
     y = zeros()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
@@ -201,6 +203,20 @@ def test_halves_are_rounded_once_and_checked(records: wl.cuda.Module) -> None:
     assert said_by(lambda: records["scale"][1, 4](x, 1e6, 1.0)) == (
         "error[WL0408]: scale: argument 'a' is 1000000.0, which overflows __half"
     )
+
+
+def test_jax_values_as_structs(records: wl.cuda.Module) -> None:
+    stretch = records["stretch"].jax(1, 4)
+    x = jnp.ones(4)
+    for first in (1.0, 2.0):
+        assert stretch(x, jnp.array([first, 2])).tolist() == [first + 2] * 4
+        assert stretch(x, (jnp.float32(first), 2)).tolist() == [first + 2] * 4
+    message = (
+        "error[WL0401]: stretch: argument 'by' is a struct by value, and its members can't be traced\n"
+        "  help: let the kernel take what changes as parameters of their own, or through a pointer"
+    )
+    assert said_by(lambda: jax.jit(lambda a: stretch(x, (a, 2)))(1.0)) == message
+    assert said_by(lambda: jax.jit(lambda by: stretch(x, by))(jnp.ones(2))) == message
 
 
 @pytest.mark.parametrize("given", [(1.0, 2.0), [1, 2], 1 + 2j, np.array([1, 2], np.float32), np.complex64(1 + 2j)])

@@ -194,6 +194,14 @@ def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> A
                 )
             )
         return converted
+    if jnp.issubdtype(value.dtype, jax.dtypes.extended):
+        raise LaunchError(
+            Diagnostic(
+                "WL0902",
+                f"{signature.name}: argument '{parameter.name}' is of dtype {value.dtype}, which no kernel knows",
+                help=f"pass its numbers: jax.random.key_data({parameter.name})",
+            )
+        )
     dtype = np.dtype(value.dtype)
     expected = parameter.dtype
     if (

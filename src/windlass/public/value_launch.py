@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
@@ -35,18 +36,29 @@ def is_jax_value(value: object) -> bool:
 
 def check_value(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:
     """A by-value argument: a checked NumPy scalar, or a JAX scalar as it is."""
-    if not is_jax_value(value):
-        return check_argument(signature, parameter, value)
-    if parameter.kind == "record" or value.shape != () or parameter.dtype is None:
-        return check_argument(signature, parameter, np.zeros(value.shape, value.dtype))
-    given, expected = np.dtype(value.dtype), parameter.dtype
-    if given.kind in "fV" and expected.kind in "biu":
+    if parameter.kind == "record" and any(isinstance(each, Tracer) for each in jax.tree.leaves(value)):
         raise LaunchError(
             Diagnostic(
                 "WL0401",
+                f"{signature.name}: argument '{parameter.name}' is a struct by value, and its members can't be traced",
+                help="let the kernel take what changes as parameters of their own, or through a pointer",
+            )
+        )
+    if not is_jax_value(value) or parameter.kind == "record":
+        return check_argument(signature, parameter, value)
+    expected = parameter.dtype
+    if expected is None:
+        return check_argument(signature, parameter, None)
+    is_number = value.shape == () and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    kind = np.dtype(value.dtype).kind if is_number else "O"
+    if not is_number or kind == "c" or (kind in "fV" and expected.kind in "biu"):
+        got = f"a traced {value.dtype}" if is_number else f"a JAX array of {value.dtype} with shape {value.shape}"
+        raise LaunchError(
+            Diagnostic(
+                "WL0401" if is_number else "WL0407",
                 f"{signature.name}: argument '{parameter.name}' must be a number of type {parameter.type_name}, "
-                f"got a traced {given}",
-                help=f"convert it: {parameter.name}.astype(numpy.{expected.name})",
+                f"got {got}",
+                help=f"convert it: {parameter.name}.astype(numpy.{expected.name})" if is_number else None,
             )
         )
     return value

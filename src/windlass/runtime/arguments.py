@@ -359,7 +359,7 @@ def _fill(signature: KernelSignature, parameter: Parameter, place: Array, value:
     names = place.dtype.names
     if names is None and not place.ndim:
         leaf = replace(parameter, kind="scalar", dtype=place.dtype, type_name=place.dtype.name)
-        place[...] = _check_scalar(signature, leaf, value)
+        place[...] = check_argument(signature, leaf, value)
         return True
     keys: Sequence[Any] = range(len(place)) if place.ndim else cast("Sequence[Any]", names)
     if isinstance(value, Mapping) and not place.ndim:

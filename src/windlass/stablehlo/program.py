@@ -122,8 +122,9 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
 
 
 def _evaluate(*arguments: Any, program: Program) -> list[Any]:
-    # Under `jax.disable_jit` the compiled function would come back here.
-    with jax.disable_jit(False), jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
+    # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
+    wide = program.needs_x64 or jax.config.read("jax_enable_x64")
+    with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
         return program.jitted()(*arguments)
 
 
