@@ -55,7 +55,8 @@ class CallKeys:
 
     With `takes_values` arrays and numbers may be JAX values, arrays are values too (where they lie does not matter),
     and JAX's x64 flag is part of the key. The type of a tracer is in the key, so that no key of concrete values is
-    equal to one with tracers.
+    equal to one with tracers. What fits no parameter has a key that is equal to no other: such a call is checked, and
+    refused, every time.
     """
 
     __slots__ = ("_roles", "_signature", "_takes_values")
@@ -70,10 +71,7 @@ class CallKeys:
         self._roles = tuple(Role.TYPE if position in positions else role for position, role in enumerate(self._roles))
 
     def key(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """The key of a call with one argument per parameter.
-
-        Raises LaunchError for structs that don't fit their parameter.
-        """
+        """The key of a call with one argument per parameter."""
         key: list[Any] = []
         arrays: list[Array] = []
         owned = OWNS_DATA
@@ -123,11 +121,14 @@ class CallKeys:
         try:
             return (kind, operator.index(argument))
         except (TypeError, WindlassError):
-            return (kind, object())  # equal to no other key: the call is checked, and probably refused, every time
+            return (kind, object())
 
     def _record(self, position: int, argument: Any) -> tuple[Any, ...]:
         parameter = self._signature.parameters[position]
-        checked = check_argument(self._signature, parameter, argument)
+        try:
+            checked = check_argument(self._signature, parameter, argument)
+        except WindlassError:
+            return (type(argument), object())
         return (type(argument), known_bytes(parameter, cast("np.generic", checked)))
 
 
