@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,9 @@ class Argument:
     lanes: int = 1
     offset: int = 0
     is_constant: bool = False
+    shares: str = ""
+    """The array that this one is a part of, from `start` on."""
+    start: int = 0
 
     @property
     def element(self) -> str:
@@ -65,6 +69,20 @@ class Argument:
         if self.lanes > 1:
             values = values.view(np.dtype([(letter, dtype) for letter in "xyzw"[: self.lanes]]))
         return values[self.offset :]
+
+
+def draw_all(arguments: Iterable[Argument], seed: int) -> dict[str, NDArray[Any]]:
+    """All arrays, parts of others as views."""
+    arguments = list(arguments)
+    drawn = {each.name: each.draw(seed) for each in arguments if not each.shares}
+    found: dict[str, NDArray[Any]] = {}
+    for each in arguments:
+        whole = drawn.get(each.shares or each.name)
+        # Where shrinking has left a part without its whole, it stands alone.
+        found[each.name] = (
+            each.draw(seed) if whole is None else whole[each.start : each.start + each.size] if each.shares else whole
+        )
+    return found
 
 
 @dataclass(frozen=True)

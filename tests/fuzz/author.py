@@ -163,6 +163,7 @@ class Author:
             lambda: self.read_local(lambda each: each.is_integer),
             lambda: Expression(INT, 0, 32, ("__popc(", inner(), ")")),
             lambda: self.call_helper(lambda each: each.is_integer, depth - 1),
+            lambda: self.table(depth - 1),
         ]
         return self.attempt(lambda: self.pick(forms)(), self.integer_leaf)
 
@@ -175,7 +176,9 @@ class Author:
     def same(self, name: str, a: Expression, b: Expression) -> Maybe:
         """A function of two numbers of one type."""
         ctype = common(a.ctype, b.ctype)
-        x, y = (each if each.ctype == ctype else cast(each, ctype) for each in (a, b))
+        # `long` and `long long` are different types to overload resolution, and expressions' own types hide which it is.
+        wide = ctype.bits == 64
+        x, y = (cast(each, ctype) if wide or each.ctype != ctype else each for each in (a, b))
         return called(name, x, y) if x and y else None
 
     def divisor(self) -> Expression:
@@ -211,7 +214,7 @@ class Author:
             s = self.signed(e)
             ctype = s.ctype
             low, high = (zero, last) if ctype == INT else (literal(0, LONG), cast(last, LONG))
-            up = high and called("max", s, low)
+            up = high and self.same("max", s, low)
             return up and self.same("min", up, high)
 
         def clamped_by_hand() -> Maybe:
@@ -462,6 +465,17 @@ class Author:
         self.preamble.append(statement(head, (*body, *early, statement("return ", result, ";", is_fixed=True)), is_fixed=True))
         return replace(result, pieces=(f"{name}(", given[0], ", ", given[1], ")"))
 
+    def table(self, depth: int) -> Maybe:
+        """A constant table of the module's."""
+        if not self.chance(0.3):
+            return None
+        name = self.name("table")
+        numbers = [self.between(-9, 99) for _ in range(self.between(2, 7))]
+        index = self.within(self.integer(depth), len(numbers))
+        text = f"__constant__ int {name}[{len(numbers)}] = {{{', '.join(map(str, numbers))}}};"
+        self.preamble.append(statement(text, is_fixed=True))
+        return Expression(INT, min(numbers), max(numbers), (f"{name}[", index, "]"))
+
     def plain(self, like: Expression) -> Expression:
         """A constant that may stand for the expression."""
         ctype = like.ctype
@@ -499,6 +513,7 @@ class Author:
             (1 if nested else 0, self.search),
             (1, self.local_array),
             (1, self.pointer_walk),
+            (1, self.vector),
             (2 if self.totals else 0, self.atomic),
             (1 if self.in_loop else 0, self.jump),
             (1 if self.may_return and not self.in_loop else 0, self.early_return),
@@ -818,6 +833,30 @@ class Author:
         pieces.append(statement(f"{argument.element} {value} = ", element, ";"))
         self.scope.values.append(variable(value, element))
         return pieces
+
+    def vector(self) -> list[Statement]:
+        """A value of a vector type, loaded or made, its parts read and changed."""
+        name = self.name("q")
+        fitting = [each for each in self.inputs if each.lanes > 1]
+        if fitting and self.chance(0.7):
+            argument = self.pick(fitting)
+            whole = self.index(argument.size, 1)
+            result = [statement(f"{argument.element} {name} = {argument.name}[", whole, "];")]
+            parts = [
+                Expression(argument.ctype, argument.low, argument.high, (f"{name}.{letter}",), argument.grain)
+                for letter in "xyzw"[: argument.lanes]
+            ]
+        else:
+            ctype = self.pick([INT, FLOAT])
+            values = [self.fitted(self.value(ctype), *self.invariant(ctype), ctype) for _ in "xy"]
+            if any(each.is_soft for each in values):
+                return []
+            made = f"{ctype.name}2 {name} = make_{ctype.name}2("
+            result = [statement(made, values[0], ", ", values[1], ");")]
+            parts = [Expression(ctype, *self.invariant(ctype), (f"{name}.{letter}",)) for letter in "xy"]
+            self.scope.mutable += parts
+        self.scope.values += parts
+        return result
 
     def atomic(self) -> list[Statement]:
         argument, name = self.pick(self.totals)

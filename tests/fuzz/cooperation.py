@@ -18,7 +18,7 @@ from tests.fuzz.trees import (
     statement,
 )
 
-BARRIER = statement("__syncthreads();", is_fixed=True)
+BARRIER = statement("__syncthreads();")
 
 
 class Arrays(Protocol):
@@ -50,6 +50,7 @@ class Cooperation:
             self.transposed,
             self.leader,
             self.stages,
+            *([self.shuffle] * 3 if self.size == 32 else []),
         ]
         return self.author.pick(forms)()
 
@@ -261,6 +262,26 @@ class Cooperation:
             BARRIER,
         ]
 
+    def shuffle(self) -> list[Statement]:
+        """Numbers from other lanes of the warp."""
+        author = self.author
+        ctype, value, cell = self.filled(author.name("mine"))
+        kind = author.pick(["down", "up", "xor", "", "sum"])
+        start = statement(f"{ctype.name} {cell} = ", value, ";")
+        if kind == "sum":
+            if ctype == FLOAT:
+                return self.exchange()
+            head = "for (int s = 16; s > 0; s /= 2) "
+            low, high = (0, ctype.high) if ctype == UNSIGNED else (-3200, 3200)
+            step = statement(f"{cell} += __shfl_xor_sync(0xffffffff, {cell}, s);")
+            return [start, statement(head, (step,)), self.give(ctype, Expression(ctype, low, high, cell.pieces))]
+        if kind:
+            lane: Expression = literal(author.between(1, 16))
+        else:
+            lane = author.within(author.integer(1), 32)
+        pieces = (f"__shfl_{kind}_sync(" if kind else "__shfl_sync(") + f"0xffffffff, {cell}, "
+        return [start, self.give(ctype, Expression(ctype, cell.low, cell.high, (pieces, lane, ")"), cell.grain))]
+
     def stages(self) -> list[Statement]:
         """Two arrays, each read by neighbours to fill the other."""
         author = self.author
@@ -271,7 +292,8 @@ class Cooperation:
         far = author.within(binary(self.local, "-", literal(author.between(1, 3))) or self.local, self.size)
         result = Expression(INT, -(2**20), 2**20, (f"{first}[l]",))
         return [
-            statement(f"__shared__ int {first}[{self.size}], {second}[{self.size}];"),
+            statement(f"__shared__ int {first}[{self.size}];"),
+            statement(f"__shared__ int {second}[{self.size}];"),
             statement(f"{first}[l] = ", value, ";"),
             BARRIER,
             statement(

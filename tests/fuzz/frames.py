@@ -385,6 +385,9 @@ class ArrayWriter:
                 author.name("y"), ctype, size + slack + tail, low, high, lanes=lanes, offset=author.pick([0, 0, 1, 3])
             )
             author.own.append(Own(argument, words, place, tail))
+            if tail and author.chance(0.3):
+                part = replace(argument, name=author.name("part"), size=tail, is_constant=True, offset=0)
+                author.inputs.append(replace(part, shares=argument.name, start=argument.size - tail))
 
     def layout(self, owner: Expression, words: int) -> tuple[Callable[[Expression], Expression], int]:
         """Where word k of a thread is, and how many words there are."""
@@ -481,6 +484,6 @@ def write_kernel(seed: int) -> Kernel:
         author.is_soft,
         author.pick(["launch"] * 7 + ["jit", "traced"]),
     )
-    if any(each.lanes > 1 for each in arguments):
+    if any(each.lanes > 1 or each.shares for each in arguments):
         kernel = replace(kernel, form="launch")
     return replace(kernel.trimmed(), seed=seed)

@@ -34,7 +34,15 @@ class Kernel:
         """CUDA C++; helpers' names are made the kernel's own, so that many kernels can share a module."""
         parameters = ", ".join(each.declaration() for each in (*self.arguments, *self.scalars))
         text = render((*self.preamble, Statement((f"__global__ void {name}({parameters})", self.body))))
-        return re.sub(r"\bhelper(\d+)\b", rf"{name}_helper\1", text)
+        return re.sub(r"\b((helper|table)\d+)\b", rf"{name}_\1", text)
+
+    @property
+    def declares_all(self) -> bool:
+        """Whether each name that the author has numbered is declared somewhere."""
+        text = self.text()
+        declared = set(re.findall(r"[a-z0-9_] \*?\b(?:kernel_)?([a-z]+\d+)(?= = |;|\[|,|\)|\()", text))
+        used = set(re.findall(r"(?<![.\w])(?:kernel_)?([a-z]+\d+)\b", text))
+        return all(name in declared for name in used if not name.startswith(("float", "int", "make")))
 
     def trimmed(self) -> Kernel:
         """Without parameters and helpers that nothing uses."""
@@ -54,6 +62,7 @@ class Kernel:
         lines = [self.text(), f"grid {self.grid}, block {self.block}, {self.launches} x {self.form}, seed {self.seed}"]
         for each in self.arguments:
             at = f" at offset {each.offset}" if each.offset else ""
+            at += f", {each.shares} from {each.start} on" if each.shares else ""
             span = f"{each.low}..{each.high} by {each.grain}"
             lines.append(f"{each.name}: {each.size} x {each.element}{at}, {each.contents} {span}")
         lines += [f"{each.name} = {each.value}" for each in self.scalars]
@@ -65,5 +74,5 @@ def _uses(text: str, name: str) -> int:
 
 
 def _helper_name(each: Statement) -> str:
-    found = re.search(r"\b(helper\d+)\(", str(each.pieces[0]))
+    found = re.search(r"\b((helper|table)\d+)\b", str(each.pieces[0]))
     return found[1] if found else "nothing"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import windlass as wl
+from tests.fuzz.arrays import draw_all
 from tests.fuzz.kernels import Kernel
 from windlass.diagnostics import CompilationError, EmulationError, RaisingError, WindlassError
 
@@ -83,14 +84,14 @@ def run_one(kernel: Kernel) -> Outcome:
 def run(kernel: Kernel, compiled: wl.cuda.Kernel) -> Outcome:
     """Emulates, raises, compares."""
     scalars = [each.value for each in kernel.scalars]
-    first = {each.name: each.draw(kernel.seed) for each in kernel.arguments}
-    wanted = {each.name: each.draw(kernel.seed) for each in kernel.arguments}
+    first = draw_all(kernel.arguments, kernel.seed)
+    wanted = draw_all(kernel.arguments, kernel.seed)
     try:
         for _ in range(kernel.launches):
             wl.emulate(compiled)[kernel.grid, kernel.block](*wanted.values(), *scalars)
     except EmulationError as error:
         return Outcome("invalid", str(error))
-    got = {each.name: each.draw(kernel.seed) for each in kernel.arguments}
+    got = draw_all(kernel.arguments, kernel.seed)
     start = time.perf_counter()
     try:
         with without_fallback():
@@ -135,6 +136,11 @@ def _headline(error: WindlassError) -> str:
     return f"{first.code}: {first.headline}"
 
 
+def without_subnormals(array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that XLA's CPU runtime takes for zero, as zeros of their sign."""
+    return np.where(np.abs(array) < np.finfo(array.dtype).tiny, np.copysign(array.dtype.type(0), array), array)
+
+
 def first_difference(got: Arrays, wanted: Arrays, tolerance: float) -> str:
     """What differs, in words; nothing where all is the same. Any NaN is a NaN."""
     for name, array in got.items():
@@ -142,6 +148,7 @@ def first_difference(got: Arrays, wanted: Arrays, tolerance: float) -> str:
             a = array[letter] if letter else array
             b = wanted[name][letter] if letter else wanted[name]
             if a.dtype.kind == "f":
+                a, b = without_subnormals(a), without_subnormals(b)
                 same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
                 if tolerance:
                     with np.errstate(invalid="ignore"):

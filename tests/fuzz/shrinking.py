@@ -26,7 +26,7 @@ def shrink(kernel: Kernel, outcome: Outcome, seconds: float = 60.0) -> Kernel:
             if text in seen or (len(text) >= len(kernel.describe()) and candidate.launches == kernel.launches and candidate.form == kernel.form):
                 continue
             seen.add(text)
-            if run_one(candidate).is_like(outcome):
+            if candidate.declares_all and run_one(candidate).is_like(outcome):
                 kernel = candidate
                 is_smaller = True
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import collections
 import faulthandler
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def main() -> None:
         for kernel, outcome in guarded(kernels):
             counts[outcome.kind] += 1
             if outcome.kind in ("refused", "invalid"):
-                reasons.setdefault(f"{outcome.kind}: {outcome.message.splitlines()[0][:110]}", []).append(kernel.seed)
+                reasons.setdefault(f"{outcome.kind}: {_plain(outcome.message)}", []).append(kernel.seed)
             if outcome.seconds > TOO_SLOW:
                 print(f"## seed {kernel.seed}: {outcome.seconds:.1f} s", flush=True)
             if outcome.is_bad:
@@ -65,6 +66,11 @@ def guarded(kernels: list[Kernel]) -> Iterator[tuple[Kernel, Outcome]]:
     except CompilationError as error:
         print(f"## not C++: {error}", flush=True)
         yield from ((kernel, run_one(kernel)) for kernel in kernels)
+
+
+def _plain(message: str) -> str:
+    """A message's first line, numbers left out."""
+    return re.sub(r"\d+", "N", message.splitlines()[0])[:110]
 
 
 def report(kernel: Kernel, outcome: Outcome, seconds: float) -> None:

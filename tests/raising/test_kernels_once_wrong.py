@@ -47,17 +47,32 @@ Kernel(
     1,
     lambda: [np.zeros(5, np.int32)],
 )
+
 Kernel(
-    "quotient of a number beyond all signed ones",
+    "a constant divides a sum of equal numbers",
     """
-    __global__ void kernel(int *rest, unsigned *quotient) {
-        size_t before = (size_t)threadIdx.x - 10;
-        rest[threadIdx.x] = (int)(before % 7);
-        quotient[threadIdx.x] = (unsigned)(before / 7);
+    __global__ void kernel(const float *x, float *out) {
+        __shared__ float tile[16];
+        float sum = 0.0f;
+        tile[threadIdx.x] = x[0];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += tile[k];
+        out[blockIdx.x * 16 + threadIdx.x] = sum / 3.0f;
+    }""",
+    2,
+    16,
+    lambda: [np.float32([-6.25]), np.zeros(32, np.float32)],
+)
+Kernel(
+    "comparison three ways, as int",
+    """
+    __global__ void kernel(int *out) {
+        long long row = (blockIdx.x * blockDim.x + threadIdx.x) >> 2;
+        out[min(max((int)(1ul + row), 0), 2) + 3 * threadIdx.x] = 7;
     }""",
     1,
-    5,
-    lambda: [np.zeros(5, np.int32), np.zeros(5, np.uint32)],
+    33,
+    lambda: [np.zeros(120, np.int32)],
 )
 
 

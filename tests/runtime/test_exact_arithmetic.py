@@ -46,6 +46,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "factor and divisor": lambda a, b, c: (a * full(a, 1.1)) / full(a, 1.3),
     "divisor and factor": lambda a, b, c: (a / full(a, 7)) * full(a, 7),
     "zero added to a negative zero": lambda a, b, c: lax.div(jnp.ones_like(a), a * f(-0.0) + f(0.0)),
+    "product with a condition": lambda a, b, c: a * (b > c).astype(f),
     "common factor": lambda a, b, c: a * c + b * c,
 }
 

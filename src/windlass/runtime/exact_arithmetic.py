@@ -17,11 +17,12 @@ may be a constant, and reading an array that is updated in place would make XLA 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from windlass.ir import Block, Builder, Function, Op, TensorType, Value
+from windlass.ir import Block, Builder, Function, Op, Result, TensorType, Value
 from windlass.ops import (
     Abs,
     Add,
@@ -36,6 +37,7 @@ from windlass.ops import (
     DynamicSlice,
     Exponential,
     If,
+    Iota,
     Log,
     Multiply,
     Negate,
@@ -230,7 +232,10 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
     """Add a zero to the operands that XLA would merge with the op."""
     assert op.block is not None
     for operand in dict.fromkeys(op.operands):
-        if isinstance(_origin(operand), risks):
+        origin = _origin(operand)
+        # A product with a condition as a number would become a choice: 0 where there should be -0.0 or NaN.
+        is_choice = isinstance(op, Multiply) and isinstance(origin, Convert) and origin.operand.dtype == "i1"
+        if is_choice or isinstance(origin, risks):
             zeros.of(operand.dtype)
             with Builder(op.block, before=op, source=op.source):
                 op.replace_operand(operand, Add(operand, zeros.beside(operand)))
@@ -239,7 +244,8 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
 def _spread_divisor(op: Divide, zeros: _Zeros) -> None:
     """Make a divisor that is the same for many elements look different for each.
 
-    XLA divides by it just once and multiplies. So bits of the dividend are mixed in, under a mask that is zero.
+    XLA divides by it just once and multiplies. So bits of the dividend are mixed in, under a mask that is zero; where
+    the dividend may turn out to be the same for many elements too, bits of their places.
     """
     dividend, divisor = op.operands
     if not op.shape or dividend is divisor or not isinstance(_moved(divisor), Constant | BroadcastInDim):
@@ -248,9 +254,29 @@ def _spread_divisor(op: Divide, zeros: _Zeros) -> None:
     mask = zeros.mask(width)
     assert op.block is not None
     with Builder(op.block, before=op, source=op.source):
-        nothing = And(BitcastConvert(dividend, f"ui{width}"), BroadcastInDim(mask, op.shape, ()))
+        varied: Value = BitcastConvert(dividend, f"ui{width}")
+        if _may_be_uniform(dividend, {}):
+            varied = Reshape(Iota((math.prod(op.shape),), f"ui{width}", 0), op.shape)
+        nothing = And(varied, BroadcastInDim(mask, op.shape, ()))
         spread = BitcastConvert(Or(nothing, BitcastConvert(divisor, f"ui{width}")), op.dtype)
     op.replace_operand(divisor, spread)
+
+
+def _may_be_uniform(value: Value, known: dict[Value, bool]) -> bool:
+    """Whether XLA might find that the value is the same for many elements: made of numbers that are broadcast."""
+    found = known.get(value)
+    if found is None:
+        moved = _moved(value)
+        source = moved.owner if isinstance(moved, Result) else moved
+        if isinstance(source, Constant | BroadcastInDim | Reduce):
+            found = True
+        elif isinstance(source, Op) and source is moved and source.operands:
+            same_shape = all(each.shape == source.shape for each in source.operands)
+            found = same_shape and all(_may_be_uniform(each, known) for each in source.operands)
+        else:
+            found = False
+        known[value] = found
+    return found
 
 
 def _hide_constants(op: Op, zeros: _Zeros) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from windlass.frontends.llvm.arithmetic import bits_of, cut, is_odd, signed
 from windlass.frontends.llvm.emitter import number_of
 from windlass.frontends.llvm.layout import LLVMType, StructType, VectorType, members_of
 from windlass.frontends.llvm.memory import shifted
@@ -41,8 +42,7 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
         return function(translator, instruction)
     mathematical = mathematical_function(name)
     if mathematical is not None:
-        emit = translator.emit
-        return translator.each(instruction, lambda *operands: mathematical(emit, *operands))
+        return translate_mathematical(translator, instruction, mathematical)
     if name in _ALLOCATORS:
         raise translator.refusal(
             "WL0204", "memory is allocated within a kernel", instruction, help="allocate it before the launch"
@@ -52,6 +52,24 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
     if name.startswith(("llvm.nvvm.shfl", "llvm.nvvm.vote", "llvm.nvvm.match", "llvm.nvvm.redux")):
         return translate_collective(translator, instruction)
     return translate_unknown(translator, instruction)
+
+
+def translate_mathematical(
+    translator: Translator, instruction: Instruction, function: Callable[..., Value]
+) -> LLVMValue:
+    """A function of numbers.
+
+    Raises RaisingError (WL0207) for integers of odd width whose container has another answer.
+    """
+    emit, width = translator.emit, bits_of(instruction.type)
+    kind = instruction.callee.removeprefix("llvm.").split(".")[0]
+    if width <= 1 or not is_odd(width) or kind in ("umin", "umax", "ctpop"):
+        return translator.each(instruction, lambda *operands: function(emit, *operands))
+    if kind not in ("smin", "smax"):
+        raise translator.refusal("WL0207", f"{instruction.callee} on {width} bits", instruction)
+    return translator.each(
+        instruction, lambda *operands: cut(emit, function(emit, *(signed(emit, each, width) for each in operands)), width)
+    )
 
 
 def result_dtypes(translator: Translator, type_: LLVMType) -> tuple[str, ...]:

@@ -16,22 +16,17 @@ from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import (
     Abs,
     Add,
-    Cbrt,
     Clamp,
     Divide,
-    Exponential,
-    ExponentialMinusOne,
     IsFinite,
-    Log,
-    LogPlusOne,
     Maximum,
     Minimum,
     Multiply,
     Power,
     RoundNearestEven,
-    Sqrt,
     Subtract,
 )
+from windlass.ops.functions import Cbrt, Exponential, ExponentialMinusOne, Log, LogPlusOne, Sqrt
 
 
 @builtin("llvm.exp", "exp", "expf")

@@ -21,9 +21,9 @@ from windlass.ops.elementwise import (
     RoundNearestEven,
     ShiftLeft,
     ShiftRightLogical,
-    Sqrt,
     Subtract,
 )
+from windlass.ops.functions import Sqrt
 from windlass.ops.special_functions import NextAfter
 
 

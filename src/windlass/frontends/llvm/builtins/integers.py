@@ -54,23 +54,6 @@ def unsigned_maximum(emit: Emitter, left: Value, right: Value) -> Value:
     return emit.as_signless(Maximum(emit.as_unsigned(left), emit.as_unsigned(right)))
 
 
-@builtin("llvm.scmp")
-def signed_comparison(emit: Emitter, left: Value, right: Value) -> Value:
-    """-1, 0 or 1, as an i8."""
-    return three_way(emit, left, right)
-
-
-@builtin("llvm.ucmp")
-def unsigned_comparison(emit: Emitter, left: Value, right: Value) -> Value:
-    return three_way(emit, emit.as_unsigned(left), emit.as_unsigned(right))
-
-
-def three_way(emit: Emitter, left: Value, right: Value) -> Value:
-    less, more = emit.compare(left, right, "LT"), emit.compare(left, right, "GT")
-    inner = emit.select(more, emit.constant(1, "i8"), emit.constant(0, "i8"))
-    return emit.select(less, emit.constant(-1, "i8"), inner)
-
-
 # -- bits -------------------------------------------------------------------------------------------------------------
 
 

@@ -14,19 +14,16 @@ from windlass.ops.elementwise import (
     Abs,
     Add,
     Divide,
-    Exponential,
     Floor,
     IsFinite,
-    Log,
     Minimum,
     Multiply,
     Negate,
     Power,
     RoundNearestEven,
-    Sine,
-    Sqrt,
     Subtract,
 )
+from windlass.ops.functions import Exponential, Log, Sine, Sqrt
 from windlass.ops.special_functions import BesselI1e, Erf, Erfc, ErfInv, Lgamma
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from windlass.frontends.llvm.arithmetic import bits_of, change_width
+from windlass.frontends.llvm.arithmetic import bits_of, change_width, cut, signed
 from windlass.frontends.llvm.builtins.extremes import maximum_of_numbers, minimum_of_numbers
 from windlass.frontends.llvm.builtins.floats import split_exponent, truncate
 from windlass.frontends.llvm.builtins.integers import (
@@ -31,15 +31,14 @@ from windlass.ops.elementwise import (
     Abs,
     Add,
     And,
-    Cosine,
     IsFinite,
     Multiply,
     Or,
     ShiftRightArithmetic,
-    Sine,
     Subtract,
     Xor,
 )
+from windlass.ops.functions import Cosine, Sine
 
 
 @called(*(f"llvm.{sign}{name}.with.overflow" for sign in "su" for name in ("add", "sub", "mul")))
@@ -89,6 +88,22 @@ def translate_saturating_conversion(translator: Translator, instruction: Instruc
 
     def compute(value: Value) -> Value:
         return Convert(value, dtype) if is_signed else emit.as_signless(Convert(value, "u" + dtype))
+
+    return translator.each(instruction, compute)
+
+
+@called("llvm.scmp", "llvm.ucmp")
+def translate_three_way_comparison(translator: Translator, instruction: Instruction) -> LLVMValue:
+    """-1, 0 or 1, in a type of its own."""
+    emit, is_signed = translator.emit, instruction.callee.startswith("llvm.s")
+    bits, width = bits_of(instruction.type), bits_of(instruction.operands[0].type)
+    dtype = translator.dtype_of(element_of(instruction.type))
+
+    def compute(left: Value, right: Value) -> Value:
+        a, b = (signed(emit, each, width) if is_signed else emit.as_unsigned(each) for each in (left, right))
+        less, more = emit.compare(a, b, "LT"), emit.compare(a, b, "GT")
+        inner = emit.select(more, emit.constant(1, dtype), emit.constant(0, dtype))
+        return cut(emit, emit.select(less, emit.constant(-1, dtype), inner), bits)
 
     return translator.each(instruction, compute)
 

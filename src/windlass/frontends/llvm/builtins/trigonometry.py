@@ -5,7 +5,7 @@ from __future__ import annotations
 from windlass.frontends.llvm.emitter import Emitter
 from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
-from windlass.ops.elementwise import Atan2, Cosine, Sine, Tan, Tanh
+from windlass.ops.functions import Atan2, Cosine, Sine, Tan, Tanh
 from windlass.ops.special_functions import Acos, Acosh, Asin, Asinh, Atan, Atanh, Cosh, Sinh
 
 
