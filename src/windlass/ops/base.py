@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from windlass.ir.core import Op, TypeFault, Value
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
+from windlass.ops.loop_writer import LoopNames, LoopWriter
 from windlass.ops.spelling import decode, encode
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class TensorOp(Op):
 
     `result_types` stands for all types, any other name for that property of the only one.
     """
+    loop_names: ClassVar[LoopNames] = LoopNames()
+    """What it is called at the loop level, on scalars."""
     needs_scope: ClassVar[bool] = False
     """`evaluate` takes a `scope` (see `windlass.ops.evaluation`): the op has regions or calls functions."""
 
@@ -111,6 +114,10 @@ class TensorOp(Op):
         """The MLIR attributes that become fields; others are kept in `extra`."""
         own = {cls.mlir_names.get(name, name) for name in cls.attribute_names}
         return frozenset(own | set(cls.attribute_groups))
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        """Write the op, on scalars, as loop-level text."""
+        writer.write_scalar(self, self.loop_names)
 
     # -- for the laws ---------------------------------------------------------------------------------------------
 

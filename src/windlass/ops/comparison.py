@@ -9,6 +9,7 @@ import numpy as np
 from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ops.base import Array, Elementwise
+from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import ComparisonDirection, ComparisonType
 
@@ -59,6 +60,16 @@ class Compare(Elementwise):
             return {"direction": draw.choose(("EQ", "NE")), "compare_type": None}
         kind = draw.choose((None, "TOTALORDER")) if type_.is_float else None
         return {"direction": draw.choose(tuple(COMPARISONS)), "compare_type": kind}
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        direction, dtype = self.direction.lower(), self.lhs.dtype
+        if self.lhs.tensor.is_float:
+            name = f"cmpf {'une' if direction == 'ne' else 'o' + direction}"
+        elif direction in ("eq", "ne"):
+            name = f"cmpi {direction}"
+        else:
+            name = f"cmpi {'u' if is_unsigned(dtype) else 's'}{direction}"
+        writer.define(self, f"arith.{name}, {writer.listed(self.operands)} : {signless(dtype)}")
 
 
 def total_order_key(array: Array) -> Array:

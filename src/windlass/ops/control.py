@@ -10,6 +10,7 @@ from windlass.ir.core import Op, Region, Terminator, Value
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
+from windlass.ops.loop_writer import LoopWriter
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Symbol
 
@@ -23,6 +24,9 @@ class Return(TensorOp, Terminator):
 
     def infer(self) -> tuple[Type, ...]:
         return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.line("return")
 
 
 Op.by_name["func.return"] = Return

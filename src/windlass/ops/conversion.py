@@ -9,6 +9,7 @@ import numpy as np
 from windlass.ir.core import Value
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, TensorOp
+from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Int32
 
@@ -36,6 +37,32 @@ class Convert(Elementwise):
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         return {"dtype": draw.dtype(ANY)}
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        source, target = self.operand.dtype, self.dtype
+        operand, given, wanted = writer.use(self.operand), signless(source), signless(target)
+        from_float, to_float = self.operand.tensor.is_float, self.tensor.is_float
+        if given == wanted:
+            writer.names[self] = operand
+            return
+        if target == "i1":
+            zero = writer.temporary(f"arith.constant {'0.0' if from_float else '0'} : {given}")
+            compare = "arith.cmpf une" if from_float else "arith.cmpi ne"
+            writer.define(self, f"{compare}, {operand}, {zero} : {given}")
+            return
+        if from_float and to_float:
+            name = "truncf" if bit_width(target) < bit_width(source) else "extf"
+            if bit_width(target) == bit_width(source):
+                operand, given, name = writer.temporary(f"arith.extf {operand} : {given} to f32"), "f32", "truncf"
+        elif from_float:
+            name = "fptoui" if is_unsigned(target) else "fptosi"
+        elif to_float:
+            name = "uitofp" if is_unsigned(source) else "sitofp"
+        elif bit_width(target) < bit_width(source):
+            name = "trunci"
+        else:
+            name = "extui" if is_unsigned(source) else "extsi"
+        writer.define(self, f"arith.{name} {operand} : {given} to {wanted}")
 
 
 def convert_array(array: Array, dtype: str) -> Array:
@@ -139,6 +166,14 @@ class BitcastConvert(TensorOp):
         if type_.rank:
             fitting += [name for name in real if bit_width(name) == width * type_.shape[-1]]
         return {"dtype": draw.choose(fitting)}
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        source, target = signless(self.operand.dtype), signless(self.dtype)
+        operand = writer.use(self.operand)
+        if source == target:
+            writer.names[self] = operand
+        else:
+            writer.define(self, f"arith.bitcast {operand} : {source} to {target}")
 
 
 def bit_width(dtype: str) -> int:

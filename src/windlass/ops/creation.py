@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from windlass.ir.core import TypeFault
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
+from windlass.ops.loop_writer import LoopWriter, signless
 from windlass.ops.sampling import Draw
 
 
@@ -173,6 +175,19 @@ class Constant(TensorOp):
         if draw.boolean() and array.size:
             array = array.reshape(-1)[0].reshape(())
         return {"value": ConstantValue(array, type_)}
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        dtype, number = signless(self.dtype), self.number
+        if dtype == "i1":
+            literal = "true" if number else "false"
+        elif self.tensor.is_integer:
+            literal = f"{int(number)} : {dtype}"
+        else:
+            spelled = repr(float(number))
+            if not math.isfinite(number) or "." not in spelled:
+                spelled = "0x" + self.array.tobytes()[::-1].hex().upper()
+            literal = f"{spelled} : {dtype}"
+        writer.define(self, f"arith.constant {literal}")
 
 
 def _nested(words: list[str], shape: tuple[int, ...]) -> str:

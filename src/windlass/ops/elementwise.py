@@ -1,4 +1,4 @@
-"""Arithmetic, mathematical functions, logic and bits, each element by itself."""
+"""Arithmetic, rounding, logic, bits and choices, each element by itself."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from windlass.ops.base import (
     Unary,
     widened,
 )
+from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
 from windlass.ops.sampling import Draw
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------
@@ -32,6 +33,7 @@ class Add(Binary):
 
     name = "stablehlo.add"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames.of("arith.addf", "arith.addi")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.add, lhs, rhs)
@@ -42,6 +44,7 @@ class Subtract(Binary):
 
     name = "stablehlo.subtract"
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+    loop_names: ClassVar[LoopNames] = LoopNames.of("arith.subf", "arith.subi")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.subtract, lhs, rhs)
@@ -52,6 +55,7 @@ class Multiply(Binary):
 
     name = "stablehlo.multiply"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames.of("arith.mulf", "arith.muli")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.multiply, lhs, rhs)
@@ -62,6 +66,7 @@ class Divide(Binary):
 
     name = "stablehlo.divide"
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+    loop_names: ClassVar[LoopNames] = LoopNames("arith.divf", "arith.divsi", "arith.divui")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -83,6 +88,7 @@ class Remainder(Binary):
 
     name = "stablehlo.remainder"
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN - COMPLEX
+    loop_names: ClassVar[LoopNames] = LoopNames("arith.remf", "arith.remsi", "arith.remui")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -100,6 +106,7 @@ class Power(Binary):
 
     name = "stablehlo.power"
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+    loop_names: ClassVar[LoopNames] = LoopNames("math.powf")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -131,6 +138,7 @@ class Maximum(Binary):
 
     name = "stablehlo.maximum"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames("arith.maximumf", "arith.maxsi", "arith.maxui")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.maximum, lhs, rhs)
@@ -141,6 +149,7 @@ class Minimum(Binary):
 
     name = "stablehlo.minimum"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames("arith.minimumf", "arith.minsi", "arith.minui")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.minimum, lhs, rhs)
@@ -155,11 +164,20 @@ class Negate(Unary):
     def evaluate(self, operand: Array) -> Array:
         return widened(np.negative, operand)
 
+    def write_loop(self, writer: LoopWriter) -> None:
+        type_ = signless(self.dtype)
+        if self.tensor.is_float:
+            writer.define(self, f"arith.negf {writer.use(self.operand)} : {type_}")
+        else:
+            zero = writer.temporary(f"arith.constant 0 : {type_}")
+            writer.define(self, f"arith.subi {zero}, {writer.use(self.operand)} : {type_}")
+
 
 class Abs(Elementwise):
     """The absolute value; the least integer stays itself; a complex number gives its real modulus."""
 
     name = "stablehlo.abs"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.absf", "math.absi")
     operand: Value
     dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
 
@@ -192,134 +210,6 @@ class Sign(Unary):
         return widened(_sign_of_float, operand)
 
 
-# -- mathematical functions -------------------------------------------------------------------------------------------
-
-
-class FloatUnary(Unary):
-    """A function of floats and complex numbers."""
-
-    dtypes: ClassVar[frozenset[str]] = FLOAT | COMPLEX
-
-
-class Sqrt(FloatUnary):
-    """The square root; NaN for negative numbers."""
-
-    name = "stablehlo.sqrt"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.sqrt, operand)
-
-
-class Rsqrt(FloatUnary):
-    """1 / sqrt(operand)."""
-
-    name = "stablehlo.rsqrt"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(_reciprocal_root, operand)
-
-
-class Cbrt(FloatUnary):
-    """The real cube root, with the sign of the operand."""
-
-    name = "stablehlo.cbrt"
-    dtypes: ClassVar[frozenset[str]] = FLOAT
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.cbrt, operand)
-
-
-class Exponential(FloatUnary):
-    """e to the power of the operand."""
-
-    name = "stablehlo.exponential"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.exp, operand)
-
-
-class ExponentialMinusOne(FloatUnary):
-    """exp(operand) - 1, exact near zero."""
-
-    name = "stablehlo.exponential_minus_one"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.expm1, operand)
-
-
-class Log(FloatUnary):
-    """The natural logarithm."""
-
-    name = "stablehlo.log"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.log, operand)
-
-
-class LogPlusOne(FloatUnary):
-    """log(1 + operand), exact near zero."""
-
-    name = "stablehlo.log_plus_one"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.log1p, operand)
-
-
-class Logistic(FloatUnary):
-    """1 / (1 + exp(-operand))."""
-
-    name = "stablehlo.logistic"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(_logistic, operand)
-
-
-class Sine(FloatUnary):
-    """The sine, in radians."""
-
-    name = "stablehlo.sine"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.sin, operand)
-
-
-class Cosine(FloatUnary):
-    """The cosine, in radians."""
-
-    name = "stablehlo.cosine"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.cos, operand)
-
-
-class Tan(FloatUnary):
-    """The tangent, in radians."""
-
-    name = "stablehlo.tan"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.tan, operand)
-
-
-class Tanh(FloatUnary):
-    """The hyperbolic tangent."""
-
-    name = "stablehlo.tanh"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.tanh, operand)
-
-
-class Atan2(Binary):
-    """The angle of the point (rhs, lhs), from -π to π."""
-
-    name = "stablehlo.atan2"
-    dtypes: ClassVar[frozenset[str]] = FLOAT
-
-    def evaluate(self, lhs: Array, rhs: Array) -> Array:
-        return widened(np.arctan2, lhs, rhs)
-
-
 # -- rounding ---------------------------------------------------------------------------------------------------------
 
 
@@ -328,6 +218,7 @@ class Floor(Unary):
 
     name = "stablehlo.floor"
     dtypes: ClassVar[frozenset[str]] = FLOAT
+    loop_names: ClassVar[LoopNames] = LoopNames("math.floor")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.floor, operand)
@@ -338,6 +229,7 @@ class Ceil(Unary):
 
     name = "stablehlo.ceil"
     dtypes: ClassVar[frozenset[str]] = FLOAT
+    loop_names: ClassVar[LoopNames] = LoopNames("math.ceil")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.ceil, operand)
@@ -348,6 +240,7 @@ class RoundNearestEven(Unary):
 
     name = "stablehlo.round_nearest_even"
     dtypes: ClassVar[frozenset[str]] = FLOAT
+    loop_names: ClassVar[LoopNames] = LoopNames("math.roundeven")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.rint, operand)
@@ -358,6 +251,7 @@ class RoundNearestAfz(Unary):
 
     name = "stablehlo.round_nearest_afz"
     dtypes: ClassVar[frozenset[str]] = FLOAT
+    loop_names: ClassVar[LoopNames] = LoopNames("math.round")
 
     def evaluate(self, operand: Array) -> Array:
         def round_away(x: Array) -> Array:
@@ -377,6 +271,9 @@ class IsFinite(Predicate):
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.isfinite(operand))
 
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.define(self, f"math.isfinite {writer.use(self.operand)} : {self.operand.dtype}")
+
 
 # -- logic and bits ---------------------------------------------------------------------------------------------------
 
@@ -392,6 +289,7 @@ class And(BitwiseBinary):
 
     name = "stablehlo.and"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.andi")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return np.asarray(np.bitwise_and(lhs, rhs))
@@ -402,6 +300,7 @@ class Or(BitwiseBinary):
 
     name = "stablehlo.or"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.ori")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return np.asarray(np.bitwise_or(lhs, rhs))
@@ -412,6 +311,7 @@ class Xor(BitwiseBinary):
 
     name = "stablehlo.xor"
     is_commutative: ClassVar[bool] = True
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.xori")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return np.asarray(np.bitwise_xor(lhs, rhs))
@@ -425,6 +325,11 @@ class Not(Unary):
 
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.invert(operand))
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        type_ = signless(self.dtype)
+        ones = writer.temporary(f"arith.constant {'true' if type_ == 'i1' else f'-1 : {type_}'}")
+        writer.define(self, f"arith.xori {writer.use(self.operand)}, {ones} : {type_}")
 
 
 class Shift(Binary):
@@ -444,6 +349,7 @@ class ShiftLeft(Shift):
     """lhs shifted left by rhs bits; 0 where rhs is the width or more."""
 
     name = "stablehlo.shift_left"
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.shli")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         amount, excessive, unsigned = self.split_amount(lhs, rhs)
@@ -454,6 +360,7 @@ class ShiftRightLogical(Shift):
     """lhs shifted right by rhs bits, zeros coming in; 0 where rhs is the width or more."""
 
     name = "stablehlo.shift_right_logical"
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.shrui")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         amount, excessive, unsigned = self.split_amount(lhs, rhs)
@@ -464,6 +371,7 @@ class ShiftRightArithmetic(Shift):
     """lhs shifted right by rhs bits, copies of the top bit coming in, for unsigned types also."""
 
     name = "stablehlo.shift_right_arithmetic"
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.shrsi")
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         amount, excessive, _ = self.split_amount(lhs, rhs)
@@ -477,6 +385,7 @@ class CountLeadingZeros(Unary):
 
     name = "stablehlo.count_leading_zeros"
     dtypes: ClassVar[frozenset[str]] = INTEGER
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "math.ctlz")
 
     def evaluate(self, operand: Array) -> Array:
         bits = operand.astype(np.dtype(f"u{operand.dtype.itemsize}"))
@@ -492,6 +401,7 @@ class Popcnt(Unary):
 
     name = "stablehlo.popcnt"
     dtypes: ClassVar[frozenset[str]] = INTEGER
+    loop_names: ClassVar[LoopNames] = LoopNames.of(None, "math.ctpop")
 
     def evaluate(self, operand: Array) -> Array:
         bits = operand.astype(np.dtype(f"u{operand.dtype.itemsize}"))
@@ -529,6 +439,9 @@ class Select(Elementwise):
         type_ = tensor_type(draw.shape(), draw.dtype(ANY))
         return (tensor_type(draw.choose(((), type_.shape)), "i1"), type_, type_)
 
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.define(self, f"arith.select {writer.listed(self.operands)} : {signless(self.dtype)}")
+
 
 class Clamp(Elementwise):
     """minimum(maximum(operand, min), max); the limits have its shape or are single numbers."""
@@ -559,6 +472,14 @@ class Clamp(Elementwise):
         limits = [tensor_type(draw.choose(((), type_.shape)), type_.dtype) for _ in range(2)]
         return (limits[0], type_, limits[1])
 
+    def write_loop(self, writer: LoopWriter) -> None:
+        if self.tensor.is_float:
+            writer.call(self, self.name, self.operands)
+            return
+        type_, sign = signless(self.dtype), "u" if is_unsigned(self.dtype) else "s"
+        low = writer.temporary(f"arith.max{sign}i {writer.use(self.operand)}, {writer.use(self.min)} : {type_}")
+        writer.define(self, f"arith.min{sign}i {low}, {writer.use(self.max)} : {type_}")
+
 
 def is_integer_array(array: Array) -> bool:
     """Whether the elements are integers (the small ones of ml_dtypes among them)."""
@@ -577,14 +498,6 @@ def width_of(value: Value) -> int:
 
 def _sign_of_float(x: Array) -> Array:
     return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x))
-
-
-def _reciprocal_root(x: Array) -> Array:
-    return np.ones_like(x) / np.sqrt(x)
-
-
-def _logistic(x: Array) -> Array:
-    return np.ones_like(x) / (1 + np.exp(-x))
 
 
 def _clamp(low: Array, x: Array, high: Array) -> Array:

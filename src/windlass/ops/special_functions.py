@@ -12,6 +12,7 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, Binary, Predicate, TensorOp, Unary, widened
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
+from windlass.ops.loop_writer import LoopNames
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import PrecisionConfig
 
@@ -32,6 +33,7 @@ class Acos(ComplexFunction):
     """The inverse of the cosine."""
 
     name = "chlo.acos"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.acos")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arccos, operand)
@@ -41,6 +43,7 @@ class Acosh(ComplexFunction):
     """The inverse of the hyperbolic cosine."""
 
     name = "chlo.acosh"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.acosh")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arccosh, operand)
@@ -50,6 +53,7 @@ class Asin(ComplexFunction):
     """The inverse of the sine."""
 
     name = "chlo.asin"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.asin")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arcsin, operand)
@@ -59,6 +63,7 @@ class Asinh(ComplexFunction):
     """The inverse of the hyperbolic sine."""
 
     name = "chlo.asinh"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.asinh")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arcsinh, operand)
@@ -68,6 +73,7 @@ class Atan(ComplexFunction):
     """The inverse of the tangent."""
 
     name = "chlo.atan"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.atan")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arctan, operand)
@@ -77,6 +83,7 @@ class Atanh(ComplexFunction):
     """The inverse of the hyperbolic tangent."""
 
     name = "chlo.atanh"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.atanh")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arctanh, operand)
@@ -86,6 +93,7 @@ class Cosh(ComplexFunction):
     """The hyperbolic cosine."""
 
     name = "chlo.cosh"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.cosh")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.cosh, operand)
@@ -95,6 +103,7 @@ class Sinh(ComplexFunction):
     """The hyperbolic sine."""
 
     name = "chlo.sinh"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.sinh")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.sinh, operand)
@@ -113,6 +122,7 @@ class Erf(RealFunction):
     """The error function."""
 
     name = "chlo.erf"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.erf")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erf, operand)
@@ -122,6 +132,7 @@ class Erfc(RealFunction):
     """1 - erf(operand), exact for large operands."""
 
     name = "chlo.erfc"
+    loop_names: ClassVar[LoopNames] = LoopNames("math.erfc")
 
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erfc, operand)

@@ -55,7 +55,8 @@ def slice_of_slice(
     Slice(x, start_indices=(3,), limit_indices=(6,), strides=(2,))
     """
     axes = range(len(start))
-    first = tuple(inner_start[axis] + inner_stride[axis] * start[axis] for axis in axes)
+    # Behind the last element, where only an empty slice may begin, a step can lead out of x.
+    first = tuple(min(inner_start[axis] + inner_stride[axis] * start[axis], x.shape[axis]) for axis in axes)
     counts = [-(-(limit[axis] - start[axis]) // stride[axis]) for axis in axes]
     step = tuple(inner_stride[axis] * stride[axis] for axis in axes)
     last = tuple(first[axis] + step[axis] * (counts[axis] - 1) + 1 if counts[axis] else first[axis] for axis in axes)
