@@ -39,7 +39,6 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.functions import Cosine, Sine
-from windlass.ops.functions import Cosine, Sine
 
 
 @called(*(f"llvm.{sign}{name}.with.overflow" for sign in "su" for name in ("add", "sub", "mul")))
