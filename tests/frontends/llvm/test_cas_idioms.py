@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import jax._src.interpreters.mlir as jax_mlir
 import numpy as np
 import pytest
+from jaxlib.mlir import ir as mlir
 
 from windlass.ops import loops
+from windlass.ops.loop_text import loop_text
 
 from .running import imported, ops_of, run
 
@@ -152,3 +155,12 @@ def test_a_test_for_the_opposite_is_no_early_exit() -> None:
         place = np.array([first], np.float32)
         run(source, place, np.float32(2))
         assert place[0] == first
+
+
+def test_the_text_of_an_update_is_read_by_the_parser() -> None:
+    body = "int old = *p, a; do { a = old; old = atomicCAS(p, a, a * x[1] + 1); } while (a != old);"
+    for used in ("", "x[2] = old;"):
+        text = loop_text(imported(f"__global__ void kernel(int *p, int *x) {{ {body} {used} }}"))
+        assert "memref.generic_atomic_rmw" in text
+        with jax_mlir.make_ir_context():
+            assert mlir.Module.parse(text).operation.verify()
