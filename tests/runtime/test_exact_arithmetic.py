@@ -47,6 +47,7 @@ CASES: dict[str, Callable[..., Any]] = {
     "divisor and factor": lambda a, b, c: (a / full(a, 7)) * full(a, 7),
     "zero added to a negative zero": lambda a, b, c: lax.div(jnp.ones_like(a), a * f(-0.0) + f(0.0)),
     "product with a condition": lambda a, b, c: a * (b > c).astype(f),
+    "quarter in a sum": lambda a, b, c: (a + b) * f(-0.25) + c,
     "common factor": lambda a, b, c: a * c + b * c,
 }
 
@@ -137,3 +138,14 @@ def test_arrays_in_loops_are_still_updated_in_place() -> None:
     bodies = [block for block in text.split("\n\n") if "dynamic-update-slice" in block and "while" not in block]
     assert bodies
     assert not any("copy(" in block and "f32[1000]" in block.split("copy(")[0].splitlines()[-1] for block in bodies)
+
+
+def test_sum_of_halves_does_not_overflow() -> None:
+    """XLA takes the half out of the sum, and the sum overflows."""
+    a, b = np.full(4, 3e38, np.float32), np.full(4, 2e38, np.float32)
+
+    def function(a: Any, b: Any) -> Any:
+        return a * f(0.5) + b * f(0.5)
+
+    (result,) = programs_of(function, a, b)[1].jitted()(a, b)
+    np.testing.assert_array_equal(np.asarray(result), a * f(0.5) + b * f(0.5))

@@ -154,7 +154,7 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
         case Multiply():
             _hide_constants(op, zeros)
             _guard_operands(op, PRODUCT_RISKS, zeros)
-            if _meets_sum(op, set(), is_entry):
+            if not _is_exact(op) and _meets_sum(op, set(), is_entry):
                 _guard_result(op, zeros)
         case Divide():
             _hide_constants(op, zeros)
@@ -168,6 +168,21 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
             _guard_operands(op, POWER_RISKS, zeros)
         case _:
             pass
+
+
+def _is_exact(op: Multiply) -> bool:
+    """Whether a product needs no rounding, so that a sum may take it unrounded: by 1/2, 1/4 and so on.
+
+    (By 2, 4... the product may overflow where the sum doesn't. Products too small to be exact are flushed in any case.)
+    """
+    numbers = [_splat_number(operand) for operand in op.operands]
+    if not any(number and abs(number) <= 1 and abs(np.frexp(number)[0]) == 0.5 for number in numbers):
+        return False
+    # XLA takes a common factor of this kind out of a sum of two products, and that sum may overflow.
+    return not any(
+        isinstance(user, Add | Subtract) and all(isinstance(_origin(operand), Multiply) for operand in user.operands)
+        for user in _readers(op)
+    )
 
 
 def _protect_loop(loop: While, zeros: _Zeros) -> None:
