@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Hole, Op, TensorType, TypeFault, Value, tensor_type
-from windlass.ir.core import Argument
+from windlass.ir.values import Argument
 from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw, Unsuitable

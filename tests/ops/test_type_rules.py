@@ -8,7 +8,7 @@ import pytest
 
 from windlass import ops
 from windlass.ir import Region, TypeFault, Value, tensor_type
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 
 X, Y, S = tensor("f32", 4, 3), tensor("i32", 4, 3), tensor("f32")
 I32 = tensor("i32")

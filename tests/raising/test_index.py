@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.raising.drawing import affine_indices, boxes, dimensions, indices
 from tests.raising.lanes_by_hand import Program, lane_value, points
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
 from windlass.raising.index import Index, Scalar
 

@@ -1,4 +1,4 @@
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.ops import Constant, DynamicUpdateSlice, Slice
 from windlass.rules.slices import slice_of_update
 

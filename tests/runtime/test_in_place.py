@@ -14,7 +14,7 @@ from jax import lax
 import windlass as wl
 from windlass import pipeline
 from windlass.ir import Block, Builder, Function, Module, Value
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, DynamicUpdateSlice, Gather, Reshape, Return, Slice
 from windlass.ops.evaluation import evaluate_function
 from windlass.runtime.in_place import SETTLING, settle_updates

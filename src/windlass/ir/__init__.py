@@ -6,8 +6,10 @@ Holds afterwards: every value's use counts are right; an op's result types are t
 """
 
 from windlass.ir.builder import Builder, current_builder
-from windlass.ir.core import Argument, Block, Function, Hole, Module, Op, Region, Result, Terminator, TypeFault, Value
+from windlass.ir.core import Block, Op, Region, Terminator
+from windlass.ir.program import Function, Module
 from windlass.ir.types import BufferType, OpaqueType, TensorType, Type, tensor_type
+from windlass.ir.values import Argument, Hole, Result, TypeFault, Value
 
 __all__ = [
     "Argument",

@@ -1,4 +1,4 @@
-"""Values, ops, blocks, regions, functions and modules.
+"""Ops, and the blocks and regions that hold them.
 
 As in LLVM, an op with one result *is* that result: `Transpose(Transpose(x, p), q)` needs no unwrapping. An op whose
 `infer` gives a tuple has its results in `op.results`, also when there is just one.
@@ -20,142 +20,16 @@ regions. Fields of base classes come first. Attributes are hashable and are not 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from windlass.ir.builder import current_builder
-from windlass.ir.types import OpaqueType, TensorType, Type, tensor_type
+from windlass.ir.declaration import REQUIRED, Field, define_constructor, define_operand_properties
+from windlass.ir.types import TensorType, Type
+from windlass.ir.values import NO_TYPE, Argument, Hole, Result, TypeFault, Value
 
 if TYPE_CHECKING:
     from windlass.diagnostics import Position
-
-NO_TYPE = OpaqueType.of("()")
-"""The type of ops that are not values themselves: those with no result or with several."""
-
-
-class TypeFault(Exception):
-    """An op was given operands or attributes that it does not accept; the text says which constraint is broken."""
-
-
-class Value:
-    """Something that ops take: another op's result or a block argument. `uses` counts the uses by each op."""
-
-    __slots__ = ("type", "uses")
-    type: Type
-    uses: dict[Op, int]
-
-    @property
-    def tensor(self) -> TensorType:
-        """The type, known to be a tensor's.
-
-        Raises TypeFault where it is not.
-        """
-        if isinstance(self.type, TensorType):
-            return self.type
-        raise TypeFault(f"expected a tensor, got {self.type}")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.tensor.shape
-
-    @property
-    def dtype(self) -> str:
-        return self.tensor.dtype
-
-    def replace_all_uses_with(self, other: Value) -> None:
-        """Make every user of this value use `other` (of the same type)."""
-        if other is self:
-            return
-        for user in tuple(self.uses):
-            user.replace_operand(self, other)
-
-
-class Argument(Value):
-    """A parameter of a block (of a function, loop body or reducer)."""
-
-    __slots__ = ("block", "index", "name")
-
-    def __init__(self, type: Type, block: Block | None = None, index: int = 0, name: str | None = None) -> None:
-        self.type = type
-        self.uses = {}
-        self.block = block
-        self.index = index
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name or f"%arg{self.index}"
-
-
-def tensor(dtype: str, *shape: int, name: str = "x") -> Argument:
-    """A free tensor variable, for examples and tests.
-
-    >>> tensor("f32", 2, 3).type
-    tensor<2x3xf32>
-    """
-    return Argument(tensor_type(shape, dtype), name=name)
-
-
-class Hole(Value):
-    """Stands for any value or attribute in the left side of a rule; the same hole twice stands for equal things."""
-
-    __slots__ = ("accepts", "name")
-
-    def __init__(self, name: str, accepts: Callable[[Any], bool] | None = None) -> None:
-        self.name = name
-        self.uses = {}
-        self.accepts = accepts
-
-    def __iter__(self) -> Iterator[Hole]:
-        """As the operands of a variadic op, one hole stands for all of them."""
-        yield self
-
-    def __len__(self) -> int:
-        return 1
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class Result(Value):
-    """One of several results of an op."""
-
-    __slots__ = ("index", "owner")
-
-    def __init__(self, type: Type, owner: Op, index: int) -> None:
-        self.type = type
-        self.uses = {}
-        self.owner = owner
-        self.index = index
-
-    def __repr__(self) -> str:
-        return f"{self.owner!r}#{self.index}"
-
-
-class _Field:
-    """One declared field of an op class."""
-
-    __slots__ = ("annotation", "default", "kind", "name")
-    KINDS: ClassVar[dict[str, str]] = {
-        "Value": "operand",
-        "Value | None": "optional",
-        "tuple[Value, ...]": "variadic",
-        "Region": "region",
-        "tuple[Region, ...]": "regions",
-    }
-
-    def __init__(self, name: str, annotation: str, default: object) -> None:
-        self.name = name
-        self.annotation = annotation
-        self.kind = _Field.KINDS.get(annotation, "attribute")
-        self.default = default
-
-    @property
-    def is_required(self) -> bool:
-        """Whether the constructor has no default for it."""
-        return self.default is _REQUIRED
-
-
-_REQUIRED = object()
 
 
 @dataclass_transform(eq_default=False)
@@ -190,7 +64,7 @@ class Op(Value):
     """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure."""
     """Each element of the result depends on the elements at the same place in the operands only."""
 
-    fields: ClassVar[tuple[_Field, ...]] = ()
+    fields: ClassVar[tuple[Field, ...]] = ()
     attribute_names: ClassVar[tuple[str, ...]] = ()
     region_names: ClassVar[tuple[str, ...]] = ()
     by_name: ClassVar[dict[str, type[Op]]] = {}
@@ -214,12 +88,12 @@ class Op(Value):
         for name, annotation in own.items():
             text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
             if not text.startswith("ClassVar"):
-                declared[name] = _Field(name, text, cls.__dict__.get(name, _REQUIRED))
+                declared[name] = Field(name, text, cls.__dict__.get(name, REQUIRED))
         cls.fields = tuple(declared.values())
         cls.attribute_names = tuple(field.name for field in cls.fields if field.kind == "attribute")
         cls.region_names = tuple(field.name for field in cls.fields if field.kind in ("region", "regions"))
-        _define_constructor(cls)
-        _define_operand_properties(cls)
+        define_constructor(cls)
+        define_operand_properties(cls)
         if cls.__dict__.get("name"):
             Op.by_name[cls.name] = cls
 
@@ -455,99 +329,11 @@ class Op(Value):
                 if value is not None:
                     shown.append(f"{field.name}={value!r}")
             elif field.kind == "attribute":
-                if field.default is _REQUIRED or value != field.default:
+                if field.default is REQUIRED or value != field.default:
                     shown.append(f"{field.name}={value!r}")
             else:
                 shown.append(f"{field.name}=...")
         return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def _define_constructor(cls: type[Op]) -> None:
-    """Write `__init__` out as plain statements: constructing ops is the inner loop of everything."""
-    if "__init__" in cls.__dict__:
-        return
-    parameters: list[str] = []
-    body: list[str] = []
-    pieces: list[str] = []
-    sizes: list[str] = []
-    scope: dict[str, Any] = {}
-    optional_seen = False
-    for field in cls.fields:
-        if field.default is not _REQUIRED:
-            scope[f"default_{field.name}"] = field.default
-            parameters.append(f"{field.name}=default_{field.name}")
-            optional_seen = True
-        elif optional_seen:
-            raise TypeError(f"{cls.__name__}.{field.name}: a field without a default follows one that has one")
-        else:
-            parameters.append(field.name)
-        match field.kind:
-            case "operand":
-                pieces.append(field.name)
-                sizes.append("1")
-            case "optional":
-                pieces.append(f"*(() if {field.name} is None else ({field.name},))")
-                sizes.append(f"0 if {field.name} is None else 1")
-            case "variadic":
-                pieces.append(f"*{field.name}")
-                sizes.append(f"len({field.name})")
-            case _:
-                body.append(f"    self.__dict__['{field.name}'] = {field.name}")
-    segmented = any(field.kind in ("optional", "variadic") for field in cls.fields)
-    segments = f"({', '.join(sizes)},)" if segmented else "None"
-    body.append(f"    self._finish([{', '.join(pieces)}], {segments})")
-    text = f"def __init__(self{''.join(', ' + parameter for parameter in parameters)}):\n" + "\n".join(body)
-    exec(text, scope)
-    constructor: Callable[..., None] = scope["__init__"]
-    constructor.__qualname__ = f"{cls.__qualname__}.__init__"
-    setattr(cls, "__init__", constructor)  # noqa: B010
-
-
-def _define_operand_properties(cls: type[Op]) -> None:
-    operand_fields = [field for field in cls.fields if field.kind in ("operand", "optional", "variadic")]
-    segmented = any(field.kind != "operand" for field in operand_fields)
-    for position, field in enumerate(operand_fields):
-        if segmented:
-            getter = _segment_getter(position, field.kind)
-        else:
-            getter = _operand_getter(position)
-        setattr(cls, field.name, property(getter, doc=f"operand {position}"))
-    for field in cls.fields:
-        if field.kind in ("operand", "optional", "variadic"):
-            continue
-        if field.name in cls.__dict__:
-            # A class-level default would be shadowed by the instance's own value; leave one place to look.
-            delattr(cls, field.name)
-        if isinstance(getattr(cls, field.name, None), property):
-            # `shape` and `dtype` are properties of every value: `infer` has to see the field before there is a type.
-            setattr(cls, field.name, property(_attribute_getter(field.name), doc="an attribute"))
-
-
-def _attribute_getter(name: str) -> Callable[[Op], Any]:
-    def get(self: Op) -> Any:
-        return self.__dict__[name]
-
-    return get
-
-
-def _operand_getter(position: int) -> Callable[[Op], Value]:
-    def get(self: Op) -> Value:
-        return self._operands[position]  # pyright: ignore[reportPrivateUsage]
-
-    return get
-
-
-def _segment_getter(position: int, kind: str) -> Callable[[Op], Any]:
-    def get(self: Op) -> Any:
-        segments = self._segments  # pyright: ignore[reportPrivateUsage]
-        assert segments is not None
-        start = sum(segments[:position])
-        values = self._operands[start : start + segments[position]]  # pyright: ignore[reportPrivateUsage]
-        if kind == "variadic":
-            return tuple(values)
-        return values[0] if values else None
-
-    return get
 
 
 class Terminator(Op):
@@ -671,57 +457,3 @@ class Region:
 
     def clone(self, mapping: dict[Value, Value]) -> Region:
         return Region(*(block.clone(mapping) for block in self.blocks))
-
-
-class Function:
-    """A named block of ops that ends in a return. `attributes` and those of arguments and results are MLIR text."""
-
-    __slots__ = ("argument_attributes", "attributes", "body", "name", "result_attributes", "source", "visibility")
-
-    def __init__(self, name: str, body: Block, visibility: str = "public") -> None:
-        self.name = name
-        self.body = body
-        self.visibility = visibility
-        self.attributes: dict[str, str] = {}
-        self.argument_attributes: list[dict[str, str]] = [{} for _ in body.arguments]
-        self.result_attributes: list[dict[str, str]] = []
-        self.source: Position | None = None
-
-    @property
-    def arguments(self) -> list[Argument]:
-        return self.body.arguments
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        """What the function returns: its terminator's operands."""
-        return self.body.terminator.operands
-
-    def walk(self) -> Iterator[Op]:
-        return self.body.walk()
-
-    def clone(self) -> Function:
-        copy = Function(self.name, self.body.clone({}), self.visibility)
-        copy.attributes = dict(self.attributes)
-        copy.argument_attributes = [dict(each) for each in self.argument_attributes]
-        copy.result_attributes = [dict(each) for each in self.result_attributes]
-        copy.source = self.source
-        return copy
-
-
-class Module:
-    """Functions by name, and what else stands at the top level (`globals`: MLIR text, such as sdy meshes)."""
-
-    __slots__ = ("attributes", "functions", "globals", "name")
-
-    def __init__(self, functions: Iterable[Function] = (), name: str | None = None) -> None:
-        self.functions = {function.name: function for function in functions}
-        self.name = name
-        self.attributes: dict[str, str] = {}
-        self.globals: list[str] = []
-
-    @property
-    def main(self) -> Function:
-        """The entry point: `main`, or the first public function."""
-        if "main" in self.functions:
-            return self.functions["main"]
-        return next(each for each in self.functions.values() if each.visibility == "public")

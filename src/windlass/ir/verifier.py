@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from windlass.ir.core import Block, Function, Module, Op, Region, Terminator, TypeFault, Value
+from windlass.ir.core import Block, Op, Region, Terminator
+from windlass.ir.program import Function, Module
+from windlass.ir.values import TypeFault, Value
 
 
 class VerificationFault(Exception):

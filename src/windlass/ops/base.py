@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.ir.core import Op, TypeFault, Value
+from windlass.ir.core import Op
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
+from windlass.ir.values import TypeFault, Value
 from windlass.ops.loop_writer import LoopNames, LoopWriter
 from windlass.ops.spelling import decode, encode
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Op, Region, Value
+from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.evaluation import Scope
 from windlass.ops.regions import check_reducer, combiner_of

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Value
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.conversion import convert_array
 from windlass.ops.sampling import Draw
@@ -171,7 +171,7 @@ def wide_type(dtype: str) -> str:
 def matmul(lhs: Value, rhs: Value) -> DotGeneral:
     """The matrix product of two matrices.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> matmul(tensor("f32", 2, 3), tensor("f32", 3, 5)).type
     tensor<2x5xf32>
     """

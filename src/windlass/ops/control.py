@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Op, Region, Terminator, Value
+from windlass.ir.core import Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
 from windlass.ops.loop_writer import LoopWriter

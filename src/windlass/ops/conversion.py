@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Value
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, TensorOp
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
 from windlass.ops.sampling import Draw

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
@@ -245,7 +245,7 @@ class Convolution(TensorOp):
 def kernel_size(op: Convolution) -> int:
     """How many places of lhs each window covers.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> x, k = tensor("f32", 1, 1, 8, 8), tensor("f32", 1, 1, 3, 3)
     >>> ones, axes, padding = (1, 1), (2, 3), ((1, 1), (1, 1))
     >>> order = (0, 1, axes, 1, 0, axes, 0, 1, axes)

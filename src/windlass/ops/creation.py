@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import TypeFault
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES, TensorType, Type, tensor_type
+from windlass.ir.values import TypeFault
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.loop_writer import LoopWriter, signless
 from windlass.ops.sampling import Draw

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from windlass.ir.core import Region, Terminator, Value
+from windlass.ir.core import Region, Terminator
 from windlass.ir.types import Type
+from windlass.ir.values import Value
 from windlass.ops.base import TensorOp
 from windlass.ops.spelling import Int32, MLIRText, QuotedText
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import (
     ANY,
     BOOLEAN,
@@ -489,7 +489,7 @@ def is_integer_array(array: Array) -> bool:
 def width_of(value: Value) -> int:
     """The number of bits of an integer element.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> width_of(tensor("ui16"))
     16
     """

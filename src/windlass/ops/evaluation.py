@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.ir.core import Block, Function, Module, Op, Region, Value
+from windlass.ir.core import Block, Op, Region
+from windlass.ir.program import Function, Module
+from windlass.ir.values import Value
 
 Array = NDArray[Any]
 

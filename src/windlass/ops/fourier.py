@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, TensorOp
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import FFTType

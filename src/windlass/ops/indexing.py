@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Op, Region, Value
+from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import INTEGER, Array, TensorOp
 from windlass.ops.control import regions_are_pure
 from windlass.ops.evaluation import Scope, run_pointwise

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import COMPLEX, Array, TensorOp
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Transposition

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import ANY, INTEGER, Array, TensorOp
 from windlass.ops.sampling import Draw, Unsuitable
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import RngAlgorithm, RngDistribution

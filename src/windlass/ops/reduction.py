@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Op, Region, Value
+from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.comparison import Compare
 from windlass.ops.control import regions_are_pure
@@ -164,7 +165,7 @@ def reduce_with(combiner: type[Any], operand: Value, dimensions: tuple[int, ...]
 def reduce_sum(operand: Value, dimensions: tuple[int, ...]) -> Value:
     """The sum along the dimensions.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> reduce_sum(tensor("f32", 2, 3), (1,)).type
     tensor<2xf32>
     """

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from windlass.ir.builder import Builder
-from windlass.ir.core import Block, Op, Region, Value
+from windlass.ir.core import Block, Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import TensorOp
 from windlass.ops.control import Return
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Region, Value
+from windlass.ir.core import Region
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp
 from windlass.ops.comparison import Compare, total_order_key
 from windlass.ops.evaluation import Scope

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.special
 
-from windlass.ir.core import Value
 from windlass.ir.types import TensorType, Type, tensor_type
+from windlass.ir.values import Value
 from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, Binary, Predicate, TensorOp, Unary, widened
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from windlass.ir.core import Value
 from windlass.ir.types import Type
+from windlass.ir.values import Value
 from windlass.ops.base import TOKEN, TensorOp
 from windlass.ops.spelling import ChannelHandle, Matrix, MLIRText, QuotedText
 

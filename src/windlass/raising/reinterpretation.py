@@ -19,7 +19,7 @@ def byte_width(dtype: str) -> int:
 def reinterpret(words: Value, dtype: str) -> Value:
     """The bytes of a flat tensor as words of `dtype`; bytes that make no whole word at the end are left out.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> reinterpret(tensor("f32", 10), "f64").type
     tensor<5xf64>
     >>> reinterpret(tensor("f32", 10), "ui8").type

@@ -31,7 +31,7 @@ class Measure(NamedTuple):
 def measure_term(value: Value, leaves: Collection[Value]) -> Measure:
     """The measure of the ops from `value` down to the leaves, each op counted once.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> from windlass.ops import Add, Slice
     >>> x = tensor("f32", 8)
     >>> measure_term(Slice(Add(x, x), (0,), (2,), (1,)), [x])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Value
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windlass.ir import TensorType, Value, tensor_type
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
     BroadcastInDim,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import Value
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.ops import BitcastConvert, Convert, Iota
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import Value
-from windlass.ir.core import tensor
+from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
     BroadcastInDim,

@@ -10,8 +10,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from windlass.diagnostics import Diagnostic, Position, ProgramError
-from windlass.ir.core import Block, Function, Module, Op, Value
+from windlass.ir.core import Block, Op
+from windlass.ir.program import Function, Module
 from windlass.ir.types import Type
+from windlass.ir.values import Value
 from windlass.ops import Constant, ConstantValue, Opaque, Return
 from windlass.ops.spelling import quote
 from windlass.stablehlo.collecting import without_collections

@@ -13,8 +13,10 @@ from jaxlib.mlir import ir
 
 from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.ir.builder import Builder
-from windlass.ir.core import Block, Function, Module, Op, Region, Value
+from windlass.ir.core import Block, Op, Region
+from windlass.ir.program import Function, Module
 from windlass.ir.types import OpaqueType, TensorType, Type
+from windlass.ir.values import Value
 from windlass.ops import ConstantValue
 from windlass.ops.spelling import unquote
 from windlass.stablehlo.bytecode import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from windlass.ir.core import NO_TYPE, Block, Op, Region, TypeFault, Value
+from windlass.ir.core import Block, Op, Region
 from windlass.ir.types import Type
+from windlass.ir.values import NO_TYPE, TypeFault, Value
 from windlass.ops import Opaque, OpaqueTerminator
 from windlass.ops.base import TensorOp
 

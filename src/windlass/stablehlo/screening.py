@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator
 
 from windlass.diagnostics import Diagnostic, ProgramError
-from windlass.ir.core import Module, Op
+from windlass.ir.core import Op
+from windlass.ir.program import Module
 from windlass.ops import Call, CustomCall, Opaque
 from windlass.ops.base import TensorOp
 

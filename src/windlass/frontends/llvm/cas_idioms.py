@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from windlass.frontends.llvm.atomic_kinds import bits_of, find_kind
 from windlass.frontends.llvm.subwords import find_part
 from windlass.ir import Argument, Block, Builder, Op, Region, Terminator, Value, tensor_type
-from windlass.ir.core import Result
+from windlass.ir.values import Result
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
