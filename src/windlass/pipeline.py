@@ -177,7 +177,7 @@ def optimize(function: Function) -> Function:
     from windlass.rules import catalogue
 
     function = function.clone()
-    rewrite_function(function, catalogue)
+    rewrite_function(function, catalogue.choose(exact=True))
     return function
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from windlass.ir import Hole, Op, TensorType, TypeFault, Value, tensor_type
+from windlass.ir import Block, Builder, Hole, Op, Region, TensorType, TypeFault, Value, tensor_type
 from windlass.ir.values import Argument
 from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
@@ -159,3 +159,52 @@ def evaluate_term(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
         assert isinstance(value, Op)
         known[value] = np.asarray(value.evaluate(*[evaluate_term(operand, known) for operand in value.operands]))
     return known[value]
+
+
+WIDE = {"f16": "f64", "bf16": "f64", "f32": "f64", "complex<f32>": "complex<f64>"}
+
+
+def evaluate_wide(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """As `evaluate_term`, but with floats in double precision all the way."""
+    wide: dict[Value, Value] = {}
+    arrays: dict[Value, np.ndarray[Any, Any]] = {}
+
+    def widen(each: Value) -> Value:
+        if each in wide:
+            return wide[each]
+        if isinstance(each, Argument):
+            dtype = WIDE.get(each.dtype, each.dtype)
+            made: Value = Argument(tensor_type(each.shape, dtype), name=each.name)
+            arrays[made] = known[each].astype(made.tensor.numpy_dtype)
+        elif isinstance(each, Constant) and each.dtype in WIDE:
+            made = Constant.of(each.value.array.astype(tensor_type((), WIDE[each.dtype]).numpy_dtype))
+        else:
+            assert isinstance(each, Op)
+            fields = dict(each.field_values())
+            if "dtype" in fields:
+                fields["dtype"] = WIDE.get(fields["dtype"], fields["dtype"])
+            if each.regions:
+                fields.update(zip(each.region_names, (_widen_region(region) for region in each.regions), strict=True))
+            operands = iter([widen(operand) for operand in each.operands])
+            for field in each.fields:
+                if field.kind == "operand" or (field.kind == "optional" and fields[field.name] is not None):
+                    fields[field.name] = next(operands)
+                elif field.kind == "variadic":
+                    fields[field.name] = tuple(next(operands) for _ in fields[field.name])
+            made = type(each).from_fields(fields)
+        wide[each] = made
+        return made
+
+    return evaluate_term(widen(value), arrays)
+
+
+def _widen_region(region: Region) -> Region:
+    """A region like this one on wide floats, for reducers: ops between the block's arguments and its end."""
+    old = region.block
+    new = Block([tensor_type(each.shape, WIDE.get(each.dtype, each.dtype)) for each in old.arguments])
+    mapping: dict[Value, Value] = dict(zip(old.arguments, new.arguments, strict=True))
+    with Builder(new):
+        for op in old:
+            made = op.with_operands(tuple(mapping[operand] for operand in op.operands))
+            mapping.update(zip(op.results, made.results, strict=True))
+    return Region(new)

@@ -26,7 +26,7 @@ def optimize_file(file: Path, output: Path | None, statistics: bool = False) -> 
     before = _count_ops(module)
     applied: Counter[str] = Counter()
     for function in module.functions.values():
-        applied += rewrite_function(function, catalogue).count_by_rule()
+        applied += rewrite_function(function, catalogue.choose()).count_by_rule()
     text = export_text(module)
     if output is None:
         print(text.rstrip("\n"))

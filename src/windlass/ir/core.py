@@ -58,11 +58,15 @@ class Op(Value):
     """No effect but its results: may be removed, moved and shared."""
     is_commutative: ClassVar[bool] = False
     is_elementwise: ClassVar[bool] = False
+    """Each element of the result depends on the elements at the same place in the operands only."""
     is_free: ClassVar[bool] = False
     """Its result need never be written out by itself: constants, counting, reshapes, broadcasts."""
+    is_contraction: ClassVar[bool] = False
+    """A matrix product, convolution or the like: no loop with its neighbours, and done by hardware of its own."""
+    picks_elements: ClassVar[bool] = False
+    """It reads no more elements than its result has: slices and gathers."""
     disorder: ClassVar[int] = 0
     """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure."""
-    """Each element of the result depends on the elements at the same place in the operands only."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
     attribute_names: ClassVar[tuple[str, ...]] = ()

@@ -23,6 +23,7 @@ class DotGeneral(TensorOp):
     """
 
     name = "stablehlo.dot_general"
+    is_contraction: ClassVar[bool] = True
     lhs: Value
     rhs: Value
     lhs_batching_dimensions: tuple[int, ...]

@@ -26,6 +26,7 @@ class Convolution(TensorOp):
     """Windows of lhs multiplied with rhs and summed. `dtype` is the result's element type (None: that of lhs)."""
 
     name = "stablehlo.convolution"
+    is_contraction: ClassVar[bool] = True
     lhs: Value
     rhs: Value
     window_strides: tuple[int, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.fft
@@ -19,6 +19,7 @@ class Fft(TensorOp):
     """The transform over the last one to three axes: FFT, IFFT (scaled by 1/n), RFFT (real to half) or IRFFT."""
 
     name = "stablehlo.fft"
+    is_contraction: ClassVar[bool] = True
     operand: Value
     fft_type: FFTType
     fft_length: tuple[int, ...]

@@ -25,6 +25,7 @@ class Gather(TensorOp):
     """
 
     name = "stablehlo.gather"
+    picks_elements: ClassVar[bool] = True
     operand: Value
     start_indices: Value
     offset_dims: tuple[int, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +23,7 @@ class Cholesky(TensorOp):
     """
 
     name = "stablehlo.cholesky"
+    is_contraction: ClassVar[bool] = True
     a: Value
     lower: bool = False
 
@@ -70,6 +71,7 @@ class TriangularSolve(TensorOp):
     """x in op(a)·x = b (left_side) or x·op(a) = b, where a is triangular and op as transpose_a says."""
 
     name = "stablehlo.triangular_solve"
+    is_contraction: ClassVar[bool] = True
     a: Value
     b: Value
     left_side: bool

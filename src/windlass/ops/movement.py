@@ -17,6 +17,7 @@ class Slice(TensorOp):
     """Elements start, start + stride, ... below limit along each axis."""
 
     name = "stablehlo.slice"
+    picks_elements: ClassVar[bool] = True
     disorder: ClassVar[int] = 4
     operand: Value
     start_indices: tuple[int, ...]
@@ -329,6 +330,7 @@ class DynamicSlice(TensorOp):
     """A slice of fixed sizes at computed starts, which are moved so that the slice lies inside the operand."""
 
     name = "stablehlo.dynamic_slice"
+    picks_elements: ClassVar[bool] = True
     disorder: ClassVar[int] = 6
     operand: Value
     start_indices: tuple[Value, ...]

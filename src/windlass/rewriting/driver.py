@@ -1,8 +1,8 @@
 """The worklist driver: applies rules until none applies, or a budget is spent.
 
-It ends by construction: each rule lowers the measure of measure.py (the laws check this), and should two rules undo
-each other all the same, the budget stops them, the program is kept as it is (valid at each step), and the ledger names
-the rules that went round.
+It ends by construction: each rule lowers the measure of measure.py (the laws check this), or needs the consent of the
+cost model, which it gets for a bounded number of times in a row; and should rules undo each other all the same, the
+budget stops them, the program is kept as it is (valid at each step), and the ledger names the rules that went round.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
+from windlass.rewriting.cost import CPU, Device, estimate_saving
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.rule import Rule, RuleSet
 
@@ -25,22 +26,34 @@ class Budget:
     seconds: float = 10.0
 
 
-def rewrite_function(function: Function, rules: RuleSet, budget: Budget | None = None) -> Ledger:
+FAMILY = 24
+"""An op that came to be by so many rewrites in a row is left alone by rules that need the cost model's consent.
+
+They might undo what rules by measure do, and the other way round, without end.
+"""
+
+
+def rewrite_function(
+    function: Function, rules: RuleSet, budget: Budget | None = None, device: Device = CPU, estimates: bool = False
+) -> Ledger:
     """Rewrite `function` in place to a fixpoint of `rules`, dead code and common subexpressions removed.
 
-    Gives the ledger of what was done.
+    Gives the ledger of what was done; with `estimates`, what each rewrite saves on the device is in it.
 
     Raises TypeFault if a rule gives a value of another type than it replaces, which is a defect of the rule.
     """
-    driver = _Driver(function.body, rules, budget or Budget())
+    driver = _Driver(function.body, rules, budget or Budget(), device, estimates)
     driver.run()
     return driver.ledger
 
 
 class _Driver:
-    def __init__(self, body: Block, rules: RuleSet, budget: Budget) -> None:
+    def __init__(self, body: Block, rules: RuleSet, budget: Budget, device: Device, estimates: bool) -> None:
         self.body = body
         self.rules = rules
+        self.device = device
+        self.estimates = estimates
+        self.generations: dict[Op, int] = {}
         self.ledger = Ledger()
         self.worklist: list[Op] = []
         size = sum(1 for _ in body.walk())
@@ -122,6 +135,19 @@ class _Driver:
                 made.erase()
             return False
         news: tuple[Value, ...] = replacement if isinstance(replacement, tuple) else (replacement,)
+        generation = self.generations.get(op, 0) + 1
+        saved: float | None = None
+        if rule.by_cost or self.estimates:
+            if rule.by_cost and generation > FAMILY:
+                saved = -1.0
+            else:
+                saved = estimate_saving(op, replacement, set(placed), self.device)
+            if rule.by_cost and saved <= 0:
+                for made in reversed(placed):
+                    made.erase()
+                return False
+        for made in placed:
+            self.generations[made] = generation
         olds = op.results
         if [old.type for old in olds] != [new.type for new in news]:
             raise TypeFault(f"rule {rule.name} replaced {[old.type for old in olds]} by {[new.type for new in news]}")
@@ -131,7 +157,7 @@ class _Driver:
             old.replace_all_uses_with(new)
         self.steps_left -= 1
         self.ledger.entries.append(
-            Entry(len(self.ledger.entries), rule.name, type(op).__name__, op.source, len(placed))
+            Entry(len(self.ledger.entries), rule.name, type(op).__name__, op.source, len(placed), saved)
         )
         for made in reversed(placed):
             self.push(made)
@@ -142,6 +168,7 @@ class _Driver:
         return True
 
     def erase(self, op: Op) -> None:
+        self.generations.pop(op, None)
         operands = op.operands
         if op.regions:
             operands += tuple(operand for region in op.regions for inner in region.walk() for operand in inner.operands)

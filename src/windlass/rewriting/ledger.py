@@ -10,13 +10,17 @@ from windlass.diagnostics import Position
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One application: which rule, on which kind of op, from which source line, and how many ops it placed."""
+    """One application: which rule, on which kind of op, from which source line, and how many ops it placed.
+
+    `saved` is the time that it saves by the cost model's estimate, in seconds, where that was asked for.
+    """
 
     step: int
     rule: str
     op: str
     source: Position | None
     placed: int
+    saved: float | None = None
 
 
 @dataclass

@@ -15,9 +15,11 @@ Body = Callable[..., "Value | tuple[Value, ...] | None"]
 class Rule:
     """Call it on an op: the replacement (a value, or a tuple for an op of several results), or None.
 
-    Each application lowers the measure of the program (see measure.py), which is why rewriting ends. `assumes` names
-    what the rule takes for granted of its floats ("no NaN", "no -0.0", "finite"); without it the rule keeps every bit
-    but NaN payloads.
+    Each application lowers the measure of the program (see measure.py), which is why rewriting ends; that of a rule
+    `by_cost` lowers the time that the cost model estimates instead (see cost.py), else it is not applied. `assumes`
+    names what the rule takes for granted of its floats ("no NaN", "no -0.0", "finite"); without it the rule keeps every
+    bit but NaN payloads. A rule that `reassociates` changes the order of float sums or products, as XLA's own
+    reductions do: its results differ in the last digits, and it is left out where results have to be exact.
     """
 
     def __init__(
@@ -27,12 +29,16 @@ class Rule:
         single_use: bool,
         assumes: tuple[str, ...],
         sample: Callable[[Draw], Op] | None,
+        reassociates: bool = False,
+        by_cost: bool = False,
     ) -> None:
         self.body = body
         self.name = body.__name__
         self.pattern = pattern
         self.assumes = assumes
         self.single_use = single_use
+        self.reassociates = reassociates
+        self.by_cost = by_cost
         self.sample = sample
         self.matchers = compile_pattern(pattern, single_use)
         self.roots = tuple(list_concrete_classes(type(pattern)))
@@ -73,6 +79,7 @@ class RuleSet:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
+        self._chosen: dict[tuple[int, bool, frozenset[str]], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
         for rule in rules:
             self.add(rule)
@@ -81,6 +88,22 @@ class RuleSet:
         self.rules.append(rule)
         for root in rule.roots:
             self.by_root.setdefault(root, []).append(rule)
+
+    def choose(self, exact: bool = False, assumes: Iterable[str] = ()) -> RuleSet:
+        """The rules that may be used: with `exact` none that reassociates floats; none that assumes more than given.
+
+        >>> from windlass.rules import catalogue
+        >>> any(rule.assumes for rule in catalogue.choose(exact=True))
+        False
+        """
+        granted = frozenset(assumes)
+        key = (len(self.rules), exact, granted)
+        found = self._chosen.get(key)
+        if found is None:
+            found = self._chosen[key] = RuleSet(
+                rule for rule in self.rules if granted.issuperset(rule.assumes) and not (exact and rule.reassociates)
+            )
+        return found
 
     def without(self, *names: str) -> RuleSet:
         """The set with the rules of these names left out."""
@@ -103,6 +126,8 @@ def rewrite(
     single_use: bool = False,
     assumes: tuple[str, ...] | str = (),
     sample: Callable[[Draw], Op] | None = None,
+    reassociates: bool = False,
+    by_cost: bool = False,
     register: bool = True,
 ) -> Callable[[Body], Rule]:
     """Declare a rule. The body takes the pattern's holes by name (and `op`, the op matched) and gives the replacement.
@@ -113,7 +138,7 @@ def rewrite(
 
     def declare(body: Body) -> Rule:
         taken = (assumes,) if isinstance(assumes, str) else assumes
-        rule = Rule(body, pattern, single_use, taken, sample)
+        rule = Rule(body, pattern, single_use, taken, sample, reassociates, by_cost)
         if register:
             catalogue.add(rule)
         return rule

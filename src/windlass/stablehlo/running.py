@@ -37,7 +37,7 @@ def optimize(program: str | bytes) -> str:
 
     module = read_program(program)
     for function in module.functions.values():
-        rewrite_function(function, catalogue)
+        rewrite_function(function, catalogue.choose())
     return export_text(module)
 
 

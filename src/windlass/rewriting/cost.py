@@ -1,0 +1,184 @@
+"""What a term costs on a device: bytes moved, operations done, kernels launched, with fusion taken into account.
+
+XLA computes neighbouring ops in one loop (a kernel) where it can. So ops are gathered into kernels first: from each
+value that has to be written out, upwards through all ops that fuse. A kernel reads what it has from outside once,
+writes its result once, and takes the longer of the time for its bytes and the time for its operations (the roofline
+model: Williams, Waterman, Patterson, 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from windlass.ir import Op, Result, TensorType, Value
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a kind of device can do. Rates are per second; `contraction` is for matrix products and convolutions."""
+
+    name: str
+    arithmetic: float
+    """Elementwise operations."""
+    contraction: dict[str, float] = field(default_factory=dict[str, float], hash=False)
+    """By element type; `other` for those that aren't named."""
+    bandwidth: float = 1e10
+    """Bytes between memory and processor."""
+    launch: float = 1e-6
+    """Seconds that a kernel takes beyond its work."""
+
+    def contraction_rate(self, dtype: str) -> float:
+        """Operations per second of a matrix product."""
+        return self.contraction.get(dtype, self.contraction.get("other", self.arithmetic))
+
+
+CPU = Device("cpu", 2e10, {"f32": 1e11, "f64": 5e10, "other": 1e10}, 1.5e10, 2e-6)
+GPU = Device("gpu", 3e13, {"f64": 6e13, "f32": 6e13, "bf16": 8e14, "f16": 8e14, "other": 3e13}, 4e12, 4e-6)
+TPU = Device("tpu", 4e12, {"f32": 5e13, "bf16": 2e14, "other": 4e12}, 8e11, 2e-6)
+DEVICES = {device.name: device for device in (CPU, GPU, TPU)}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Totals over kernels."""
+
+    seconds: float = 0.0
+    bytes: int = 0
+    operations: int = 0
+    kernels: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.seconds + other.seconds,
+            self.bytes + other.bytes,
+            self.operations + other.operations,
+            self.kernels + other.kernels,
+        )
+
+
+def estimate_cost(values: Iterable[Value], given: Collection[Value], device: Device = CPU) -> Cost:
+    """The cost of computing the values from those that are given. Every other value that they need is computed too.
+
+    >>> from windlass.ir.core import tensor
+    >>> from windlass.ops import Add, Multiply
+    >>> x, y = tensor("f32", 1000, name="x"), tensor("f32", 1000, name="y")
+    >>> cost = estimate_cost([Multiply(Add(x, y), y)], [x, y])
+    >>> cost.kernels, cost.bytes, cost.operations
+    (1, 12000, 2000)
+    """
+    return _Estimate(given, device).total(values)
+
+
+DEEPEST = 64
+"""How many ops that a rewrite leaves without users are counted in its favour."""
+
+
+def estimate_saving(
+    op: Op, replacement: Value | tuple[Value, ...], placed: Collection[Op], device: Device = CPU
+) -> float:
+    """The seconds that are saved if the replacement, made of the placed ops, takes the op's place.
+
+    What only the op uses is saved with it.
+    """
+    news = replacement if isinstance(replacement, tuple) else (replacement,)
+    dying = {op}
+    frontier = [op]
+    while frontier and len(dying) < DEEPEST:
+        for operand in frontier.pop(0).operands:
+            inner = _op_of(operand)
+            if inner is None or inner in dying or inner in placed or any(new in inner.results for new in news):
+                continue
+            if inner.is_pure and all(user in dying for result in inner.results for user in result.uses):
+                dying.add(inner)
+                frontier.append(inner)
+    before_given = {operand for each in dying for operand in each.operands if _op_of(operand) not in dying}
+    after_given = {operand for each in placed for operand in each.operands if _op_of(operand) not in placed}
+    before = estimate_cost(op.results, before_given | {result for each in placed for result in each.results}, device)
+    after = estimate_cost([new for new in news if _op_of(new) in placed], after_given, device)
+    return before.seconds - after.seconds
+
+
+class _Estimate:
+    def __init__(self, given: Collection[Value], device: Device) -> None:
+        self.given = set(given)
+        self.device = device
+        self.wanted: list[Op] = []
+        self.written: set[Op] = set()
+
+    def total(self, values: Iterable[Value]) -> Cost:
+        for value in values:
+            self.want(value)
+        total = Cost()
+        while self.wanted:
+            total += self.kernel(self.wanted.pop())
+        return total
+
+    def want(self, value: Value) -> None:
+        """See to it that a value is written out by a kernel of its own."""
+        op = _op_of(value)
+        if op is not None and value not in self.given and not op.is_free and op not in self.written:
+            self.written.add(op)
+            self.wanted.append(op)
+
+    def kernel(self, root: Op) -> Cost:
+        """The cost of the kernel that writes the results of `root`."""
+        moved = sum(result.type.bytes for result in root.results if isinstance(result.type, TensorType))
+        operations = root.flops()
+        read: dict[Value, int] = {}
+        inside: set[Op] = {root}
+        # A product reads its operands from memory; all else is computed as it is needed.
+        pending = [] if root.is_contraction else [root]
+        if root.is_contraction:
+            for operand in root.operands:
+                self.read(self.skip_free(operand), root, read)
+        while pending:
+            op = pending.pop()
+            for operand in op.operands:
+                inner = _op_of(operand)
+                if operand in self.given or inner is None or not fuses(inner):
+                    self.read(operand, op, read)
+                elif inner not in inside:
+                    inside.add(inner)
+                    operations += inner.flops()
+                    pending.append(inner)
+        moved += sum(read.values())
+        rate = self.device.contraction_rate(_dtype(root)) if root.is_contraction else self.device.arithmetic
+        seconds = self.device.launch + max(moved / self.device.bandwidth, operations / rate)
+        return Cost(seconds, moved, operations, 1)
+
+    def skip_free(self, value: Value) -> Value:
+        """What a value is a reshape or a broadcast of."""
+        op = _op_of(value)
+        while op is not None and op.is_free and op.operands and value not in self.given:
+            value = op.operands[0]
+            op = _op_of(value)
+        return value
+
+    def read(self, value: Value, reader: Value, read: dict[Value, int]) -> None:
+        """Note that a kernel reads a value: no more of it than the reader has results, if that only picks elements."""
+        self.want(value)
+        inner = _op_of(value)
+        if not isinstance(value.type, TensorType) or (inner is not None and inner.is_free and value not in self.given):
+            return
+        size = value.type.bytes
+        if isinstance(reader, Op) and reader.picks_elements and isinstance(reader.type, TensorType):
+            size = min(size, reader.type.bytes)
+        read[value] = max(read.get(value, 0), size)
+
+
+def fuses(op: Op) -> bool:
+    """Whether XLA computes the op inside the loop of what takes its result."""
+    if op.is_contraction or op.regions or not op.is_pure or len(op.results) != 1:
+        return False
+    return op.is_elementwise or op.is_free or not op.flops()
+
+
+def _op_of(value: Value) -> Op | None:
+    op = value.owner if isinstance(value, Result) else value
+    return op if isinstance(op, Op) else None
+
+
+def _dtype(op: Op) -> str:
+    operand = op.operands[0] if op.operands else op
+    return operand.type.dtype if isinstance(operand.type, TensorType) else "other"
