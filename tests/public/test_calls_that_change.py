@@ -74,6 +74,44 @@ def test_value_of_a_float(run: Callable[..., list[float]], kind: Callable[[float
     assert np.isinf(run(8, kind(np.inf))).all()
 
 
+def test_one_object_given_again_and_again(run: Callable[..., list[float]]) -> None:
+    half, zero, minus_zero, changing = 0.5, 0.0, -0.0, np.array(1.0)
+    for by in (half, half, half, 0.25, half, half, half):
+        assert run(8, by) == first(8, by)
+    for by in (zero, zero, zero, minus_zero, minus_zero, minus_zero, zero):
+        assert np.signbit(run(8, by)).all() == np.signbit(by)
+    for value in (1.0, 2.0, 3.0, 4.0):
+        changing[...] = value
+        assert run(8, changing) == first(8, value)
+
+
+def test_kept_numbers_are_of_no_trace(module: Module) -> None:
+    saxpy = module["saxpy"].jax(1, 8)
+    by, x, y = 0.5, jnp.asarray(X), jnp.zeros(8)
+    saxpy(8, by, x, y)
+    for _ in range(3):
+        assert jax.jit(lambda: saxpy(8, by, x, y) + 0)().tolist() == first(8, by)
+    with jax.checking_leaks():
+        assert jax.jit(lambda: saxpy(8, by, x, y) + 0)().tolist() == first(8, by)
+    for _ in range(3):
+        assert saxpy(8, by, x, y).tolist() == first(8, by)
+
+
+def test_doubles_given_again_and_again_stay_doubles(module: Module) -> None:
+    by, add = 1 / 7, 2**40 + 1
+    for _ in range(4):
+        x = np.arange(8.0) / 3
+        module["scale_double"][1, 8](x, by, 8)
+        np.testing.assert_array_equal(x, np.arange(8.0) / 3 * by)
+    kernel = wl.cuda.compile("__global__ void add(long long *x, long long by) { x[0] += by; }")["add"]
+    total = np.zeros(1, np.int64)
+    for value in range(12):  # after some values it is no longer compiled in
+        kernel[1, 1](total, value)
+    for _ in range(4):
+        kernel[1, 1](total, add)
+    assert total[0] == sum(range(12)) + 4 * add
+
+
 def test_type_of_a_float(run: Callable[..., list[float]]) -> None:
     for value in (2.0, 2, np.float32(2), np.int8(2), np.array(2), True, jnp.float32(2), jnp.asarray(2.0)):
         assert run(8, value) == first(8, float(value))

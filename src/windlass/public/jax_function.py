@@ -24,9 +24,9 @@ from windlass.public.value_launch import (
     variable_values,
 )
 from windlass.runtime.arguments import check_array, check_dtype, order_arguments
-from windlass.runtime.binding import scalar_reader
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.scalars import ScalarReader
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
@@ -109,7 +109,7 @@ class ValueForm:
         self._readers = tuple(
             (
                 scalar.position,
-                None if is_jax_value(values[scalar.position]) else scalar_reader(signature, scalar),
+                None if is_jax_value(values[scalar.position]) else ScalarReader(signature, scalar),
             )
             for scalar in self._compiled.binding.scalars
         )
@@ -132,9 +132,9 @@ class ValueForm:
         inputs = [arguments[position] for position in self._arrays]
         if len(self._compiled.binding.forms) > len(self._forms):
             inputs += variable_values(self._kernel, self._compiled)
-        for position, read in self._readers:
+        for position, reader in self._readers:
             argument = arguments[position]
-            inputs.append(argument if read is None else read(argument))
+            inputs.append(argument if reader is None else reader.read(argument))
         return inputs
 
     def apply(self, *inputs: Any) -> Any:
@@ -145,8 +145,8 @@ class ValueForm:
         first_scalar = len(binding.forms)
         memories = [enter(value, form) for value, form in zip(arrays, self._forms, strict=True)]
         scalars = [
-            value if read is not None else scalar_for_program(scalar, value)
-            for scalar, (_, read), value in zip(binding.scalars, self._readers, inputs[first_scalar:], strict=True)
+            value if reader is not None else scalar_for_program(scalar, value)
+            for scalar, (_, reader), value in zip(binding.scalars, self._readers, inputs[first_scalar:], strict=True)
         ]
         results = self._compiled.program.bind(*memories, *inputs[count:first_scalar], *scalars)
         return _result_of(

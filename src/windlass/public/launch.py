@@ -20,10 +20,11 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
-from windlass.runtime.binding import Binding, bind, known_bytes, scalar_reader
+from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
+from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
 
@@ -200,7 +201,7 @@ class RaisedForm(Form):
         storage = tuple(launch.kernel.variables().values())
         self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
         self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
-        self._scalars = tuple((scalar.position, scalar_reader(signature, scalar)) for scalar in binding.scalars)
+        self._scalars = tuple((scalar.position, ScalarReader(signature, scalar)) for scalar in binding.scalars)
         self._outputs = tuple(
             (self._memories[memory][0], self._memories[memory][1], None)
             if memory < len(plans)
@@ -217,8 +218,8 @@ class RaisedForm(Form):
         values = [arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories]
         for storage, form in self._variables:
             values.append(form.to_program(storage))
-        for position, read in self._scalars:
-            values.append(read(arguments[position]))
+        for position, reader in self._scalars:
+            values.append(reader.read(arguments[position]))
         staged: list[Array] = []
         for index in self._large:
             if needs_staging(values[index]):

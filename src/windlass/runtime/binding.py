@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from windlass.raising.specification import (
     RecordArgument,
     TracedScalar,
 )
-from windlass.runtime.arguments import Checked, check_argument, leaves_of
+from windlass.runtime.arguments import Checked, leaves_of
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, form_of, signless
 
@@ -134,64 +133,3 @@ def known_bytes(parameter: Parameter, value: np.generic) -> bytes:
     return b"".join(
         raw[offset : offset + dtype.itemsize] for offset, dtype in leaves_of(parameter.dtype) if dtype.kind in "biu"
     )
-
-
-def scalar_reader(signature: KernelSignature, scalar: ScalarInput) -> Callable[[Any], Any]:
-    """How the value of a traced scalar is read off its argument: quickly where possible, else with all checks.
-
-    What it gives raises LaunchError for arguments that don't fit the parameter.
-    """
-    parameter = signature.parameters[scalar.position]
-    quick = _quick_reader(parameter, scalar.enters_as)
-
-    def read(value: Any) -> Any:
-        if quick is not None:
-            try:
-                return quick(value)
-            except (OverflowError, TypeError, ValueError):
-                pass
-        checked = cast("np.generic", check_argument(signature, parameter, value))
-        return scalar.read_halves(checked) if scalar.enters_as == "halves" else scalar.read(checked)
-
-    return read
-
-
-def _quick_reader(parameter: Parameter, enters_as: str) -> Callable[[Any], Any] | None:
-    """A quick conversion of Python's and NumPy's most common numbers for a traced parameter; None where there is none.
-
-    It raises OverflowError, TypeError or ValueError for what `check_argument` accepts too, or refuses with more words.
-    """
-    dtype = parameter.dtype
-    if parameter.kind != "scalar" or dtype is None or dtype.kind not in "fiu":
-        return None
-    if dtype.kind in "iu":
-        return None if enters_as == "halves" else _integer_reader(dtype)
-    kind = dtype.type
-    limit = float(np.finfo(dtype).max)
-    is_double = dtype == np.float64
-    in_halves = enters_as == "halves"
-
-    def read(value: Any) -> Any:
-        if type(value) is kind:
-            number = value
-        elif type(value) not in (float, np.float64):
-            raise TypeError
-        elif is_double or -limit <= value <= limit or not math.isfinite(value):
-            number = kind(value)
-        else:
-            raise OverflowError
-        return np.array((number,)).view(np.uint32) if in_halves else number
-
-    return read
-
-
-def _integer_reader(dtype: np.dtype) -> Callable[[Any], np.generic]:
-    exact = dtype.type
-    signed = NUMPY_DTYPES[signless(MLIR_DTYPES[dtype])]
-
-    def read(value: Any) -> Any:
-        if type(value) is not int:
-            raise TypeError
-        return exact(value) if signed == dtype else exact(value).view(signed)
-
-    return read
