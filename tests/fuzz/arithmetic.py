@@ -82,9 +82,9 @@ def _away(value: float, margin: float) -> float:
 
 def cast(e: Expression, ctype: CType) -> Maybe:
     """`(type)e`."""
-    if e.ctype.kind == "float" and ctype.is_integer:
-        if e.is_soft or not (ctype.low <= e.low - 1 and e.high + 1 <= min(ctype.high, 2**31)):
-            return None
+    is_defined = not e.is_soft and ctype.low <= e.low - 1 and e.high + 1 <= min(ctype.high, 2**31)
+    if e.ctype.kind == "float" and ctype.is_integer and not is_defined:
+        return None
     return replace(converted(e, ctype), pieces=(f"({ctype.name})(", e, ")"))
 
 
@@ -123,7 +123,9 @@ def _integer_bounds(x: Expression, operator: str, y: Expression, ctype: CType) -
         if c <= 0 <= d or (a == ctype.low and a < 0 and c <= -1 <= d):
             return None
         if operator == "/":
-            corners = [int(math.copysign(1, p) * math.copysign(1, q)) * (abs(p) // abs(q)) for p in (a, b) for q in (c, d)]
+            corners = [
+                int(math.copysign(1, p) * math.copysign(1, q)) * (abs(p) // abs(q)) for p in (a, b) for q in (c, d)
+            ]
             return min(0, *corners), max(0, *corners)
         most = max(abs(c), abs(d)) - 1
         return (max(a, -most) if a < 0 else 0), (min(b, most) if b > 0 else 0)

@@ -73,9 +73,7 @@ class Cooperation:
     def give(self, ctype: CType, value: Expression) -> Statement:
         """A variable with the value, for all that follows."""
         name = self.author.name("v")
-        self.author.scope.values.append(
-            Expression(ctype, value.low, value.high, (name,), value.grain, value.is_soft)
-        )
+        self.author.scope.values.append(Expression(ctype, value.low, value.high, (name,), value.grain, value.is_soft))
         return statement(f"{ctype.name} {name} = ", value, ";")
 
     def at(self, like: Expression, index: Maybe) -> Expression:
@@ -196,9 +194,7 @@ class Cooperation:
             BARRIER,
             statement(f"atomicAdd(&{name}[", place, "], ", amount, ");"),
             BARRIER,
-            self.give(
-                INT, Expression(INT, -bound, bound, (f"{name}[", author.within(author.integer(1), bins), "]"))
-            ),
+            self.give(INT, Expression(INT, -bound, bound, (f"{name}[", author.within(author.integer(1), bins), "]"))),
             BARRIER,
         ]
 
@@ -214,7 +210,9 @@ class Cooperation:
         t = Expression(INT, 0, rounds - 1, (counter,))
         place = binary(binary(t, "*", literal(self.size)) or t, "+", self.local)
         assert place is not None
-        load = Expression(FLOAT, argument.low, argument.high, (f"{argument.name}[", author.within(place, argument.size), "]"))
+        load = Expression(
+            FLOAT, argument.low, argument.high, (f"{argument.name}[", author.within(place, argument.size), "]")
+        )
         k = Expression(INT, 0, self.size - 1, ("k",))
         index = author.within(binary(k, "+", self.local) or k, self.size) if author.chance(0.5) else k
         most = rounds * self.size * 8.0
@@ -242,9 +240,7 @@ class Cooperation:
             statement(f"__shared__ {ctype.name} {cell}[{down}][{across + pad}];"),
             statement(f"{cell}[threadIdx.y][threadIdx.x] = ", value, ";"),
             BARRIER,
-            self.give(
-                ctype, Expression(ctype, cell.low, cell.high, (f"{cell}[l % {down}][l / {down}]",), cell.grain)
-            ),
+            self.give(ctype, Expression(ctype, cell.low, cell.high, (f"{cell}[l % {down}][l / {down}]",), cell.grain)),
             BARRIER,
         ]
 
@@ -311,7 +307,9 @@ class Cooperation:
 
 def cooperate(author: Author, arrays: Arrays) -> tuple[tuple[int, int, int], tuple[int, int, int], Block, int]:
     """A kernel's grid, block and body, and how many threads have words of their own."""
-    block = author.pick([(8, 1, 1), (16, 1, 1), (32, 1, 1), (7, 1, 1), (1, 1, 1), (4, 4, 1), (8, 2, 1), (5, 3, 1)])
+    block = author.pick(
+        [(8, 1, 1), (16, 1, 1), (32, 1, 1), (32, 1, 1), (7, 1, 1), (1, 1, 1), (4, 4, 1), (8, 2, 1), (5, 3, 1)]
+    )
     blocks = author.between(1, 4)
     size = block[0] * block[1]
     total = blocks * size
@@ -327,5 +325,6 @@ def cooperate(author: Author, arrays: Arrays) -> tuple[tuple[int, int, int], tup
     inside = Expression(INT, 0, count - 1, ("i",))
     author.scope.values[1] = inside
     arrays.own(inside)
+    author.may_return = True
     body.append(statement("if (i < n) ", tuple(author.statements(author.between(1, 3)) + author.store())))
     return (blocks, 1, 1), block, tuple(body), count

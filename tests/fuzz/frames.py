@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from tests.fuzz.arithmetic import binary, literal, variable
 from tests.fuzz.arrays import Argument, Own, Scalar
-from tests.fuzz.author import FLOAT_BOUND, Author
+from tests.fuzz.author import Author
 from tests.fuzz.cooperation import cooperate
+from tests.fuzz.expressions import FLOAT_BOUND
 from tests.fuzz.kernels import Kernel
 from tests.fuzz.trees import (
     BYTE,
@@ -96,6 +97,8 @@ class FrameWriter:
     def threads(self) -> tuple[int, int]:
         """Blocks and their size, few threads in all."""
         author = self.author
+        if author.chance(0.08):
+            return author.between(3, 12), author.pick([96, 128])
         block = author.pick([1, 4, 7, 8, 16, 16, 32, 33])
         return author.between(1, max(1, min(6, 96 // block))), block
 
@@ -116,9 +119,8 @@ class FrameWriter:
 
     def guarded(self, inside: str, outside: str, bounds: tuple[Expression, ...]) -> Wrap:
         """`if (inside) { body }` or `if (outside) return; body`; {0} and so on stand for the bounds."""
-        if self.author.chance(0.5) and self.author.may_return:
+        if self.author.chance(0.5):
             return lambda body: [statement("if (", *_spelled(outside, bounds), ") return;"), *body]
-        self.author.may_return = False
         return lambda body: [statement("if (", *_spelled(inside, bounds), ") ", body)]
 
     def line(self) -> Frame:
@@ -146,14 +148,16 @@ class FrameWriter:
         if kind == 2:  # several blocks' own halves
             threads = [named("threadIdx.x", block - 1, UNSIGNED), named("blockIdx.x", blocks - 1, UNSIGNED)]
             guard = self.guarded("i < {0}", "i >= {0}", (n,))
-            return Frame((blocks, 1, 1), (block, 1, 1), [index, index, *threads], index, lambda body: start + guard(body))
+            return Frame(
+                (blocks, 1, 1), (block, 1, 1), [index, index, *threads], index, lambda body: start + guard(body)
+            )
         guard = self.guarded("i < {0}", "!(i < {0})" if author.chance(0.3) else "i >= {0}", (n,))
         return Frame((blocks, 1, 1), (block, 1, 1), [index], index, lambda body: start + guard(body))
 
     def grid_stride(self) -> Frame:
         blocks, block = self.threads()
         count = self.author.between(1, 3 * blocks * block)
-        count = min(count, 120)
+        count = min(count, 120) if block < 96 else count
         n = self.scalar("n", count)
         ctype = self.index_type()
         step = self.author.pick(["blockDim.x * gridDim.x", "gridDim.x * blockDim.x", f"{blocks * block}"])
@@ -308,7 +312,8 @@ class FrameWriter:
             lambda body: [
                 start,
                 statement(
-                    f"for (int j = 0; j < {times}; j++) ", (inside, statement("if (i < ", n, ") ", body)),
+                    f"for (int j = 0; j < {times}; j++) ",
+                    (inside, statement("if (i < ", n, ") ", body)),
                 ),
             ],
             is_loop=True,
@@ -347,7 +352,25 @@ class ArrayWriter:
     def inputs(self) -> None:
         author = self.author
         for _ in range(author.between(1, 3)):
-            ctype = author.pick([INT, INT, INT, FLOAT, FLOAT, FLOAT, FLOAT, UNSIGNED, SHORT, BYTE, SIGNED_BYTE, WORD, DOUBLE, LONG, SIZE])
+            ctype = author.pick(
+                [
+                    INT,
+                    INT,
+                    INT,
+                    FLOAT,
+                    FLOAT,
+                    FLOAT,
+                    FLOAT,
+                    UNSIGNED,
+                    SHORT,
+                    BYTE,
+                    SIGNED_BYTE,
+                    WORD,
+                    DOUBLE,
+                    LONG,
+                    SIZE,
+                ]
+            )
             size = author.pick([1, 5, 16, 24, 37, 64, 100])
             low, high, grain = contents(ctype)
             if author.chance(0.15) and ctype.kind == "float":
@@ -358,7 +381,15 @@ class ArrayWriter:
             offset = author.pick([0, 0, 0, 1, 3])
             author.inputs.append(
                 Argument(
-                    author.name("x"), ctype, size, low, high, grain, lanes=lanes, offset=offset, is_constant=author.chance(0.7)
+                    author.name("x"),
+                    ctype,
+                    size,
+                    low,
+                    high,
+                    grain,
+                    lanes=lanes,
+                    offset=offset,
+                    is_constant=author.chance(0.7),
                 )
             )
         for each in author.inputs:
@@ -370,7 +401,25 @@ class ArrayWriter:
     def own(self, owner: Expression) -> None:
         author = self.author
         for _ in range(author.pick([1, 1, 2, 2, 3])):
-            ctype = author.pick([INT, INT, INT, FLOAT, FLOAT, FLOAT, FLOAT, UNSIGNED, SHORT, BYTE, SIGNED_BYTE, WORD, DOUBLE, LONG, SIZE])
+            ctype = author.pick(
+                [
+                    INT,
+                    INT,
+                    INT,
+                    FLOAT,
+                    FLOAT,
+                    FLOAT,
+                    FLOAT,
+                    UNSIGNED,
+                    SHORT,
+                    BYTE,
+                    SIGNED_BYTE,
+                    WORD,
+                    DOUBLE,
+                    LONG,
+                    SIZE,
+                ]
+            )
             low, high, _ = contents(ctype)
             if ctype.kind == "float":
                 low, high = (-math.inf, math.inf) if author.chance(0.15) else (-FLOAT_BOUND, FLOAT_BOUND)
@@ -407,7 +456,9 @@ class ArrayWriter:
             turned = must(binary(owner, "+", literal(author.between(1, 9))))
             base = must(binary(turned, "%", author.known(count)))
         elif kind == 3:
-            permutation = Argument(author.name("order"), INT, count, 0, count - 1, contents="permutation", is_constant=True)
+            permutation = Argument(
+                author.name("order"), INT, count, 0, count - 1, contents="permutation", is_constant=True
+            )
             author.inputs.append(permutation)
             base = Expression(INT, 0, count - 1, (f"{permutation.name}[", owner, "]"))
         elif kind == 4:
@@ -432,21 +483,36 @@ class ArrayWriter:
             ctype = author.pick([INT, INT, UNSIGNED, FLOAT])
             name = author.pick(
                 {
-                    INT: ["atomicAdd", "atomicAdd", "atomicSub", "atomicMin", "atomicMax", "atomicAnd", "atomicOr", "atomicXor"],
+                    INT: [
+                        "atomicAdd",
+                        "atomicAdd",
+                        "atomicSub",
+                        "atomicMin",
+                        "atomicMax",
+                        "atomicAnd",
+                        "atomicOr",
+                        "atomicXor",
+                    ],
                     UNSIGNED: ["atomicAdd", "atomicMin", "atomicMax", "atomicOr", "atomicInc"],
                     FLOAT: ["atomicAdd"],
                 }[ctype]
             )
             size = author.pick([1, 4, 9, 17])
-            author.totals.append((Argument(author.name("total"), ctype, size, -8, 8, 1.0) if ctype != UNSIGNED else
-                Argument(author.name("total"), ctype, size, 0, 15), name))
+            author.totals.append(
+                (
+                    Argument(author.name("total"), ctype, size, -8, 8, 1.0)
+                    if ctype != UNSIGNED
+                    else Argument(author.name("total"), ctype, size, 0, 15),
+                    name,
+                )
+            )
 
 
 def contents(ctype: CType) -> tuple[float, float, float]:
     """What is in an array of that type: low, high, grain."""
     if ctype.kind == "float":
         return -8.0, 8.0, 0.25
-    if ctype == UNSIGNED or ctype == SIZE:
+    if ctype in (UNSIGNED, SIZE):
         return 0, ctype.high, 0.0
     if ctype.bits < 32:
         return ctype.low, ctype.high, 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +50,7 @@ class Outcome:
 
 
 @contextmanager
-def without_fallback() -> Iterator[None]:
+def without_fallback() -> Generator[None]:
     """Kernels that can't be raised are errors."""
     before = os.environ.get("WINDLASS_FALLBACK")
     os.environ["WINDLASS_FALLBACK"] = "error"

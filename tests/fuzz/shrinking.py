@@ -23,7 +23,11 @@ def shrink(kernel: Kernel, outcome: Outcome, seconds: float = 60.0) -> Kernel:
                 return kernel
             candidate = make().trimmed()
             text = candidate.describe()
-            if text in seen or (len(text) >= len(kernel.describe()) and candidate.launches == kernel.launches and candidate.form == kernel.form):
+            if text in seen or (
+                len(text) >= len(kernel.describe())
+                and candidate.launches == kernel.launches
+                and candidate.form == kernel.form
+            ):
                 continue
             seen.add(text)
             if candidate.declares_all and run_one(candidate).is_like(outcome):

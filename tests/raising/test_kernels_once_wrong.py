@@ -61,7 +61,7 @@ Kernel(
     }""",
     2,
     16,
-    lambda: [np.float32([-6.25]), np.zeros(32, np.float32)],
+    lambda: [np.array([-6.25], np.float32), np.zeros(32, np.float32)],
 )
 Kernel(
     "comparison three ways, as int",

@@ -68,7 +68,8 @@ def translate_mathematical(
     if kind not in ("smin", "smax"):
         raise translator.refusal("WL0207", f"{instruction.callee} on {width} bits", instruction)
     return translator.each(
-        instruction, lambda *operands: cut(emit, function(emit, *(signed(emit, each, width) for each in operands)), width)
+        instruction,
+        lambda *operands: cut(emit, function(emit, *(signed(emit, each, width) for each in operands)), width),
     )
 
 
