@@ -169,3 +169,15 @@ __global__ void halve_until_small(const float *x, float *out, int *rounds, int n
         rounds[i] = k;
     }
 }
+
+__global__ void count_blocks(const unsigned *lengths, unsigned *blocks, unsigned *left, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned length = lengths[i], count = 0;
+    while (length > 12) {
+        count += length & 7;
+        length -= 12;
+    }
+    blocks[i] = count;
+    left[i] = length;
+}

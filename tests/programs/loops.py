@@ -185,3 +185,20 @@ def halve_until_small(x: Array, out: Array, rounds: Array, n: int) -> None:
         while abs(value) > np.float32(0.01):
             value, k = value * np.float32(0.5), k + 1
         out[i], rounds[i] = value, k
+
+
+@program(
+    LINE[:5],
+    lambda draw, n: (
+        draw.integers(n + 1, low=0, high=90).astype(np.uint32),
+        draw.integers(n + SLACK, low=0, high=9).astype(np.uint32),
+        draw.integers(n + SLACK, low=0, high=9).astype(np.uint32),
+        n,
+    ),
+)
+def count_blocks(lengths: Array, blocks: Array, left: Array, n: int) -> None:
+    for i in range(n):
+        length, count = int(lengths[i]), 0
+        while length > 12:
+            count, length = count + (length & 7), length - 12
+        blocks[i], left[i] = count, length

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from windlass.frontends.llvm.arithmetic import compare_integers
 from windlass.frontends.llvm.induction import INVERSE, CountedLoop, Induction
-from windlass.frontends.llvm.syntax import Operand
+from windlass.frontends.llvm.syntax import Number, Operand
 from windlass.frontends.llvm.translator import Translator, container_of
 from windlass.ir import Value
 from windlass.ops.elementwise import Negate
@@ -156,7 +156,28 @@ def counting_domain(plan: CountedLoop) -> tuple[bool, bool]:
         return has_signed or not has_unsigned, has_signed or has_unsigned
     is_signed = test.predicate[0] == "s"
     by_ones = not induction.terms and abs(induction.constant) == 1 and test.offset == 0
-    return is_signed, (has_signed if is_signed else has_unsigned) or by_ones
+    return is_signed, (has_signed if is_signed else has_unsigned) or by_ones or _stops_before_the_end(plan, is_signed)
+
+
+def _stops_before_the_end(plan: CountedLoop, is_signed: bool) -> bool:
+    """Whether one step from the last number that passes the test can't leave the type: `length > 12; length -= 12`."""
+    test, induction = plan.test, plan.test.induction
+    if induction.terms or not (test.is_guarded and test.is_next) or test.offset or not isinstance(test.bound, Number):
+        return False
+    half = 1 << (induction.bits - 1)
+    least, most = (-half, half - 1) if is_signed else (0, 2 * half - 1)
+    bound = (int(test.bound.value) - least) % (2 * half) + least
+    match test.predicate[1:]:
+        case "lt":
+            return bound - 1 + induction.constant <= most
+        case "le":
+            return bound + induction.constant <= most
+        case "gt":
+            return bound + 1 + induction.constant >= least
+        case "ge":
+            return bound + induction.constant >= least
+        case _:
+            return False
 
 
 def is_countable(plan: CountedLoop) -> bool:
