@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tests.fuzz.arithmetic import binary, literal, variable
@@ -520,12 +520,33 @@ def contents(ctype: CType) -> tuple[float, float, float]:
 
 
 def write_kernel(seed: int) -> Kernel:
-    """The kernel of that seed."""
+    """The kernel of that seed; some have one before them that writes what they read."""
     author = Author(seed)
+    if author.chance(0.12):
+        before = write_one(author, ())
+        given = [
+            each
+            for each in before.arguments
+            if not before.is_soft and not each.is_constant and not each.shares and each.lanes == 1
+        ]
+        second = Author(seed + 2**40)
+        second.names = 100
+        kernel = write_one(second, given)
+        form = author.pick(["launch", "jit", "jit", "traced"])
+        if any(each.lanes > 1 or each.shares for each in (*kernel.arguments, *before.arguments)):
+            form = "launch"
+        is_soft = kernel.is_soft or before.is_soft
+        return replace(kernel, seed=seed, before=before, form=form, is_soft=is_soft)
+    return replace(write_one(author, ()), seed=seed)
+
+
+def write_one(author: Author, given: Sequence[Argument]) -> Kernel:
+    """A single kernel, which may read the given arrays."""
     author.budget = author.pick([3, 6, 10, 16])
     author.is_soft = author.chance(0.15)
     arrays = ArrayWriter(author)
     arrays.inputs()
+    author.inputs += [each for each in given if author.chance(0.7)]
     arrays.totals()
     if author.chance(0.3):
         grid, block, body, owner_count = cooperate(author, arrays)
@@ -539,7 +560,7 @@ def write_kernel(seed: int) -> Kernel:
         grid, block = frame.grid, frame.block
     arguments = (*author.inputs, *(each.argument for each in author.own), *(each for each, _ in author.totals))
     kernel = Kernel(
-        seed,
+        0,
         tuple(author.preamble),
         body,
         arguments,
@@ -552,4 +573,4 @@ def write_kernel(seed: int) -> Kernel:
     )
     if any(each.lanes > 1 or each.shares for each in arguments):
         kernel = replace(kernel, form="launch")
-    return replace(kernel.trimmed(), seed=seed)
+    return kernel.trimmed()

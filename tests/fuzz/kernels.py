@@ -29,6 +29,26 @@ class Kernel:
     launches: int
     is_soft: bool
     form: str = "launch"
+    before: Kernel | None = None
+    """A kernel that is launched on the same arrays before each launch of this one."""
+
+    @property
+    def sequence(self) -> tuple[Kernel, ...]:
+        """The kernels that are launched, in order."""
+        return (*self.before.sequence, self) if self.before else (self,)
+
+    @property
+    def all_arguments(self) -> tuple[Argument, ...]:
+        """The arrays of all kernels of the sequence."""
+        return tuple({each.name: each for kernel in self.sequence for each in kernel.arguments}.values())
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """What the kernels of the sequence are called where the last one has that name."""
+        return tuple(name + "_before" * k for k in reversed(range(len(self.sequence))))
+
+    def whole_text(self, name: str = "kernel") -> str:
+        """The sequence as CUDA C++."""
+        return "\n".join(kernel.text(each) for kernel, each in zip(self.sequence, self.names(name), strict=True))
 
     def text(self, name: str = "kernel") -> str:
         """CUDA C++; helpers' names are made the kernel's own, so that many kernels can share a module."""
@@ -39,6 +59,8 @@ class Kernel:
     @property
     def declares_all(self) -> bool:
         """Whether each name that the author has numbered is declared somewhere."""
+        if self.before and not self.before.declares_all:
+            return False
         text = self.text()
         declared = set(re.findall(r"[a-z0-9_] \*?\b(?:kernel_)?([a-z]+\d+)(?= = |;|\[|,|\)|\()", text))
         used = set(re.findall(r"(?<![.\w])(?:kernel_)?([a-z]+\d+)\b", text))
@@ -55,11 +77,13 @@ class Kernel:
             preamble = kept
         arguments = tuple(each for each in self.arguments if _uses(text, each.name))
         scalars = tuple(each for each in self.scalars if _uses(text, each.name))
-        return replace(self, preamble=preamble, arguments=arguments, scalars=scalars)
+        before = self.before.trimmed() if self.before else None
+        return replace(self, before=before, preamble=preamble, arguments=arguments, scalars=scalars)
 
     def describe(self) -> str:
         """The kernel as a person wants to read it: text, launch, arguments."""
-        lines = [self.text(), f"grid {self.grid}, block {self.block}, {self.launches} x {self.form}, seed {self.seed}"]
+        lines = [self.before.describe(), "... and after it"] if self.before else []
+        lines += [self.text(), f"grid {self.grid}, block {self.block}, {self.launches} x {self.form}, seed {self.seed}"]
         for each in self.arguments:
             at = f" at offset {each.offset}" if each.offset else ""
             at += f", {each.shares} from {each.start} on" if each.shares else ""

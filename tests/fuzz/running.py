@@ -66,36 +66,38 @@ def without_fallback() -> Generator[None]:
 def run_all(kernels: Sequence[Kernel]) -> Iterator[tuple[Kernel, Outcome]]:
     """Each kernel's outcome; the kernels are compiled as one module."""
     names = [f"kernel_{k}" for k in range(len(kernels))]
-    text = "\n".join(kernel.text(name) for kernel, name in zip(kernels, names, strict=True))
+    text = "\n".join(kernel.whole_text(name) for kernel, name in zip(kernels, names, strict=True))
     module = wl.cuda.compile(text)
     for kernel, name in zip(kernels, names, strict=True):
-        yield kernel, run(kernel, module[name])
+        yield kernel, run(kernel, module, name)
 
 
 def run_one(kernel: Kernel) -> Outcome:
     """One kernel's outcome; text that clang refuses is invalid."""
     try:
-        module = wl.cuda.compile(kernel.text())
+        module = wl.cuda.compile(kernel.whole_text())
     except CompilationError as error:
         return Outcome("invalid", str(error))
-    return run(kernel, module["kernel"])
+    return run(kernel, module, "kernel")
 
 
-def run(kernel: Kernel, compiled: wl.cuda.Kernel) -> Outcome:
+def run(kernel: Kernel, module: wl.cuda.Module, name: str) -> Outcome:
     """Emulates, raises, compares."""
-    scalars = [each.value for each in kernel.scalars]
-    first = draw_all(kernel.arguments, kernel.seed)
-    wanted = draw_all(kernel.arguments, kernel.seed)
+    stages = [(each, module[name]) for each, name in zip(kernel.sequence, kernel.names(name), strict=True)]
+    first = draw_all(kernel.all_arguments, kernel.seed)
+    wanted = draw_all(kernel.all_arguments, kernel.seed)
     try:
         for _ in range(kernel.launches):
-            wl.emulate(compiled)[kernel.grid, kernel.block](*wanted.values(), *scalars)
+            for each, compiled in stages:
+                given = [wanted[argument.name] for argument in each.arguments]
+                wl.emulate(compiled)[each.grid, each.block](*given, *(scalar.value for scalar in each.scalars))
     except EmulationError as error:
         return Outcome("invalid", str(error))
-    got = draw_all(kernel.arguments, kernel.seed)
+    got = draw_all(kernel.all_arguments, kernel.seed)
     start = time.perf_counter()
     try:
         with without_fallback():
-            launch(kernel, compiled, list(got.values()), scalars)
+            launch(kernel, stages, got)
     except RaisingError as error:
         return Outcome("refused", _headline(error), time.perf_counter() - start)
     except Exception as error:
@@ -108,27 +110,38 @@ def run(kernel: Kernel, compiled: wl.cuda.Kernel) -> Outcome:
     return Outcome("idle" if is_idle else "same", "", seconds)
 
 
-def launch(kernel: Kernel, compiled: wl.cuda.Kernel, arrays: list[NDArray[Any]], scalars: list[float]) -> None:
+def launch(kernel: Kernel, stages: Sequence[tuple[Kernel, wl.cuda.Kernel]], arrays: Arrays) -> None:
     """All the launches, in the kernel's form."""
-    one = compiled[kernel.grid, kernel.block]
+    names = list(arrays)
+
+    def once(arrays: Sequence[Any], numbers: Sequence[Sequence[Any]]) -> None:
+        found = dict(zip(names, arrays, strict=True))
+        for (each, compiled), scalars in zip(stages, numbers, strict=True):
+            compiled[each.grid, each.block](*(found[argument.name] for argument in each.arguments), *scalars)
+
+    known = [[scalar.value for scalar in each.scalars] for each, _ in stages]
 
     @wl.jit
-    def jitted(*arrays: Any) -> None:
+    def jitted(arrays: list[Any]) -> None:
         for _ in range(kernel.launches):
-            one(*arrays, *scalars)
+            once(arrays, known)
 
     @wl.jit
-    def traced(*arguments: Any) -> None:
+    def traced(arrays: list[Any], numbers: list[list[Any]]) -> None:
         for _ in range(kernel.launches):
-            one(*arguments)
+            once(arrays, numbers)
 
+    values = list(arrays.values())
     if kernel.form == "jit":
-        jitted(*arrays)
+        jitted(values)
     elif kernel.form == "traced":
-        traced(*arrays, *(np.dtype(each.ctype.dtype).type(each.value) for each in kernel.scalars))
+        traced(
+            values,
+            [[np.dtype(one.ctype.dtype).type(one.value) for one in each.scalars] for each, _ in stages],
+        )
     else:
         for _ in range(kernel.launches):
-            one(*arrays, *scalars)
+            once(values, known)
 
 
 def _headline(error: WindlassError) -> str:

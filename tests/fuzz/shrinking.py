@@ -44,6 +44,10 @@ def candidates(kernel: Kernel) -> Iterator[Callable[[], Kernel]]:
     if kernel.form != "launch":
         yield lambda: replace(kernel, form="jit" if kernel.form == "traced" else "launch")
         yield lambda: replace(kernel, form="launch")
+    if kernel.before:
+        yield lambda: replace(kernel, before=None)
+        for make in candidates(replace(kernel.before, form="launch")):
+            yield lambda make=make: replace(kernel, before=make())
     for axis in range(3):
         if kernel.grid[axis] > 1:
             fewer = list(kernel.grid)

@@ -40,7 +40,7 @@ def test_many_raised_kernels_agree_with_the_emulator(first: int) -> None:
 
 def test_kernels_are_varied() -> None:
     """What people write is written: each of these stands in a good part of the kernels."""
-    texts = [write_kernel(seed).text() for seed in range(400)]
+    texts = [write_kernel(seed).whole_text() for seed in range(400)]
     words = {
         "if (": 0.5, "for (": 0.5, "while (": 0.04, "switch (": 0.04, "else": 0.1, "break;": 0.1, "continue": 0.01,
         "return;": 0.2, " % ": 0.4, " ? ": 0.3, "min(": 0.3, " >> ": 0.05, "&&": 0.2, "||": 0.1, "__shared__": 0.2,

@@ -75,6 +75,23 @@ Kernel(
     lambda: [np.zeros(120, np.int32)],
 )
 
+Kernel(
+    "size of a number of one bit",
+    """
+    __global__ void kernel(const float *x, float *out) {
+        int i = threadIdx.x, best = 1000, where = -1;
+        for (int k = 0; k < 12; k++)
+            if (i > best) {
+                best = i;
+                where = k;
+            }
+        out[i] = x[abs(where) % 9];
+    }""",
+    1,
+    16,
+    lambda: [drawn("float32", 9), np.zeros(16, np.float32)],
+)
+
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda each: each.what)
 def test_raised_kernel_agrees_with_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,8 @@ from windlass.ops.elementwise import (
 
 @builtin("llvm.abs")
 def absolute(emit: Emitter, value: Value, _: Value) -> Value:
-    """The least integer stays itself."""
-    return Abs(value)
+    """The least integer stays itself, -1 of one bit being that."""
+    return value if value.dtype == "i1" else Abs(value)
 
 
 @builtin("llvm.smin")
@@ -59,7 +59,7 @@ def unsigned_maximum(emit: Emitter, left: Value, right: Value) -> Value:
 
 @builtin("llvm.ctpop")
 def population(emit: Emitter, value: Value) -> Value:
-    return Popcnt(value)
+    return value if value.dtype == "i1" else Popcnt(value)
 
 
 @builtin("llvm.ctlz")
