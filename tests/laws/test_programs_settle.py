@@ -9,7 +9,6 @@ from typing import cast
 import numpy as np
 import pytest
 
-from tests.laws.test_rule_laws import same_bits
 from windlass.ir import Block, Builder, Function, TypeFault, Value, tensor_type
 from windlass.ops import (
     Abs,
@@ -35,6 +34,7 @@ from windlass.ops.base import TensorOp
 from windlass.ops.evaluation import evaluate_function
 from windlass.ops.sampling import RandomDraw, Unsuitable
 from windlass.rewriting import RuleSet, rewrite_function
+from windlass.rewriting.laws import same_bits
 from windlass.rules import catalogue
 
 MOVEMENTS: tuple[type[TensorOp], ...] = (BroadcastInDim, Reshape, Reverse, Slice, Transpose, Convert)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Block, Builder, Hole, Op, Region, TensorType, TypeFault, Value, tensor_type
-from windlass.ir.values import Argument
+from windlass.ir.values import Argument, Result
 from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
+from windlass.ops.evaluation import Scope
 from windlass.ops.sampling import Draw, Unsuitable
-from windlass.rewriting import Rule
 from windlass.rewriting.pattern import is_any, list_concrete_classes
+from windlass.rewriting.rule import Rule
 
 
 class Mismatch(Exception):
@@ -144,20 +145,36 @@ def list_arguments(value: Value) -> list[Argument]:
             return
         seen.add(id(each))
         if isinstance(each, Argument):
-            found[each] = None
-        elif isinstance(each, Op):
-            for operand in each.operands:
-                visit(operand)
+            if each.block is None:
+                found[each] = None
+            return
+        op = _op_of(each)
+        for operand in op.operands:
+            visit(operand)
+        for region in op.regions:
+            for inner in region.walk():
+                for operand in inner.operands:
+                    visit(operand)
 
     visit(value)
     return list(found)
 
 
+def _op_of(value: Value) -> Op:
+    op = value.owner if isinstance(value, Result) else value
+    assert isinstance(op, Op)
+    return op
+
+
 def evaluate_term(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     """The value of a term, whose free variables have the values in `known`."""
     if value not in known:
-        assert isinstance(value, Op)
-        known[value] = np.asarray(value.evaluate(*[evaluate_term(operand, known) for operand in value.operands]))
+        op = _op_of(value)
+        operands = [evaluate_term(operand, known) for operand in op.operands]
+        scope = {"scope": Scope(dict(known))} if getattr(op, "needs_scope", False) else {}
+        outcome = op.evaluate(*operands, **scope)
+        outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
+        known.update(zip(op.results, map(np.asarray, outcomes), strict=True))
     return known[value]
 
 
@@ -179,19 +196,21 @@ def evaluate_wide(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
         elif isinstance(each, Constant) and each.dtype in WIDE:
             made = Constant.of(each.value.array.astype(tensor_type((), WIDE[each.dtype]).numpy_dtype))
         else:
-            assert isinstance(each, Op)
-            fields = dict(each.field_values())
+            op = _op_of(each)
+            fields = dict(op.field_values())
             if "dtype" in fields:
                 fields["dtype"] = WIDE.get(fields["dtype"], fields["dtype"])
-            if each.regions:
-                fields.update(zip(each.region_names, (_widen_region(region) for region in each.regions), strict=True))
-            operands = iter([widen(operand) for operand in each.operands])
-            for field in each.fields:
+            if op.regions:
+                fields.update(zip(op.region_names, (_widen_region(region) for region in op.regions), strict=True))
+            operands = iter([widen(operand) for operand in op.operands])
+            for field in op.fields:
                 if field.kind == "operand" or (field.kind == "optional" and fields[field.name] is not None):
                     fields[field.name] = next(operands)
                 elif field.kind == "variadic":
                     fields[field.name] = tuple(next(operands) for _ in fields[field.name])
-            made = type(each).from_fields(fields)
+            made_op = type(op).from_fields(fields)
+            wide.update(zip(op.results, made_op.results, strict=True))
+            return wide[each]
         wide[each] = made
         return made
 
