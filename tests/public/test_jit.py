@@ -181,3 +181,22 @@ def test_writing_to_an_outside_array_in_a_launch_is_refused(module: Module) -> N
     outside = np.zeros(8, np.float32)
     with pytest.raises(wl.LaunchError, match=r"WL0907.*from outside the compiled function"):
         wl.jit(lambda x: module["shift"][1, 8](outside, x, 8))(outside.copy())
+
+
+def test_pure_functions_take_the_values_of_arrays() -> None:
+    module = wl.cuda.compile("""
+        __global__ void twice(float *x, int n) {
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < n) x[i] *= 2.0f;
+        }""")
+    twice = module["twice"].jax(1, 32)
+
+    @wl.jit
+    def run(x: Any) -> Any:
+        doubled = twice(x, 4)
+        return x, doubled, twice(doubled, 4)
+
+    x, doubled, quadrupled = run(np.arange(5, dtype=np.float32))
+    assert np.asarray(x).tolist() == [0, 1, 2, 3, 4]
+    assert np.asarray(doubled).tolist() == [0, 2, 4, 6, 4]
+    assert np.asarray(quadrupled).tolist() == [0, 4, 8, 12, 4]

@@ -11,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.frontends.arrays import Array
 from windlass.public.value_launch import (
     as_raised,
     check_value,
@@ -53,6 +54,9 @@ def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
         form = forms.get(key)
         if form is not None:
             return form.run(arguments)
+        if any(isinstance(value, Array) for value in arguments):
+            # Inside `wl.jit`, a pure function takes the arrays' values and changes none of them.
+            return function(*(value.value if isinstance(value, Array) else value for value in arguments))
         values = [
             _as_array(signature, parameter, value)
             if parameter.kind == "pointer"
