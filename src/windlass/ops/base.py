@@ -120,6 +120,16 @@ class TensorOp(Op):
         """Write the op, on scalars, as loop-level text."""
         writer.write_scalar(self, self.loop_names)
 
+    # -- many at once ---------------------------------------------------------------------------------------------
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        """The op done `size` times at once: one result for each of its own, with a new first axis of that size.
+
+        The operands that are batched have that axis too, one at least; the others are the same each time. None where
+        there is no such op.
+        """
+        return None
+
     # -- for the laws ---------------------------------------------------------------------------------------------
 
     @classmethod
@@ -179,6 +189,35 @@ class Elementwise(TensorOp):
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         type_ = tensor_type(draw.shape(), draw.dtype(cls.dtypes))
         return (type_,) * sum(field.kind == "operand" for field in cls.fields)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        from windlass.ops.movement import BroadcastInDim
+
+        shape = (size, *self.tensor.shape)
+        full: list[Value] = []
+        for value, own, batched in zip(operands, self._operands, is_batched, strict=True):
+            # Limits and conditions may be single numbers for all elements.
+            is_single = not own.tensor.shape and len(shape) > 1
+            if batched and is_single:
+                full.append(BroadcastInDim(value, shape, (0,)))
+            else:
+                full.append(value if batched or is_single else repeated(value, size))
+        return (self.with_operands(tuple(full)),)
+
+
+def repeated(value: Value, size: int) -> Value:
+    """The value `size` times along a new first axis."""
+    from windlass.ops.movement import BroadcastInDim
+
+    type_ = value.tensor
+    return BroadcastInDim(value, (size, *type_.shape), tuple(range(1, type_.rank + 1)))
+
+
+def all_batched(operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...]:
+    """The operands of `batch` with the new axis on all of them."""
+    return tuple(
+        value if batched else repeated(value, size) for value, batched in zip(operands, is_batched, strict=True)
+    )
 
 
 class Unary(Elementwise):

@@ -116,6 +116,30 @@ class DotGeneral(TensorOp):
             )
         return convert_array(np.asarray(product), self.tensor.dtype)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        from windlass.ops.movement import Transpose
+
+        lhs, rhs = operands
+        both = all(is_batched)
+        left, right = (int(batched) for batched in is_batched)
+        product = DotGeneral(
+            lhs,
+            rhs,
+            (*((0,) if both else ()), *(axis + left for axis in self.lhs_batching_dimensions)),
+            (*((0,) if both else ()), *(axis + right for axis in self.rhs_batching_dimensions)),
+            tuple(axis + left for axis in self.lhs_contracting_dimensions),
+            tuple(axis + right for axis in self.rhs_contracting_dimensions),
+            self.precision_config,
+            self.algorithm,
+            self.tensor.dtype,
+        )
+        # The new axis of one operand alone is the first of its free axes.
+        place = len(self.lhs_batching_dimensions) + (0 if is_batched[0] else len(self.lhs_free_dimensions))
+        if both or place == 0:
+            return (product,)
+        others = [axis for axis in range(product.tensor.rank) if axis != place]
+        return (Transpose(product, (place, *others)),)
+
     def flops(self) -> int:
         """Two per product."""
         return 2 * self.tensor.size * math.prod(self.lhs.shape[axis] for axis in self.lhs_contracting_dimensions)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Op, Region, Terminator
+from windlass.ir.core import Block, Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
@@ -183,6 +183,32 @@ def sample_branch(number: int, type_: TensorType) -> Region:
 def regions_are_pure(op: Op) -> bool:
     """Whether every op in the regions, save for what ends them, is pure."""
     return all(inner.is_pure or isinstance(inner, Terminator) for region in op.regions for inner in region.walk())
+
+
+def captures(region: Region) -> list[Value]:
+    """The values from outside that ops in the region use.
+
+    >>> from windlass.ir.values import tensor
+    >>> from windlass.ops import Add, make_region
+    >>> x = tensor("f32")
+    >>> captures(make_region([x.type], lambda y: Add(x, y)))
+    [x]
+    """
+    inside: set[Value] = set()
+    found: dict[Value, None] = {}
+    for block in region.blocks:
+        _note_captures(block, inside, found)
+    return list(found)
+
+
+def _note_captures(block: Block, inside: set[Value], found: dict[Value, None]) -> None:
+    inside.update(block.arguments)
+    for op in block:
+        found.update((operand, None) for operand in op.operands if operand not in inside)
+        for region in op.regions:
+            for inner in region.blocks:
+                _note_captures(inner, inside, found)
+        inside.update(op.results)
 
 
 class Map(TensorOp):

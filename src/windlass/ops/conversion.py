@@ -133,6 +133,9 @@ class BitcastConvert(TensorOp):
         shape = self.shape
         return np.frombuffer(np.ascontiguousarray(operand).tobytes(), target).reshape(shape)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (BitcastConvert(operands[0], self.dtype),)
+
     def _evaluate_narrow(self, operand: Array) -> Array:
         """Elements of four bits are stored in a byte each: pack or unpack them, low bits first."""
         source, target = bit_width(self.operand.dtype), bit_width(self.dtype)

@@ -58,6 +58,9 @@ class Fft(TensorOp):
         }
         return np.asarray(functions[self.fft_type](operand, self.fft_length, axes)).astype(self.tensor.numpy_dtype)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (Fft(operands[0], self.fft_type, self.fft_length),)
+
     def flops(self) -> int:
         """Five times n·log2(n) for each transform."""
         count = math.prod(self.fft_length)

@@ -9,7 +9,7 @@ import scipy.linalg
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import COMPLEX, Array, TensorOp
+from windlass.ops.base import COMPLEX, Array, TensorOp, all_batched
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Transposition
 
@@ -47,6 +47,9 @@ class Cholesky(TensorOp):
                 factor = np.tril(np.full_like(matrix, np.nan))
             result[place] = factor if self.lower else factor.conj().T
         return result
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (Cholesky(operands[0], self.lower),)
 
     def flops(self) -> int:
         size = self.tensor.shape[-1]
@@ -106,6 +109,10 @@ class TriangularSolve(TensorOp):
                 solution = self._solve(plain, right.T, 1 - min(code, 1)).T
             result[place] = solution
         return result
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        a, b = all_batched(operands, is_batched, size)
+        return (TriangularSolve(a, b, self.left_side, self.lower, self.unit_diagonal, self.transpose_a),)
 
     def _solve(self, matrix: Array, right: Array, code: int) -> Array:
         if not self.unit_diagonal and (np.diag(matrix) == 0).any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, INTEGER, Array, TensorOp
+from windlass.ops.base import ANY, INTEGER, Array, TensorOp, all_batched
 from windlass.ops.sampling import Draw, Unsuitable
 
 
@@ -43,6 +43,10 @@ class Slice(TensorOp):
     def evaluate(self, operand: Array) -> Array:
         bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
         return operand[tuple(slice(start, limit, stride) for start, limit, stride in bounds)]
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        (x,) = operands
+        return (Slice(x, (0, *self.start_indices), (size, *self.limit_indices), (1, *self.strides)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -92,6 +96,13 @@ class Pad(TensorOp):
 
     def evaluate(self, operand: Array, padding_value: Array) -> Array:
         return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        x, padding_value = operands
+        low, high, interior = self.edge_padding_low, self.edge_padding_high, self.interior_padding
+        if is_batched[1]:
+            return None
+        return (Pad(x, padding_value, (0, *low), (0, *high), (0, *interior)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -161,6 +172,9 @@ class Concatenate(TensorOp):
     def evaluate(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, self.dimension)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (Concatenate(all_batched(operands, is_batched, size), self.dimension + 1),)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         shape, dtype = draw.shape(least_rank=1), draw.dtype(ANY)
@@ -202,6 +216,9 @@ class Reshape(TensorOp):
     def evaluate(self, operand: Array) -> Array:
         return operand.reshape(self.shape)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (Reshape(operands[0], (size, *self.shape)),)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         return (tensor_type(draw.shape(), draw.dtype(ANY)),)
@@ -238,6 +255,9 @@ class Transpose(TensorOp):
 
     def evaluate(self, operand: Array) -> Array:
         return operand.transpose(self.permutation)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (Transpose(operands[0], (0, *(axis + 1 for axis in self.permutation))),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -281,6 +301,10 @@ class BroadcastInDim(TensorOp):
             fitted[self.broadcast_dimensions[axis]] = operand.shape[axis]
         return np.broadcast_to(operand.transpose(order).reshape(fitted), self.shape)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        dimensions = (0, *(axis + 1 for axis in self.broadcast_dimensions))
+        return (BroadcastInDim(operands[0], (size, *self.shape), dimensions),)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         return (tensor_type(draw.shape(most_rank=2), draw.dtype(ANY)),)
@@ -317,6 +341,9 @@ class Reverse(TensorOp):
     def evaluate(self, operand: Array) -> Array:
         return np.flip(operand, self.dimensions)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (Reverse(operands[0], tuple(axis + 1 for axis in self.dimensions)),)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         return (tensor_type(draw.shape(), draw.dtype(ANY)),)
@@ -349,6 +376,15 @@ class DynamicSlice(TensorOp):
     def evaluate(self, operand: Array, *start_indices: Array) -> Array:
         starts = clamp_starts(start_indices, operand.shape, self.slice_sizes)
         return operand[tuple(slice(start, start + size) for start, size in zip(starts, self.slice_sizes, strict=True))]
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        x, *starts = operands
+        if any(is_batched[1:]):
+            return None
+        from windlass.ops.creation import Constant
+
+        first = Constant.of(0, starts[0].dtype if starts else "i32")
+        return (DynamicSlice(x, (first, *starts), (size, *self.slice_sizes)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -388,6 +424,16 @@ class DynamicUpdateSlice(TensorOp):
         place = zip(starts, update.shape, strict=True)
         result[tuple(slice(start, start + size) for start, size in place)] = update
         return result
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        _, _, *starts = operands
+        if any(is_batched[2:]):
+            return None
+        from windlass.ops.creation import Constant
+
+        x, update = all_batched(operands[:2], is_batched[:2], size)
+        first = Constant.of(0, starts[0].dtype if starts else "i32")
+        return (DynamicUpdateSlice(x, update, (first, *starts)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -10,9 +10,9 @@ import numpy as np
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, TensorOp
+from windlass.ops.base import Array, TensorOp, all_batched
 from windlass.ops.comparison import Compare
-from windlass.ops.control import regions_are_pure
+from windlass.ops.control import captures, regions_are_pure
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Or
 from windlass.ops.evaluation import Scope, run_pointwise
@@ -38,6 +38,15 @@ class Folding(TensorOp):
     def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether nothing in the body has an effect."""
         return regions_are_pure(self)
+
+    def batched_inputs(
+        self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int
+    ) -> tuple[tuple[Value, ...], tuple[Value, ...]] | None:
+        """Inputs and initial values for `batch`; None where these are not the same each time."""
+        count = len(self.inputs)
+        if any(is_batched[count:]) or captures(self.regions[0]):
+            return None
+        return all_batched(operands[:count], is_batched[:count], size), operands[count:]
 
     def check_inputs(self, count: str, shapes: str, inits: str) -> tuple[int, ...]:
         """The inputs' shape; the parameters are the specification's names of the constraints."""
@@ -93,6 +102,12 @@ class Reduce(Folding):
             for init, type_ in zip(arrays[count:], types, strict=True)
         )
         return fold(self.body, scope, state, lines)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        found = self.batched_inputs(operands, is_batched, size)
+        if found is None:
+            return None
+        return Reduce(*found, tuple(axis + 1 for axis in self.dimensions), self.body.clone({})).results
 
     def flops(self) -> int:
         """One body for each element."""
@@ -281,6 +296,20 @@ class ReduceWindow(Folding):
             )
             state = run_pointwise(self.body, scope or Scope(), *state, *(array[places] for array in padded))
         return state
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        found = self.batched_inputs(operands, is_batched, size)
+        if found is None:
+            return None
+        return ReduceWindow(
+            *found,
+            (1, *self.window_dimensions),
+            (1, *self.window_strides),
+            (1, *self.base_dilations),
+            (1, *self.window_dilations),
+            ((0, 0), *self.padding),
+            self.body.clone({}),
+        ).results
 
     def flops(self) -> int:
         """One body for each element of each window."""

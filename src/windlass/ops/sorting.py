@@ -10,8 +10,9 @@ import numpy as np
 from windlass.ir.core import Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp, all_batched
 from windlass.ops.comparison import Compare, total_order_key
+from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
@@ -69,6 +70,13 @@ class Sort(TensorOp):
             for target, line in zip(targets, lines, strict=True):
                 target[place] = line[order]
         return tuple(results)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        if captures(self.comparator):
+            return None
+        dimension = self.dimension if self.dimension < 0 else self.dimension + 1
+        inputs = all_batched(operands, is_batched, size)
+        return Sort(inputs, self.comparator.clone({}), dimension, self.is_stable).results
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
