@@ -33,6 +33,10 @@ def optimize(text: str) -> str:
     return stablehlo.optimize(text)
 
 
+NOTES = re.compile(r"(, )?enzymexla\.\w+ = (\[[^\]]*\]|[^,}\[]+)")
+"""What the peer notes on ops for itself, in a dialect that JAX's parser doesn't know. It means nothing to XLA."""
+
+
 def load_peer() -> Way | None:
     """enzyme_ad's whole pipeline of optimizations, from text to text; None where it isn't installed."""
     try:
@@ -43,7 +47,7 @@ def load_peer() -> Way | None:
     passes = pipelines.full_optimization_pass_pipeline()
 
     def optimize_by_peer(text: str) -> str:
-        return enzyme_call.run_pass_pipeline([], text, passes)[1]
+        return NOTES.sub("", enzyme_call.run_pass_pipeline([], text, passes)[1]).replace("{, ", "{")
 
     return optimize_by_peer
 
