@@ -66,7 +66,8 @@ class Op(Value):
     picks_elements: ClassVar[bool] = False
     """It reads no more elements than its result has: slices and gathers."""
     disorder: ClassVar[int] = 0
-    """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure."""
+    """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure; below 0, how much
+    they want it far from them (reshapes, ...)."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
     attribute_names: ClassVar[tuple[str, ...]] = ()

@@ -272,9 +272,8 @@ class Scatter(TensorOp):
         return tuple(results)
 
     def flops(self) -> int:
-        """One computation for each element of the updates."""
-        ops = sum(1 for _ in self.update_computation.walk()) - 1
-        return ops * self.updates[0].tensor.size
+        """One computation for each element of the updates, and the test of whether it lies inside."""
+        return sum(1 for _ in self.update_computation.walk()) * self.updates[0].tensor.size
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -203,6 +203,7 @@ class Reshape(TensorOp):
 
     name = "stablehlo.reshape"
     is_free: ClassVar[bool] = True
+    disorder: ClassVar[int] = -3
     operand: Value
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
@@ -242,6 +243,7 @@ class Transpose(TensorOp):
     """Axis i of the result is axis permutation[i] of the operand."""
 
     name = "stablehlo.transpose"
+    disorder: ClassVar[int] = -1
     operand: Value
     permutation: tuple[int, ...]
 
@@ -325,6 +327,7 @@ class Reverse(TensorOp):
     """The elements in opposite order along the given dimensions."""
 
     name = "stablehlo.reverse"
+    disorder: ClassVar[int] = -2
     operand: Value
     dimensions: tuple[int, ...]
 
