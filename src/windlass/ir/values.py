@@ -21,9 +21,11 @@ class TypeFault(Exception):
 class Value:
     """Something that ops take: another op's result or a block argument. `uses` counts the uses by each op."""
 
-    __slots__ = ("type", "uses")
+    __slots__ = ("facts", "type", "uses")
     type: Type
     uses: dict[Op, int]
+    facts: Any
+    """What an analysis found out about the value (see `windlass.rewriting.facts`); not set until then."""
 
     @property
     def tensor(self) -> TensorType:

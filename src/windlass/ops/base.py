@@ -12,6 +12,7 @@ from windlass.ir.core import Op
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
 from windlass.ir.values import TypeFault, Value
 from windlass.ops.loop_writer import LoopNames, LoopWriter
+from windlass.ops.ranges import Range, RangeOf, everything
 from windlass.ops.spelling import decode, encode
 
 if TYPE_CHECKING:
@@ -116,6 +117,12 @@ class TensorOp(Op):
         own = {cls.mlir_names.get(name, name) for name in cls.attribute_names}
         return frozenset(own | set(cls.attribute_groups))
 
+    def find_range(self, of: RangeOf) -> Range | tuple[Range, ...]:
+        """What holds for the elements of each result, asking `of` about operands and values in regions."""
+        if self._results is None:
+            return everything(self.type)
+        return tuple(everything(result.type) for result in self._results)
+
     def write_loop(self, writer: LoopWriter) -> None:
         """Write the op, on scalars, as loop-level text."""
         writer.write_scalar(self, self.loop_names)
@@ -184,6 +191,12 @@ class Elementwise(TensorOp):
 
     is_elementwise: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = ANY
+    effort: ClassVar[int] = 1
+    """About how many additions take as long as doing this once."""
+
+    def flops(self) -> int:
+        """So many for each element as one takes additions."""
+        return self.effort * sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -10,6 +10,7 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, Elementwise
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
+from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import ComparisonDirection, ComparisonType
 
@@ -47,6 +48,13 @@ class Compare(Elementwise):
             self.fault("C3", "complex numbers compare with EQ and NE only")
         return tensor_type(type_.shape, "i1")
 
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        outcome = None
+        if not self.lhs.tensor.is_complex and self.compare_type != "TOTALORDER":
+            outcome = decide(self.direction, left, right)
+        return Range(0 if outcome is None else int(outcome), 1 if outcome is None else int(outcome), whole=True)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if self.compare_type == "TOTALORDER" and self.lhs.tensor.is_float:
             lhs, rhs = total_order_key(lhs), total_order_key(rhs)
@@ -81,3 +89,27 @@ def total_order_key(array: Array) -> Array:
     signed = np.dtype(f"i{array.dtype.itemsize}")
     bits = np.ascontiguousarray(array).view(signed).reshape(array.shape)
     return np.where(bits < 0, bits ^ np.iinfo(signed).max, bits)
+
+
+def decide(direction: str, left: Range, right: Range) -> bool | None:
+    """What comparing any elements of two ranges gives, if it is always the same.
+
+    >>> from windlass.ops.ranges import Range
+    >>> decide("LT", Range(0, 3), Range(4, 9)), decide("EQ", Range(0, 3), Range(3, 3))
+    (True, None)
+    """
+    if direction in ("GT", "GE"):
+        return decide("LT" if direction == "GT" else "LE", right, left)
+    if direction == "NE":
+        equal = decide("EQ", left, right)
+        return None if equal is None else not equal
+    numbers = not (left.nan or right.nan)
+    if direction == "LT":
+        always, never = left.high < right.low, left.low >= right.high
+    elif direction == "LE":
+        always, never = left.high <= right.low, left.low > right.high
+    else:
+        always = left.low == left.high == right.low == right.high
+        never = left.high < right.low or left.low > right.high
+    # NaN compares as false, save for NE.
+    return True if always and numbers else False if never else None

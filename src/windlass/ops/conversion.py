@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, TensorOp
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
+from windlass.ops.ranges import INFINITY, Range, RangeOf, everything, integers, rounded
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Int32
 
@@ -30,6 +32,28 @@ class Convert(Elementwise):
         if self.dtype not in NUMPY_DTYPES:
             self.fault("C1", f"unknown element type {self.dtype!r}")
         return tensor_type(self.operand.shape, self.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        source, target = self.operand.tensor, self.tensor
+        operand = of(self.operand)
+        if source.is_complex or target.is_complex:
+            return everything(target)
+        if target.is_boolean:
+            return Range(
+                int(not operand.has_zero), int(operand.nan or operand.low != 0 or operand.high != 0), whole=True
+            )
+        if not target.is_float:
+            if not source.is_float:
+                return integers(operand.low, operand.high, target)
+            least, most = everything(target).low, everything(target).high
+            low = math.trunc(operand.low) if operand.low > least else least
+            high = math.trunc(operand.high) if operand.high < most else most
+            low, high = min(low, most), max(high, least)
+            return Range(min(low, 0), max(high, 0), whole=True) if operand.nan else Range(low, high, whole=True)
+        wide = Range(exactly(operand.low), exactly(operand.high), operand.nan, operand.negative_zero, operand.whole)
+        if source.is_float and bit_width(source.dtype) < bit_width(target.dtype) and bit_width(source.dtype) > 8:
+            return wide
+        return rounded(wide, target)
 
     def evaluate(self, operand: Array) -> Array:
         return convert_array(operand, self.dtype)
@@ -102,6 +126,12 @@ def _saturate(array: Array, dtype: str) -> Array:
     return np.where(array >= float(most), np.array(most, np.uint64).astype(target), result).astype(target)
 
 
+def exactly(number: Any) -> float:
+    """The number as a float, away from zero where it has no exact one: a bound that still holds."""
+    wide = float(number)
+    return wide if wide == number else math.nextafter(wide, math.copysign(math.inf, wide))
+
+
 class BitcastConvert(TensorOp):
     """The same bits read as another element type; where the widths differ, the last axis is split or joined."""
 
@@ -125,6 +155,23 @@ class BitcastConvert(TensorOp):
         if not (type_.rank > 0 and type_.shape[-1] == ratio):
             self.fault("C1", f"the last axis must have {ratio} elements")
         return tensor_type(type_.shape[:-1], self.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        source, target = self.operand.tensor, self.tensor
+        operand = of(self.operand)
+        width = bit_width(source.dtype)
+        if width != bit_width(target.dtype) or width < 16 or not source.is_integer or operand.low < 0:
+            return everything(target)
+        if target.is_integer:
+            return integers(operand.low, operand.high, target)
+        infinity = np.array(np.inf, target.numpy_dtype).view(f"u{width // 8}")
+        if operand.high > int(infinity):
+            return everything(target)
+        # The bits of floats without a sign count as the floats do.
+        low, high = (
+            float(np.array(bits, f"u{width // 8}").view(target.numpy_dtype)) for bits in (operand.low, operand.high)
+        )
+        return Range(low, high)
 
     def evaluate(self, operand: Array) -> Array:
         target = NUMPY_DTYPES[self.dtype]
@@ -210,6 +257,14 @@ class ReducePrecision(Elementwise):
         if self.mantissa_bits < 0:
             self.fault("C3", "the number of bits of the mantissa is negative")
         return type_
+
+    def find_range(self, of: RangeOf) -> Range:
+        operand = of(self.operand)
+        low = -INFINITY if operand.low < 0 else 0.0
+        high = INFINITY if operand.high > 0 else 0.0
+        if self.exponent_bits >= _exponent_bits_of(self.dtype) and operand.is_finite:
+            low, high = min(2 * operand.low, 0.0), max(2 * operand.high, 0.0)
+        return rounded(Range(low, high, operand.nan, operand.may_be_negative), self.tensor)
 
     def evaluate(self, operand: Array) -> Array:
         with np.errstate(all="ignore"):

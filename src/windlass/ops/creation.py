@@ -12,6 +12,7 @@ from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES, TensorType, Type, tenso
 from windlass.ir.values import TypeFault
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.loop_writer import LoopWriter, signless
+from windlass.ops.ranges import Range, RangeOf, between, everything, integers, range_of_array, rounded
 from windlass.ops.sampling import Draw
 
 
@@ -139,6 +140,9 @@ class Constant(TensorOp):
     def infer(self) -> Type:
         return self.value.type
 
+    def find_range(self, of: RangeOf) -> Range:
+        return range_of_array(self.value.data)
+
     def evaluate(self) -> Array:
         return self.value.array
 
@@ -214,6 +218,14 @@ class Iota(TensorOp):
         if not inside:
             self.fault("C1", f"dimension {self.iota_dimension} of a shape of rank {len(self.shape)}")
         return tensor_type(self.shape, self.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        last = max(self.shape[self.iota_dimension] - 1, 0)
+        if self.tensor.is_complex:
+            return everything(self.tensor)
+        if self.tensor.is_float:
+            return rounded(between(0, last, whole=True), self.tensor)
+        return integers(0, last, self.tensor)
 
     def evaluate(self) -> Array:
         count = self.shape[self.iota_dimension]

@@ -23,6 +23,7 @@ from windlass.ops.base import (
     widened,
 )
 from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
+from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------
@@ -35,6 +36,11 @@ class Add(Binary):
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.addf", "arith.addi")
 
+    def find_range(self, of: RangeOf) -> Range:
+        if self.tensor.is_boolean:
+            return of(self.lhs).larger(of(self.rhs))
+        return of(self.lhs).plus(of(self.rhs), self.tensor)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.add, lhs, rhs)
 
@@ -45,6 +51,9 @@ class Subtract(Binary):
     name = "stablehlo.subtract"
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.subf", "arith.subi")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.lhs).minus(of(self.rhs), self.tensor)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.subtract, lhs, rhs)
@@ -57,6 +66,13 @@ class Multiply(Binary):
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.mulf", "arith.muli")
 
+    def find_range(self, of: RangeOf) -> Range:
+        if self.tensor.is_boolean:
+            return of(self.lhs).smaller(of(self.rhs))
+        if self.lhs is self.rhs:
+            return of(self.lhs).squared(self.tensor)
+        return of(self.lhs).times(of(self.rhs), self.tensor)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.multiply, lhs, rhs)
 
@@ -65,8 +81,12 @@ class Divide(Binary):
     """lhs / rhs; integers truncate toward zero, and dividing by zero gives all bits set."""
 
     name = "stablehlo.divide"
+    effort: ClassVar[int] = 4
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames("arith.divf", "arith.divsi", "arith.divui")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.lhs).over(of(self.rhs), self.tensor)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -87,8 +107,21 @@ class Remainder(Binary):
     """What lhs leaves when divided by rhs, with the sign of lhs; by zero: lhs for integers, NaN for floats."""
 
     name = "stablehlo.remainder"
+    effort: ClassVar[int] = 8
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN - COMPLEX
     loop_names: ClassVar[LoopNames] = LoopNames("arith.remf", "arith.remsi", "arith.remui")
+
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        most = right.magnitude if self.tensor.is_float else max(right.magnitude - 1, 0)
+        if self.tensor.is_integer and right.has_zero:
+            most = max(most, left.magnitude)
+        most = min(most, left.magnitude)
+        low, high = (-most if left.low < 0 else 0), (most if left.high > 0 else 0)
+        if self.tensor.is_integer:
+            return Range(low, high, whole=True)
+        nan = left.nan or right.nan or left.has_infinity or right.has_zero
+        return between(low, high, nan=nan, negative_zero=left.may_be_negative, whole=left.whole and right.whole)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -105,8 +138,19 @@ class Power(Binary):
     """lhs to the power of rhs; a negative integer exponent gives 1/lhs**-rhs truncated (0, 1 or -1)."""
 
     name = "stablehlo.power"
+    effort: ClassVar[int] = 24
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames("math.powf")
+
+    def find_range(self, of: RangeOf) -> Range:
+        base, exponent = of(self.lhs), of(self.rhs)
+        if not self.tensor.is_float:
+            return everything(self.tensor)
+        # A power of what has no sign has none; one of NaN may be 1.
+        if base.may_be_negative:
+            even = exponent.low == exponent.high and exponent.low in (2.0, 4.0, 6.0, 8.0)
+            return between(0, INFINITY, nan=base.nan) if even else NOTHING_KNOWN
+        return between(0, INFINITY, nan=base.nan or exponent.nan)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -140,6 +184,9 @@ class Maximum(Binary):
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("arith.maximumf", "arith.maxsi", "arith.maxui")
 
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.lhs).larger(of(self.rhs))
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.maximum, lhs, rhs)
 
@@ -151,6 +198,9 @@ class Minimum(Binary):
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("arith.minimumf", "arith.minsi", "arith.minui")
 
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.lhs).smaller(of(self.rhs))
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.minimum, lhs, rhs)
 
@@ -160,6 +210,9 @@ class Negate(Unary):
 
     name = "stablehlo.negate"
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand).negated(self.tensor)
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.negative, operand)
@@ -189,6 +242,11 @@ class Abs(Elementwise):
             return tensor_type(type_.shape, type_.dtype[8:-1])
         return type_
 
+    def find_range(self, of: RangeOf) -> Range:
+        if self.operand.tensor.is_complex:
+            return between(0, INFINITY, nan=True)
+        return of(self.operand).absolute(self.tensor)
+
     def evaluate(self, operand: Array) -> Array:
         if operand.dtype.kind == "c":
             with np.errstate(all="ignore"):
@@ -201,6 +259,14 @@ class Sign(Unary):
 
     name = "stablehlo.sign"
     dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
+
+    def find_range(self, of: RangeOf) -> Range:
+        operand = of(self.operand)
+        low, high = (-1 if operand.low < 0 else 0 if operand.low <= 0 else 1), (1 if operand.high > 0 else 0)
+        high = high if operand.high >= 0 else -1
+        if self.tensor.is_integer:
+            return Range(low, high, whole=True)
+        return between(low, high, nan=operand.nan, negative_zero=operand.negative_zero, whole=True)
 
     def evaluate(self, operand: Array) -> Array:
         if operand.dtype.kind == "c":
@@ -220,6 +286,9 @@ class Floor(Unary):
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.floor")
 
+    def find_range(self, of: RangeOf) -> Range:
+        return rounded_to_whole(of(self.operand))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.floor, operand)
 
@@ -230,6 +299,9 @@ class Ceil(Unary):
     name = "stablehlo.ceil"
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.ceil")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return rounded_to_whole(of(self.operand))
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.ceil, operand)
@@ -242,6 +314,9 @@ class RoundNearestEven(Unary):
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.roundeven")
 
+    def find_range(self, of: RangeOf) -> Range:
+        return rounded_to_whole(of(self.operand))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.rint, operand)
 
@@ -252,6 +327,9 @@ class RoundNearestAfz(Unary):
     name = "stablehlo.round_nearest_afz"
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.round")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return rounded_to_whole(of(self.operand))
 
     def evaluate(self, operand: Array) -> Array:
         def round_away(x: Array) -> Array:
@@ -267,6 +345,10 @@ class IsFinite(Predicate):
 
     name = "stablehlo.is_finite"
     dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def find_range(self, of: RangeOf) -> Range:
+        operand = of(self.operand)
+        return Range(int(operand.is_finite), int(operand.low < INFINITY and operand.high > -INFINITY), whole=True)
 
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.isfinite(operand))
@@ -291,6 +373,12 @@ class And(BitwiseBinary):
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.andi")
 
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        if left.low >= 0 or right.low >= 0:
+            return Range(0, min(each.high for each in (left, right) if each.low >= 0), whole=True)
+        return everything(self.tensor)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return np.asarray(np.bitwise_and(lhs, rhs))
 
@@ -301,6 +389,13 @@ class Or(BitwiseBinary):
     name = "stablehlo.or"
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.ori")
+
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        if left.low < 0 or right.low < 0:
+            return everything(self.tensor)
+        high = min(left.high + right.high, bits_below(max(left.high, right.high)))
+        return Range(max(left.low, right.low), high, whole=True)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return np.asarray(np.bitwise_or(lhs, rhs))
@@ -313,6 +408,12 @@ class Xor(BitwiseBinary):
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.xori")
 
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        if left.low < 0 or right.low < 0:
+            return everything(self.tensor)
+        return Range(0, min(left.high + right.high, bits_below(max(left.high, right.high))), whole=True)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return np.asarray(np.bitwise_xor(lhs, rhs))
 
@@ -322,6 +423,10 @@ class Not(Unary):
 
     name = "stablehlo.not"
     dtypes: ClassVar[frozenset[str]] = INTEGER | BOOLEAN
+
+    def find_range(self, of: RangeOf) -> Range:
+        operand, full = of(self.operand), everything(self.tensor)
+        return Range(full.low + full.high - operand.high, full.low + full.high - operand.low, whole=True)
 
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.invert(operand))
@@ -351,6 +456,12 @@ class ShiftLeft(Shift):
     name = "stablehlo.shift_left"
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.shli")
 
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        if right.low < 0 or right.high >= width_of(self):
+            return everything(self.tensor)
+        return left.times(Range(2**right.low, 2**right.high, whole=True), self.tensor)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         amount, excessive, unsigned = self.split_amount(lhs, rhs)
         return np.where(excessive, 0, np.left_shift(lhs.astype(unsigned), amount)).astype(lhs.dtype)
@@ -362,6 +473,13 @@ class ShiftRightLogical(Shift):
     name = "stablehlo.shift_right_logical"
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.shrui")
 
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        least = right.low if right.low >= 0 else 0
+        if left.low >= 0:
+            return Range(0, left.high >> min(least, 64), whole=True)
+        return Range(0, 2 ** max(width_of(self) - least, 0) - 1, whole=True) if least else everything(self.tensor)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         amount, excessive, unsigned = self.split_amount(lhs, rhs)
         return np.where(excessive, 0, np.right_shift(lhs.astype(unsigned), amount)).astype(lhs.dtype)
@@ -372,6 +490,17 @@ class ShiftRightArithmetic(Shift):
 
     name = "stablehlo.shift_right_arithmetic"
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "arith.shrsi")
+
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        if self.tensor.is_unsigned:
+            return everything(self.tensor)
+        least = min(right.low, 64) if right.low >= 0 else 0
+        return Range(
+            min(left.low >> least, 0) if left.low >= 0 else left.low >> least,
+            left.high >> least if left.high >= 0 else -1,
+            whole=True,
+        )
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         amount, excessive, _ = self.split_amount(lhs, rhs)
@@ -386,6 +515,9 @@ class CountLeadingZeros(Unary):
     name = "stablehlo.count_leading_zeros"
     dtypes: ClassVar[frozenset[str]] = INTEGER
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "math.ctlz")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return Range(0, width_of(self), whole=True)
 
     def evaluate(self, operand: Array) -> Array:
         bits = operand.astype(np.dtype(f"u{operand.dtype.itemsize}"))
@@ -402,6 +534,9 @@ class Popcnt(Unary):
     name = "stablehlo.popcnt"
     dtypes: ClassVar[frozenset[str]] = INTEGER
     loop_names: ClassVar[LoopNames] = LoopNames.of(None, "math.ctpop")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return Range(0, width_of(self), whole=True) if width_of(self) > 4 else everything(self.tensor)
 
     def evaluate(self, operand: Array) -> Array:
         bits = operand.astype(np.dtype(f"u{operand.dtype.itemsize}"))
@@ -431,6 +566,9 @@ class Select(Elementwise):
             self.fault("C1", f"the condition is {condition}, the sides are {type_}")
         return type_
 
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.on_true).join(of(self.on_false))
+
     def evaluate(self, pred: Array, on_true: Array, on_false: Array) -> Array:
         return np.where(pred, on_true, on_false)
 
@@ -447,6 +585,7 @@ class Clamp(Elementwise):
     """minimum(maximum(operand, min), max); the limits have its shape or are single numbers."""
 
     name = "stablehlo.clamp"
+    effort: ClassVar[int] = 2
     min: Value
     operand: Value
     max: Value
@@ -462,6 +601,9 @@ class Clamp(Elementwise):
         if not same:
             self.fault("C3", f"element types differ: {least.dtype}, {operand.dtype}, {most.dtype}")
         return operand
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand).larger(of(self.min)).smaller(of(self.max))
 
     def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
         return widened(_clamp, min, operand, max)
@@ -494,6 +636,23 @@ def width_of(value: Value) -> int:
     16
     """
     return int("".join(filter(str.isdigit, value.dtype)))
+
+
+def bits_below(number: int) -> int:
+    """The number with all bits set from the highest one of `number` down.
+
+    >>> bits_below(9)
+    15
+    """
+    return (1 << number.bit_length()) - 1
+
+
+def rounded_to_whole(operand: Range) -> Range:
+    """What rounding to a whole number in any of the usual ways leaves."""
+    with np.errstate(all="ignore"):
+        low, high = float(np.floor(operand.low)), float(np.ceil(operand.high))
+    negative_zero = operand.negative_zero or operand.low < 0 <= high
+    return Range(low, high, operand.nan, negative_zero, True)
 
 
 def _sign_of_float(x: Array) -> Array:

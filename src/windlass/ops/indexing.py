@@ -12,6 +12,7 @@ from windlass.ir.values import Value
 from windlass.ops.base import INTEGER, Array, TensorOp
 from windlass.ops.control import regions_are_pure
 from windlass.ops.evaluation import Scope, run_pointwise
+from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import check_reducer, combiner_of
 from windlass.ops.sampling import Draw
 
@@ -80,6 +81,9 @@ class Gather(TensorOp):
             self.fault("C4", f"offset_dims {self.offset_dims} of a result of rank {rank}")
         shape = tuple(offset.pop(0) if axis in places else batch.pop(0) for axis in range(rank))
         return tensor_type(shape, operand.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
 
     def evaluate(self, operand: Array, start_indices: Array) -> Array:
         vectors = np.moveaxis(with_components(start_indices, self.index_vector_dim), self.index_vector_dim, -1)

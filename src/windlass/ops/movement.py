@@ -10,6 +10,7 @@ import numpy as np
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, INTEGER, Array, TensorOp, all_batched
+from windlass.ops.ranges import Range, RangeOf, joined
 from windlass.ops.sampling import Draw, Unsuitable
 
 
@@ -39,6 +40,9 @@ class Slice(TensorOp):
                 self.fault("C4", f"the stride of axis {axis} is {stride}")
             shape.append(-(-(limit - start) // stride))
         return tensor_type(tuple(shape), type_.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
 
     def evaluate(self, operand: Array) -> Array:
         bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
@@ -93,6 +97,9 @@ class Pad(TensorOp):
                 self.fault("C4", f"axis {axis} gets {padded} elements")
             shape.append(padded)
         return tensor_type(tuple(shape), type_.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand).join(of(self.padding_value))
 
     def evaluate(self, operand: Array, padding_value: Array) -> Array:
         return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
@@ -169,6 +176,9 @@ class Concatenate(TensorOp):
             total += type_.shape[dimension]
         return tensor_type((*outside[0], total, *outside[1]), first.dtype)
 
+    def find_range(self, of: RangeOf) -> Range:
+        return joined(of(each) for each in self.inputs)
+
     def evaluate(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, self.dimension)
 
@@ -214,6 +224,9 @@ class Reshape(TensorOp):
             self.fault("C2", f"{type_} does not fit the shape {self.shape}")
         return tensor_type(self.shape, type_.dtype)
 
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
+
     def evaluate(self, operand: Array) -> Array:
         return operand.reshape(self.shape)
 
@@ -255,6 +268,9 @@ class Transpose(TensorOp):
             self.fault("C2", f"{permutation} does not permute {type_.rank} axes")
         return tensor_type(tuple([type_.shape[axis] for axis in permutation]), type_.dtype)
 
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
+
     def evaluate(self, operand: Array) -> Array:
         return operand.transpose(self.permutation)
 
@@ -295,6 +311,9 @@ class BroadcastInDim(TensorOp):
             if size != 1 and size != shape[dimension]:
                 self.fault("C5", f"size {size} does not broadcast to {shape[dimension]}")
         return tensor_type(shape, type_.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
 
     def evaluate(self, operand: Array) -> Array:
         order = sorted(range(operand.ndim), key=lambda axis: self.broadcast_dimensions[axis])
@@ -341,6 +360,9 @@ class Reverse(TensorOp):
             self.fault("C3", f"{self.dimensions} of an operand of rank {type_.rank}")
         return type_
 
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
+
     def evaluate(self, operand: Array) -> Array:
         return np.flip(operand, self.dimensions)
 
@@ -375,6 +397,9 @@ class DynamicSlice(TensorOp):
             if not 0 <= size <= whole:
                 self.fault("C4", f"{size} elements of {whole}")
         return tensor_type(self.slice_sizes, type_.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
 
     def evaluate(self, operand: Array, *start_indices: Array) -> Array:
         starts = clamp_starts(start_indices, operand.shape, self.slice_sizes)
@@ -420,6 +445,9 @@ class DynamicUpdateSlice(TensorOp):
         if not fits:
             self.fault("C6", f"the update {update} is larger than {type_}")
         return type_
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand).join(of(self.update))
 
     def evaluate(self, operand: Array, update: Array, *start_indices: Array) -> Array:
         starts = clamp_starts(start_indices, operand.shape, update.shape)

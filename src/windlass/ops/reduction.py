@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Or
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.movement import pad_array
+from windlass.ops.ranges import Range, RangeOf, everything
 from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Matrix
@@ -86,6 +88,23 @@ class Reduce(Folding):
         dtypes = check_reducer(self, self.body, [value.dtype for value in self.inputs], "C6")
         kept = tuple([size for axis, size in enumerate(shape) if axis not in dimensions])
         return tuple(tensor_type(kept, dtype) for dtype in dtypes)
+
+    def find_range(self, of: RangeOf) -> tuple[Range, ...]:
+        (first, *others), start = self.inputs, of(self.init_values[0])
+        count = math.prod(first.shape[axis] for axis in self.dimensions)
+        if others or count == 0:
+            return tuple(everything(result.type) for result in self.results)
+        element = of(first)
+        type_ = tensor_type((), first.dtype)
+        combiner = self.combiner
+        if combiner is Add and not type_.is_boolean and not type_.is_complex:
+            total = element.summed(count, type_)
+            return (total.plus(start, type_).join(total),)
+        if combiner is Maximum or combiner is Minimum:
+            # The initial value may be taken in, or not.
+            both = element.join(start)
+            return (replace(both, low=element.low) if combiner is Maximum else replace(both, high=element.high),)
+        return (everything(type_),)
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         count = len(arrays) // 2

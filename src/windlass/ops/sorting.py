@@ -14,6 +14,7 @@ from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp, all_batche
 from windlass.ops.comparison import Compare, total_order_key
 from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
+from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 
@@ -49,6 +50,9 @@ class Sort(TensorOp):
         if given != [tensor_type((), "i1")]:
             self.fault("C5", f"the comparator gives {given}, not one boolean")
         return tuple(types)
+
+    def find_range(self, of: RangeOf) -> tuple[Range, ...]:
+        return tuple(of(each) for each in self.inputs)
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         scope = scope or Scope()

@@ -13,6 +13,7 @@ from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, Binary, Predicate,
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
 from windlass.ops.loop_writer import LoopNames
+from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, loosened
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import PrecisionConfig
 
@@ -20,12 +21,14 @@ from windlass.ops.spelling import PrecisionConfig
 class RealFunction(Unary):
     """A function of real floats."""
 
+    effort: ClassVar[int] = 16
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
 
 class ComplexFunction(Unary):
     """A function of real and complex floats."""
 
+    effort: ClassVar[int] = 16
     dtypes: ClassVar[frozenset[str]] = FLOAT | COMPLEX
 
 
@@ -113,6 +116,10 @@ class Square(ComplexFunction):
     """The operand times itself."""
 
     name = "chlo.square"
+    effort: ClassVar[int] = 1
+
+    def find_range(self, of: RangeOf) -> Range:
+        return NOTHING_KNOWN if self.tensor.is_complex else of(self.operand).squared(self.tensor)
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.square, operand)
@@ -124,6 +131,9 @@ class Erf(RealFunction):
     name = "chlo.erf"
     loop_names: ClassVar[LoopNames] = LoopNames("math.erf")
 
+    def find_range(self, of: RangeOf) -> Range:
+        return loosened(between(-1, 1, nan=of(self.operand).nan, negative_zero=True), self.tensor)
+
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erf, operand)
 
@@ -133,6 +143,9 @@ class Erfc(RealFunction):
 
     name = "chlo.erfc"
     loop_names: ClassVar[LoopNames] = LoopNames("math.erfc")
+
+    def find_range(self, of: RangeOf) -> Range:
+        return loosened(between(0, 2, nan=of(self.operand).nan), self.tensor)
 
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erfc, operand)
@@ -185,6 +198,7 @@ class Polygamma(Binary):
     """The derivative of Digamma of order lhs, at rhs; NaN where the order is no whole number or negative."""
 
     name = "chlo.polygamma"
+    effort: ClassVar[int] = 64
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
@@ -205,6 +219,7 @@ class Zeta(Binary):
     """The Hurwitz zeta function: the sum over k ≥ 0 of (k + rhs) to the power of -lhs."""
 
     name = "chlo.zeta"
+    effort: ClassVar[int] = 64
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
@@ -218,6 +233,7 @@ class NextAfter(Binary):
     """The next representable number from lhs toward rhs."""
 
     name = "chlo.next_after"
+    effort: ClassVar[int] = 4
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
@@ -243,6 +259,10 @@ class IsInf(Predicate):
     name = "chlo.is_inf"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
+    def find_range(self, of: RangeOf) -> Range:
+        operand = of(self.operand)
+        return Range(0, int(operand.has_infinity or operand.low == INFINITY or operand.high == -INFINITY), whole=True)
+
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.isinf(operand))
 
@@ -253,6 +273,10 @@ class IsNegInf(Predicate):
     name = "chlo.is_neg_inf"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
+    def find_range(self, of: RangeOf) -> Range:
+        operand = of(self.operand)
+        return Range(0, int(operand.has_infinity or operand.low == INFINITY or operand.high == -INFINITY), whole=True)
+
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.isneginf(operand.astype(np.float64)))
 
@@ -262,6 +286,10 @@ class IsPosInf(Predicate):
 
     name = "chlo.is_pos_inf"
     dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def find_range(self, of: RangeOf) -> Range:
+        operand = of(self.operand)
+        return Range(0, int(operand.has_infinity or operand.low == INFINITY or operand.high == -INFINITY), whole=True)
 
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.isposinf(operand.astype(np.float64)))

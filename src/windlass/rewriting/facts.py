@@ -1,0 +1,250 @@
+"""What is known of a value's elements: found out when a rule asks, and remembered.
+
+Each op class says what holds for its results, given what holds for its operands (`TensorOp.find_range`). Here this is
+followed through a program: without recursion through long chains of ops, and around loops, where what is carried is
+widened until an iteration adds nothing (Cousot and Cousot, 1977).
+
+What was found stays with the value: rewriting replaces values by equal ones only. Rules that reassociate floats may
+move a value by some units in the last place, for which ranges leave room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Value
+from windlass.ops import And, Compare, Constant, While
+from windlass.ops.base import TensorOp
+from windlass.ops.ranges import Range, everything, joined
+
+LARGEST_LOOP = 4000
+"""Ops: of what larger loops carry nothing is found out."""
+
+ROUNDS = 6
+"""How often a loop's body is gone through before what it carries counts as unknown."""
+
+
+def range_of(value: Value) -> Range:
+    """What holds for every element of a value.
+
+    >>> from windlass.ir.values import tensor
+    >>> from windlass.ops import Abs, Convert
+    >>> range_of(Abs(Convert(tensor("i8", 3), "f32")))
+    Range(low=0.0, high=128.0, nan=False, negative_zero=False, whole=True)
+    """
+    known = getattr(value, "facts", None)
+    return known if known is not None else _Analysis().find(value)
+
+
+def declare_range(argument: Argument, known: Range) -> None:
+    """Take for granted that the elements of a parameter lie in a range."""
+    argument.facts = known
+
+
+def is_nonnegative(value: Value) -> bool:
+    """No element is less than 0 or -0.0; NaN is not excluded."""
+    return not range_of(value).may_be_negative
+
+
+def is_finite(value: Value) -> bool:
+    """No element is NaN or infinite."""
+    return range_of(value).is_finite
+
+
+def has_nan(value: Value) -> bool:
+    """An element may be NaN."""
+    return range_of(value).nan
+
+
+def is_within(value: Value, low: Any, high: Any) -> bool:
+    """Every element is a number from `low` to `high`."""
+    return range_of(value).lies_within(low, high)
+
+
+class _Analysis:
+    """Finds ranges and keeps them with the values."""
+
+    def find(self, value: Value) -> Range:
+        """The range of a value, those of what it is made of found first."""
+        pending = [value]
+        waiting: set[Value] = set()
+        while pending:
+            each = pending[-1]
+            if self.known(each) is not None:
+                pending.pop()
+                continue
+            if each not in waiting:
+                waiting.add(each)
+                missing = [source for source in _sources(each) if self.known(source) is None]
+                if missing:
+                    pending.extend(missing)
+                    continue
+            pending.pop()
+            self.settle(each)
+        found = self.known(value)
+        return everything(value.type) if found is None else found
+
+    def known(self, value: Value) -> Range | None:
+        return getattr(value, "facts", None)
+
+    def keep(self, value: Value, found: Range) -> None:
+        value.facts = found
+
+    def settle(self, value: Value) -> None:
+        """Find the range of a value whose sources are known."""
+        op = value.owner if isinstance(value, Result) else value
+        if isinstance(op, While):
+            self.settle_loop(op)
+        elif isinstance(op, TensorOp) and isinstance(op.type, TensorType):
+            found = op.find_range(self.find)
+            assert isinstance(found, Range)
+            self.keep(op, found)
+        elif isinstance(op, TensorOp) and op.results:
+            several = op.find_range(self.find)
+            assert isinstance(several, tuple)
+            for result, found in zip(op.results, several, strict=True):
+                self.keep(result, found)
+        else:
+            loop = _loop_of(value)
+            if loop is not None:
+                self.settle_loop(loop)
+            if self.known(value) is None:
+                self.keep(value, everything(value.type))
+
+    def settle_loop(self, loop: While) -> None:
+        """Find what a loop carries: its results, and the parameters of its body and condition."""
+        carried = self.find_carried(loop)
+        for result, test, found in zip(loop.results, loop.cond.block.arguments, carried, strict=True):
+            self.keep(result, found)
+            self.keep(test, found)
+        for argument, found in zip(loop.body.block.arguments, self.under_condition(loop, carried), strict=True):
+            self.keep(argument, found)
+
+    def find_carried(self, loop: While) -> Sequence[Range]:
+        unknown = [everything(result.type) for result in loop.results]
+        if sum(1 for _ in loop.body.walk()) > LARGEST_LOOP:
+            return unknown
+        initial = [self.find(operand) for operand in loop.operands]
+        carried: Sequence[Range] = initial
+        for attempt in range(ROUNDS):
+            given = self.run_once(loop, carried)
+            wider = [old.join(new) for old, new in zip(carried, given, strict=True)]
+            if wider == carried:
+                # What is carried at any time was there at first, or was given by the body.
+                return [joined(pair) for pair in zip(initial, given, strict=True)]
+            if attempt:
+                wider = [_widen(*each) for each in zip(carried, wider, unknown, strict=True)]
+            carried = wider
+        return unknown
+
+    def run_once(self, loop: While, carried: Sequence[Range]) -> Sequence[Range]:
+        """What the body gives for what is carried."""
+        trial = _Trial(self, loop.body)
+        for argument, found in zip(loop.body.block.arguments, self.under_condition(loop, carried), strict=True):
+            trial.keep(argument, found)
+        return [trial.find(given) for given in loop.body.block.terminator.operands]
+
+    def under_condition(self, loop: While, carried: Sequence[Range]) -> list[Range]:
+        """What holds for what is carried where the condition does."""
+        arguments = loop.cond.block.arguments
+        limited = dict(zip(arguments, carried, strict=True))
+        pending = list(loop.cond.block.terminator.operands)
+        while pending:
+            test = pending.pop()
+            if isinstance(test, And):
+                pending += test.operands
+            elif isinstance(test, Compare) and test.lhs.tensor.is_integer:
+                for value, bound, direction in (
+                    (test.lhs, test.rhs, test.direction),
+                    (test.rhs, test.lhs, _MIRRORED[test.direction]),
+                ):
+                    if isinstance(value, Argument) and value in limited:
+                        limit = limited.get(bound) if isinstance(bound, Argument) else self.known_outside(loop, bound)
+                        if limit is not None:
+                            limited[value] = _limit(limited[value], direction, limit)
+        return list(limited.values())
+
+    def known_outside(self, loop: While, value: Value) -> Range | None:
+        """The range of a value that the loop does not compute, and of constants in it."""
+        home = value.owner.block if isinstance(value, Result) else getattr(value, "block", None)
+        if isinstance(value, Constant) or home is loop.block:
+            return self.find(value)
+        return None
+
+
+class _Trial(_Analysis):
+    """Finds ranges within a region under assumptions on its parameters, and forgets them."""
+
+    def __init__(self, outer: _Analysis, region: Region) -> None:
+        self.outer = outer
+        self.inside: set[Block] = set(_list_blocks(region))
+        self.ranges: dict[Value, Range] = {}
+
+    def is_inside(self, value: Value) -> bool:
+        home = value.owner.block if isinstance(value, Result) else getattr(value, "block", None)
+        return home in self.inside
+
+    def known(self, value: Value) -> Range | None:
+        return self.ranges.get(value) if self.is_inside(value) else self.outer.known(value)
+
+    def keep(self, value: Value, found: Range) -> None:
+        if self.is_inside(value):
+            self.ranges[value] = found
+        else:
+            self.outer.keep(value, found)
+
+
+def _sources(value: Value) -> tuple[Value, ...]:
+    """The values that have to be known before this one."""
+    op = value.owner if isinstance(value, Result) else value
+    if isinstance(op, Op):
+        if isinstance(op, While):
+            return op.operands
+        inner = [region.block.terminator.operands for region in op.regions if not region.block.arguments]
+        return (*op.operands, *(given for each in inner for given in each))
+    loop = _loop_of(value)
+    return () if loop is None else loop.operands
+
+
+def _loop_of(value: Value) -> While | None:
+    """The loop that a value is a parameter of."""
+    if isinstance(value, Argument) and value.block is not None and value.block.parent is not None:
+        owner = value.block.parent.parent
+        if isinstance(owner, While):
+            return owner
+    return None
+
+
+def _list_blocks(region: Region) -> list[Block]:
+    blocks = list(region.blocks)
+    for op in region.walk():
+        blocks += [block for inner in op.regions for block in inner.blocks]
+    return blocks
+
+
+def _widen(old: Range, new: Range, full: Range) -> Range:
+    """`new`, with the bounds that moved moved as far as they go."""
+    low = new.low if new.low == old.low else full.low
+    high = new.high if new.high == old.high else full.high
+    return Range(low, high, new.nan, new.negative_zero, new.whole)
+
+
+_MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE"}
+
+
+def _limit(found: Range, direction: str, bound: Range) -> Range:
+    """Integers of a range that compare so with one of another."""
+    match direction:
+        case "LT":
+            return found.meet(found.low, bound.high - 1)
+        case "LE":
+            return found.meet(found.low, bound.high)
+        case "GT":
+            return found.meet(bound.low + 1, found.high)
+        case "GE":
+            return found.meet(bound.low, found.high)
+        case "EQ":
+            return found.meet(bound.low, bound.high)
+        case _:
+            return found
