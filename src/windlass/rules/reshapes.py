@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, Iota, Reshape, Reverse, Slice, Transpose
+from windlass.ops import BroadcastInDim, Iota, Reshape, Slice, Transpose
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-
-Sizes = tuple[int, ...]
+from windlass.rules.axes import Sizes, group_axes, pick
 
 x, shape, inner_shape = hole("x"), hole("shape"), hole("inner_shape")
 permutation, dimensions = hole("permutation"), hole("dimensions")
@@ -35,31 +34,45 @@ def reshape_of_reshape(x: Value, shape: Sizes) -> Value:
     return Reshape(x, shape)
 
 
-@rewrite(Reshape(BroadcastInDim(x, inner_shape, dimensions), shape))
-def reshape_of_scalar_broadcast(x: Value, shape: Sizes) -> Value | None:
-    """reshape(broadcast(c, s), t) = broadcast(c, t), if c is a scalar
+def sample_reshape_of_broadcast(draw: Draw) -> Reshape:
+    """A reshape of a broadcast that keeps its new axes apart from its own, mostly."""
+    x = tensor("f32", *draw.choose(((3,), (3, 2), (1, 2), (2, 3))))
+    larger = (draw.integer(1, 3), 2, *(max(size, 2) for size in x.shape), draw.integer(1, 2))
+    wide = BroadcastInDim(x, larger, tuple(range(2, 2 + len(x.shape))))
+    merged = (larger[0] * larger[1], *larger[2:-1], larger[-1])
+    rows = (*larger[:2], wide.tensor.size // larger[0] // larger[1])
+    return Reshape(wide, draw.choose((merged, rows, (1, *larger), (*merged[:-1], 1, merged[-1]))))
 
-    >>> reshape_of_scalar_broadcast(Reshape(BroadcastInDim(tensor("f32", name="c"), (6,), ()), (2, 3)))
-    BroadcastInDim(c, shape=(2, 3), broadcast_dimensions=())
+
+@rewrite(Reshape(BroadcastInDim(x, inner_shape, dimensions), shape), sample=sample_reshape_of_broadcast)
+def reshape_of_broadcast(x: Value, inner_shape: Sizes, dimensions: Sizes, shape: Sizes) -> Value | None:
+    """reshape(broadcast(x)) = broadcast(x), where the axes that repeat and those of x stay apart
+
+    >>> reshape_of_broadcast(Reshape(BroadcastInDim(tensor("f32", 3), (2, 4, 3), (2,)), (8, 1, 3)))
+    BroadcastInDim(x, shape=(8, 1, 3), broadcast_dimensions=(2,))
     """
-    return BroadcastInDim(x, shape, ()) if not x.shape else None
-
-
-@rewrite(Reshape(BroadcastInDim(x, inner_shape, dimensions), shape))
-def reshape_of_broadcast_by_unit_axes(x: Value, inner_shape: Sizes, dimensions: Sizes, shape: Sizes) -> Value | None:
-    """reshape(broadcast(x)) = broadcast(x), where the reshape only adds or drops axes of size 1 that x lacks
-
-    >>> reshape_of_broadcast_by_unit_axes(Reshape(BroadcastInDim(tensor("f32", 3), (4, 3), (1,)), (4, 1, 3)))
-    BroadcastInDim(x, shape=(4, 1, 3), broadcast_dimensions=(2,))
-    """
-    if any(inner_shape[axis] == 1 for axis in dimensions):
+    groups = group_axes(inner_shape, shape)
+    if groups is None:
         return None
-    old = [axis for axis, size in enumerate(inner_shape) if size != 1]
-    new = [axis for axis, size in enumerate(shape) if size != 1]
-    if [inner_shape[axis] for axis in old] != [shape[axis] for axis in new]:
+    own = {place: axis for axis, place in enumerate(dimensions) if x.shape[axis] != 1}
+    places = dict[int, int]()
+    for group in groups:
+        held = [axis for axis in group.old if axis in own]
+        kept = [axis for axis in group.new if shape[axis] != 1]
+        if not held:
+            continue
+        if len(held) < len([axis for axis in group.old if inner_shape[axis] != 1]):
+            return None
+        if pick(inner_shape, held) != pick(shape, kept):
+            return None
+        places.update((own[axis], place) for axis, place in zip(held, kept, strict=True))
+    # Axes of size 1 may become any axis that is left.
+    free = [axis for axis in range(len(shape)) if axis not in places.values()]
+    units = [axis for axis, size in enumerate(x.shape) if size == 1]
+    if len(units) > len(free):
         return None
-    place = dict(zip(old, new, strict=True))
-    return BroadcastInDim(x, shape, tuple(place[axis] for axis in dimensions))
+    places.update(zip(units, free, strict=False))
+    return BroadcastInDim(x, shape, tuple(places[axis] for axis in range(len(x.shape))))
 
 
 @rewrite(Transpose(x, permutation))
@@ -92,45 +105,21 @@ def broadcast_that_adds_unit_axes(x: Value, shape: Sizes, dimensions: Sizes) -> 
     return Reshape(x, shape) if long == sorted(long) else None
 
 
-@rewrite(Reverse(x, dimensions))
-def reverse_of_unit_axes(x: Value, dimensions: Sizes) -> Value | None:
-    """reverse(x, d) = x, if no axis in d is longer than 1
-
-    >>> reverse_of_unit_axes(Reverse(tensor("f32", 1), (0,)))
-    x
-    """
-    return None if any(x.shape[axis] > 1 for axis in dimensions) else x
-
-
-inner_dimensions = hole("inner_dimensions")
-
-
-@rewrite(Reverse(Reverse(x, inner_dimensions), dimensions))
-def reverse_of_reverse(x: Value, inner_dimensions: Sizes, dimensions: Sizes) -> Value:
-    """reverse(reverse(x, d), e) = reverse(x, the axes in just one of d and e)
-
-    >>> reverse_of_reverse(Reverse(Reverse(tensor("f32", 2, 3), (0, 1)), (1,)))
-    Reverse(x, dimensions=(0,))
-    """
-    once = tuple(sorted(set(inner_dimensions) ^ set(dimensions)))
-    return Reverse(x, once) if once else x
-
-
 dtype, dimension = hole("dtype"), hole("dimension")
 
 
 @rewrite(Reshape(Iota(inner_shape, dtype, dimension), shape))
 def reshape_of_iota(inner_shape: Sizes, dtype: str, dimension: int, shape: Sizes) -> Value | None:
-    """reshape(iota) = iota, where the reshape only adds or drops axes of size 1
+    """reshape(iota) = iota, where the axis that counts stays an axis
 
     >>> reshape_of_iota(Reshape(Iota((4,), "i32", 0), (1, 4)))
     Iota(shape=(1, 4), dtype='i32', iota_dimension=1)
     """
-    old = [axis for axis, size in enumerate(inner_shape) if size != 1]
-    new = [axis for axis, size in enumerate(shape) if size != 1]
-    if dimension not in old or [inner_shape[axis] for axis in old] != [shape[axis] for axis in new]:
-        return None
-    return Iota(shape, dtype, new[old.index(dimension)])
+    groups = group_axes(inner_shape, shape)
+    for group in groups or ():
+        if dimension in group.old:
+            return Iota(shape, dtype, group.new[0]) if group.is_single else None
+    return None
 
 
 start, limit, strides = hole("start"), hole("limit"), hole("strides")

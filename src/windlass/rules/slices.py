@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windlass.ir import Value
+import math
+
+from windlass.ir import Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -12,15 +14,20 @@ from windlass.ops import (
     DynamicUpdateSlice,
     Elementwise,
     Exponential,
+    Iota,
+    Maximum,
     Pad,
+    ReduceWindow,
     Reshape,
     Reverse,
     Slice,
     Transpose,
 )
+from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import group_axes, pick, replace
 from windlass.rules.dynamic_slices import FARTHEST, known_starts
 
 __all__ = ["Constant"]
@@ -222,29 +229,275 @@ def sample_slice_of_elementwise(draw: Draw) -> Slice:
 def slice_of_elementwise(inner: Elementwise, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
     """slice(f(x, y), a, b) = f(slice(x, a, b), slice(y, a, b)), if nothing else uses f(x, y)
 
+    An operand that is one number for all elements (of a select or clamp) stays as it is.
+
     >>> slice_of_elementwise(Slice(Exponential(tensor("f32", 9)), (0,), (2,), (1,)))
     Exponential(Slice(x, start_indices=(0,), limit_indices=(2,), strides=(1,)))
     """
     smaller = any(a > 0 or b < size for a, b, size in zip(start, limit, inner.shape, strict=True))
-    if not smaller or any(operand.shape != inner.shape for operand in inner.operands):
+    if not smaller or any(operand.shape not in (inner.shape, ()) for operand in inner.operands):
         return None
-    return inner.with_operands(tuple(Slice(operand, start, limit, stride) for operand in inner.operands))
+    return inner.with_operands(
+        tuple(Slice(operand, start, limit, stride) if operand.shape else operand for operand in inner.operands)
+    )
 
 
-@rewrite(Slice(Reshape(x, shape), start, limit, stride), single_use=True)
+def sample_slice_of_reshape(draw: Draw) -> Slice:
+    """A slice of a reshape that splits or joins axes."""
+    x = tensor("f32", *draw.choose(((4, 6), (2, 3, 4), (24,), (4, 1, 6))))
+    reshaped = Reshape(x, draw.choose(((4, 1, 6), (6, 4), (24,), (4, 2, 3), (2, 12), (4, 6, 1))))
+    fields = Slice.sample(draw, reshaped.tensor)
+    if draw.boolean():
+        whole = reshaped.shape[1:]
+        row = draw.integer(0, reshaped.shape[0] - 1)
+        fields["start_indices"], fields["limit_indices"] = (row, *(0 for _ in whole)), (row + 1, *whole)
+        fields["strides"] = (1,) * len(reshaped.shape)
+    return Slice(reshaped, **fields)
+
+
+@rewrite(Slice(Reshape(x, shape), start, limit, stride), sample=sample_slice_of_reshape)
 def slice_of_reshape(x: Value, shape: Sizes, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
-    """slice(reshape(x), a, b) = reshape(slice(x, a, b)), where the reshape only adds or drops axes of size 1
+    """slice(reshape(x), a, b) = reshape(slice(x, a, b)), where what is sliced is a block of x too
 
     >>> slice_of_reshape(Slice(Reshape(tensor("f32", 4, 5), (4, 1, 5)), (1, 0, 0), (3, 1, 5), (1, 1, 1)))
     Reshape(Slice(x, start_indices=(1, 0), limit_indices=(3, 5), strides=(1, 1)), shape=(2, 1, 5))
+    >>> slice_of_reshape(Slice(Reshape(tensor("f32", 6, 5), (2, 3, 5)), (1, 0, 0), (2, 3, 5), (1, 1, 1)))
+    Reshape(Slice(x, start_indices=(3, 0), limit_indices=(6, 5), strides=(1, 1)), shape=(1, 3, 5))
     """
-    if [size for size in shape if size != 1] != [size for size in x.shape if size != 1]:
+    counts = tuple(-(-(b - a) // s) for a, b, s in zip(start, limit, stride, strict=True))
+    groups = group_axes(x.shape, shape)
+    if groups is None or 0 in counts:
+        return None
+    bounds: list[tuple[int, int, int]] = [(0, 1, 1)] * len(x.shape)
+    for group in groups:
+        if group.is_single:
+            axis = group.new[0]
+            bounds[group.old[0]] = (start[axis], limit[axis], stride[axis])
+        elif group.old and group.new:
+            run = _flat_run([(start[axis], counts[axis], stride[axis], shape[axis]) for axis in group.new])
+            block = None if run is None else _block_of_run(*run, pick(x.shape, group.old))
+            if block is None:
+                return None
+            for axis, bound in zip(group.old, block, strict=True):
+                bounds[axis] = bound
+    return Reshape(Slice(x, *(tuple(bound[part] for bound in bounds) for part in range(3))), counts)
+
+
+def _flat_run(axes: list[tuple[int, int, int, int]]) -> tuple[int, int] | None:
+    """Where a slice of neighbouring axes (start, count, stride and size of each) begins, and how many elements it has.
+
+    None if those are not one run of elements.
+    """
+    begin, length, is_whole = 0, 1, True
+    inner = 1
+    for start, count, stride, size in reversed(axes):
+        if count > 1 and (stride != 1 or not is_whole):
+            return None
+        is_whole = is_whole and count == size
+        begin += start * inner
+        length *= count
+        inner *= size
+    return begin, length
+
+
+def _block_of_run(begin: int, length: int, sizes: Sizes) -> list[tuple[int, int, int]] | None:
+    """The bounds along axes of these sizes that hold just a run of elements; None if no block does."""
+    inner = math.prod(sizes)
+    for axis, size in enumerate(sizes):
+        inner //= size
+        if begin % inner or length % inner:
+            continue
+        outer, first = divmod(begin // inner, size)
+        if first + length // inner > size:
+            continue
+        bounds = [(first, first + length // inner, 1)]
+        for each in reversed(sizes[:axis]):
+            outer, index = divmod(outer, each)
+            bounds.insert(0, (index, index + 1, 1))
+        return [*bounds, *((0, each, 1) for each in sizes[axis + 1 :])]
+    return None
+
+
+dtype, iota_dimension = hole("dtype"), hole("iota_dimension")
+
+
+@rewrite(Slice(Iota(shape, dtype, iota_dimension), start, limit, stride))
+def slice_of_iota(
+    op: Slice, shape: Sizes, dtype: str, iota_dimension: int, start: Sizes, limit: Sizes, stride: Sizes
+) -> Value | None:
+    """slice(iota, a, b) = iota of the smaller shape, if it begins at 0 with stride 1 along the axis that counts
+
+    >>> slice_of_iota(Slice(Iota((9, 4), "i32", 0), (0, 1), (5, 3), (1, 1)))
+    Iota(shape=(5, 2), dtype='i32', iota_dimension=0)
+    """
+    axis = iota_dimension
+    if start[axis] or (stride[axis] != 1 and op.shape[axis] > 1):
+        return None
+    return Iota(op.shape, dtype, axis)
+
+
+def sample_slice_of_concatenate(draw: Draw) -> Slice:
+    """A slice of a concatenation that cuts all sides at random."""
+    rows, columns = draw.integer(1, 4), draw.integer(1, 4)
+    both = Concatenate((tensor("f32", rows, columns), tensor("f32", 3, columns, name="y")), 0)
+    return Slice(both, **Slice.sample(draw, both.tensor))
+
+
+@rewrite(Slice(Concatenate(x, dimensions), start, limit, stride), single_use=True, sample=sample_slice_of_concatenate)
+def slice_of_parts_of_concatenate(
+    x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
+) -> Value | None:
+    """slice(concatenate(x, y), a, b) = concatenate(slice(x, a, n), slice(y, 0, b - n)), where it meets both
+
+    >>> both = Concatenate((tensor("f32", 4), tensor("f32", 4, name="y")), 0)
+    >>> slice_of_parts_of_concatenate(Slice(both, (2,), (8,), (1,)))
+    Concatenate((Slice(x, start_indices=(2,), limit_indices=(4,), strides=(1,)), y), dimension=0)
+    """
+    axis = dimensions
+    if stride[axis] != 1:
+        return None
+    offset, parts = 0, list[Value]()
+    for part in x:
+        size = part.shape[axis]
+        first, last = max(start[axis] - offset, 0), min(limit[axis] - offset, size)
+        if first < last:
+            bounds = replace(start, axis, first), replace(limit, axis, last)
+            is_whole = not any(bounds[0]) and bounds[1] == part.shape and max(stride) == 1
+            parts.append(part if is_whole else Slice(part, *bounds, stride))
+        offset += size
+    whole = all(part in x for part in parts)
+    return None if whole or len(parts) < 2 else Concatenate(tuple(parts), axis)
+
+
+def sample_slice_of_pad(draw: Draw) -> Slice:
+    """A slice that sees some of the padding and some of the operand."""
+    x = tensor("f32", *draw.shape(1, 2, 2))
+    low, high = (tuple(draw.integer(-1, 3) for _ in x.shape) for _ in range(2))
+    padded = Pad(x, tensor("f32", name="c"), low, high, tuple(draw.choose((0, 0, 1)) for _ in x.shape))
+    fields = Slice.sample(draw, padded.tensor)
+    if draw.boolean():
+        fields["strides"] = tuple(gap + 1 for gap in padded.interior_padding)
+    return Slice(padded, **fields)
+
+
+@rewrite(Slice(Pad(x, fill, low, high, interior), start, limit, stride), single_use=True, sample=sample_slice_of_pad)
+def slice_across_edge_of_pad(
+    x: Value, fill: Value, low: Sizes, high: Sizes, interior: Sizes, start: Sizes, limit: Sizes, stride: Sizes
+) -> Value | None:
+    """slice(pad(x, c, l, h), a, b) = pad(slice(x), c, less), where it cuts the padding
+
+    >>> padded = Pad(tensor("f32", 8), tensor("f32", name="c"), (2,), (2,), (0,))
+    >>> slice_across_edge_of_pad(Slice(padded, (1,), (5,), (1,))).operand
+    Slice(x, start_indices=(0,), limit_indices=(3,), strides=(1,))
+    """
+    axes = range(len(start))
+    if any(interior) or any(step != 1 for step in stride):
+        return None
+    first = tuple(max(start[axis] - low[axis], 0) for axis in axes)
+    last = tuple(min(limit[axis] - low[axis], x.shape[axis]) for axis in axes)
+    if any(first[axis] >= last[axis] for axis in axes):
+        return None
+    new_low = tuple(max(low[axis] - start[axis], 0) for axis in axes)
+    new_high = tuple(max(limit[axis] - low[axis] - x.shape[axis], 0) for axis in axes)
+    inner = x if not any(first) and last == x.shape else Slice(x, first, last, stride)
+    if all(a == 0 for a in start) and limit == op_shape(x, low, high):
+        return None
+    return Pad(inner, fill, new_low, new_high, interior)
+
+
+def op_shape(x: Value, low: Sizes, high: Sizes) -> Sizes:
+    """The shape of x with these edges."""
+    return tuple(size + a + b for size, a, b in zip(x.shape, low, high, strict=True))
+
+
+@rewrite(Slice(Pad(x, fill, low, high, interior), start, limit, stride), sample=sample_slice_of_pad)
+def slice_of_spread_elements(
+    x: Value, fill: Value, low: Sizes, high: Sizes, interior: Sizes, start: Sizes, limit: Sizes, stride: Sizes
+) -> Value | None:
+    """slice(pad(x, c, interior k), a, b, stride k + 1) = slice(x) where it meets elements of x only, or c where none
+
+    >>> spread = Pad(tensor("f32", 4), tensor("f32", name="c"), (1,), (0,), (1,))
+    >>> slice_of_spread_elements(Slice(spread, (1,), (8,), (2,)))
+    Slice(x, start_indices=(0,), limit_indices=(4,), strides=(1,))
+    """
+    counts = tuple(-(-(b - a) // s) for a, b, s in zip(start, limit, stride, strict=True))
+    if 0 in counts or not any(interior):
+        return None
+    first: list[int] = []
+    steps: list[int] = []
+    misses = False
+    inside = True
+    for axis, size in enumerate(x.shape):
+        gap = interior[axis] + 1
+        begin, step = start[axis] - low[axis], stride[axis]
+        end = begin + step * (counts[axis] - 1)
+        misses = misses or end < 0 or begin > (size - 1) * gap or size == 0
+        misses = misses or (begin % gap != 0 and step % gap == 0)
+        inside = inside and begin >= 0 and end <= (size - 1) * gap
+        inside = inside and begin % gap == 0 and (step % gap == 0 or counts[axis] == 1)
+        first.append(begin // gap)
+        steps.append(max(step // gap, 1))
+    if misses:
+        return BroadcastInDim(fill, counts, ())
+    if not inside:
+        return None
+    last = tuple(a + (count - 1) * s + 1 for a, count, s in zip(first, counts, steps, strict=True))
+    return Slice(x, tuple(first), last, tuple(steps))
+
+
+def sample_slice_of_windows(draw: Draw) -> Slice:
+    """A slice of sums over windows, some of them padded or spread."""
+    x = tensor("f32", *draw.shape(1, 2, 2))
+    rank = len(x.shape)
+    window, strides, dilation = (tuple(draw.integer(1, 2) for _ in range(rank)) for _ in range(3))
+    padding = tuple((draw.integer(0, 3), draw.integer(0, 3)) for _ in range(rank))
+    made = ReduceWindow(
+        (x,), (Constant.of(0, "f32"),), window, strides, (1,) * rank, dilation, padding, combiner_region(Maximum, "f32")
+    )
+    (result,) = made.results
+    return Slice(result, **Slice.sample(draw, result.tensor))
+
+
+@rewrite(Slice(x, start, limit, stride), sample=sample_slice_of_windows)
+def slice_of_windows(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
+    """slice(reduce_window(x), a, b) = reduce_window(slice(x)): of those windows only that are looked at
+
+    >>> fields = {"window_dimensions": (2,), "window_strides": (2,), "base_dilations": (1,), "window_dilations": (1,)}
+    >>> pooled = ReduceWindow((tensor("f32", 20),), (Constant.of(0, "f32"),), **fields, padding=((0, 0),),
+    ...                       body=combiner_region(Maximum, "f32"))
+    >>> slice_of_windows(Slice(pooled.results[0], (1,), (3,), (1,))).owner.inputs
+    (Slice(x, start_indices=(2,), limit_indices=(6,), strides=(1,)),)
+    """
+    windows = x.owner if isinstance(x, Result) else None
+    if not isinstance(windows, ReduceWindow) or len(windows.inputs) != 1 or len(x.uses) != 1:
         return None
     counts = tuple(-(-(b - a) // s) for a, b, s in zip(start, limit, stride, strict=True))
-    if any(count == 0 for count, size in zip(counts, shape, strict=True) if size == 1):
+    if 0 in counts or any(step != 1 for step in windows.base_dilations) or counts == x.shape:
         return None
-    bounds = iter(
-        [bound for bound, size in zip(zip(start, limit, stride, strict=True), shape, strict=True) if size != 1]
+    (given,) = windows.inputs
+    first: list[int] = []
+    last: list[int] = []
+    padding: list[tuple[int, int]] = []
+    for axis, size in enumerate(given.shape):
+        step = windows.window_strides[axis]
+        begin = start[axis] * step - windows.padding[axis][0]
+        width = windows.window_dilations[axis] * (windows.window_dimensions[axis] - 1) + 1
+        end = begin + (counts[axis] - 1) * stride[axis] * step + width
+        inside = max(begin, 0) < min(end, size)
+        if not inside:
+            return None
+        first.append(max(begin, 0))
+        last.append(min(end, size))
+        padding.append((max(-begin, 0), max(end - size, 0)))
+    strides = tuple(a * b for a, b in zip(windows.window_strides, stride, strict=True))
+    made = ReduceWindow(
+        (Slice(given, tuple(first), tuple(last), (1,) * len(first)),),
+        windows.init_values,
+        windows.window_dimensions,
+        strides,
+        windows.base_dilations,
+        windows.window_dilations,
+        tuple(padding),
+        windows.body.clone({}),
     )
-    own = [(0, 1, 1) if size == 1 else next(bounds) for size in x.shape]
-    return Reshape(Slice(x, *(tuple(bound[part] for bound in own) for part in range(3))), counts)
+    return made.results[0]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, Transpose
+from windlass.ops import BroadcastInDim, Constant, Iota, Pad, Reshape, Reverse, Transpose
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import Sizes, group_axes, invert, pick
 
-__all__ = ["tensor"]
-
-Sizes = tuple[int, ...]
+__all__ = ["Constant", "tensor"]
 
 x, p, q = hole("x"), hole("p"), hole("q")
 shape, dimensions = hole("shape"), hole("dimensions")
+dtype, fill = hole("dtype"), hole("fill")
+low, high, interior = hole("low"), hole("high"), hole("interior")
 
 
 @rewrite(Transpose(x, p))
@@ -45,3 +47,71 @@ def transpose_of_broadcast(op: Transpose, x: Value, dimensions: Sizes, p: Sizes)
     BroadcastInDim(x, shape=(3, 2), broadcast_dimensions=(0,))
     """
     return BroadcastInDim(x, op.shape, tuple(p.index(axis) for axis in dimensions))
+
+
+@rewrite(Transpose(Iota(shape, dtype, dimensions), p))
+def transpose_of_iota(op: Transpose, dtype: str, dimensions: int, p: Sizes) -> Value:
+    """transpose(iota, p) = iota of the transposed shape
+
+    >>> transpose_of_iota(Transpose(Iota((2, 3), "i32", 1), (1, 0)))
+    Iota(shape=(3, 2), dtype='i32', iota_dimension=0)
+    """
+    return Iota(op.shape, dtype, p.index(dimensions))
+
+
+@rewrite(Transpose(Reverse(x, dimensions), p), single_use=True)
+def transpose_of_reverse(x: Value, dimensions: Sizes, p: Sizes) -> Value | None:
+    """transpose(reverse(x, d), p) = reverse(transpose(x, p), p⁻¹(d))
+
+    >>> transpose_of_reverse(Transpose(Reverse(tensor("f32", 2, 3), (0,)), (1, 0)))
+    Reverse(Transpose(x, permutation=(1, 0)), dimensions=(1,))
+    """
+    return Reverse(Transpose(x, p), tuple(p.index(axis) for axis in dimensions))
+
+
+@rewrite(Transpose(Pad(x, fill, low, high, interior), p), single_use=True)
+def transpose_of_pad(
+    op: Transpose, x: Value, fill: Value, low: Sizes, high: Sizes, interior: Sizes, p: Sizes
+) -> Value | None:
+    """transpose(pad(x, c), p) = pad(transpose(x, p), c), which moves fewer elements
+
+    >>> padded = Pad(tensor("f32", 2, 3), Constant.of(0, "f32"), (1, 0), (0, 0), (0, 0))
+    >>> transpose_of_pad(Transpose(padded, (1, 0))).operand
+    Transpose(x, permutation=(1, 0))
+    """
+    if x.tensor.size >= op.tensor.size:
+        return None
+    return Pad(Transpose(x, p), fill, pick(low, p), pick(high, p), pick(interior, p))
+
+
+def sample_transpose_of_reshape(draw: Draw) -> Transpose:
+    """A transpose of an array that got axes of size 1, or whose axes were split and stay together."""
+    x = tensor("f32", 4, 3, 2)
+    reshaped = Reshape(x, draw.choose(((4, 1, 3, 2), (2, 2, 3, 2), (4, 3, 1, 1, 2), (12, 2))))
+    return Transpose(reshaped, draw.permutation(len(reshaped.shape)))
+
+
+@rewrite(Transpose(Reshape(x, shape), p), single_use=True, sample=sample_transpose_of_reshape)
+def transpose_of_reshape(op: Transpose, x: Value, shape: Sizes, p: Sizes) -> Value | None:
+    """transpose(reshape(x), p) = reshape(transpose(x, q)), if p keeps together the axes that each axis of x became
+
+    >>> transpose_of_reshape(Transpose(Reshape(tensor("f32", 4, 6), (4, 2, 3)), (1, 2, 0)))
+    Reshape(Transpose(x, permutation=(1, 0)), shape=(2, 3, 4))
+    """
+    groups = group_axes(x.shape, shape)
+    if groups is None:
+        return None
+    place = invert(p)
+    order: list[tuple[int, Sizes]] = []
+    for group in groups:
+        # Axes of size 1 may stand anywhere: they don't keep a group together, nor apart.
+        places = [place[axis] for axis in group.new if shape[axis] != 1]
+        between = [p[index] for index in range(min(places, default=0), max(places, default=-1) + 1)]
+        strangers = [axis for axis in between if axis not in group.new and shape[axis] != 1]
+        if places != sorted(places) or strangers:
+            return None
+        order.append((min(places, default=-1), group.old))
+    inner = tuple(axis for _, axes in sorted(order, key=lambda item: item[0]) for axis in axes)
+    if inner == tuple(range(len(inner))):
+        return Reshape(x, op.shape)
+    return Reshape(Transpose(x, inner), op.shape)

@@ -1,0 +1,215 @@
+"""Elementwise ops on moved operands: the movement is done once, after them, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from windlass.ir import Op, Value
+from windlass.ir.values import tensor
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Concatenate,
+    Constant,
+    Elementwise,
+    Exponential,
+    Multiply,
+    Pad,
+    Reshape,
+    Reverse,
+    Transpose,
+)
+from windlass.ops.sampling import Draw
+from windlass.rewriting.pattern import any_op
+from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import Sizes
+
+__all__ = ["Constant"]
+
+
+def same_everywhere(value: Value, shape: Sizes) -> Value | None:
+    """The value in another shape, if it is one number for all elements; else None. Numbers of rank 0 stay so."""
+    if isinstance(value, Constant) and value.is_splat:
+        return Constant.of(value.number, value.dtype, shape) if value.shape else value
+    if not value.shape:
+        return value
+    if isinstance(value, BroadcastInDim) and not value.operand.shape:
+        return BroadcastInDim(value.operand, shape, ())
+    return None
+
+
+def operands_before(op: Op, kind: type[Op], fits: Callable[[Op], bool], shape: Sizes) -> tuple[Value, ...] | None:
+    """What the op's operands were before a movement that all of them went through, and nothing else uses the result.
+
+    Operands that are one number for all elements have gone through any movement.
+    """
+    before: list[Value] = []
+    for operand in op.operands:
+        if isinstance(operand, kind):
+            if not fits(operand) or len(operand.uses) != 1:
+                return None
+            before.append(operand.operands[0])
+        else:
+            number = same_everywhere(operand, shape)
+            if number is None:
+                return None
+            before.append(number)
+    return tuple(before)
+
+
+def first_moved(op: Op, kind: type[Op]) -> Op | None:
+    """The first operand that is of a class."""
+    for operand in op.operands:
+        if operand.__class__ is kind:
+            return operand  # pyright: ignore[reportReturnType]
+    return None
+
+
+def sample_moved_operands(kind: type[Op]) -> Callable[[Draw], Elementwise]:
+    """A sampler of elementwise ops on operands that went through a movement of this class."""
+
+    def sample(draw: Draw) -> Elementwise:
+        x, y = (tensor("f32", 2, 3, 4, name=name) for name in "xy")
+
+        def move(value: Value) -> Value:
+            if kind is Transpose:
+                return Transpose(value, (2, 0, 1))
+            if kind is Reverse:
+                return Reverse(value, (0, 2))
+            return Reshape(value, (6, 4))
+
+        moved = move(x)
+        others = (move(y), Constant.of(2, "f32", moved.shape), BroadcastInDim(tensor("f32"), moved.shape, ()))
+        other = draw.choose(others)
+        return Exponential(moved) if draw.boolean() else draw.choose((Add, Multiply))(moved, other)
+
+    return sample
+
+
+@rewrite(any_op(Elementwise), sample=sample_moved_operands(Transpose))
+def elementwise_of_transposes(op: Elementwise) -> Value | None:
+    """f(transpose(x, p), transpose(y, p)) = transpose(f(x, y), p), if nothing else uses the transposes
+
+    >>> elementwise_of_transposes(Exponential(Transpose(tensor("f32", 2, 3), (1, 0))))
+    Transpose(Exponential(x), permutation=(1, 0))
+    """
+    first = first_moved(op, Transpose)
+    if not isinstance(first, Transpose) or first.shape != op.shape:
+        return None
+    p = first.permutation
+    before = operands_before(
+        op, Transpose, lambda each: isinstance(each, Transpose) and each.permutation == p, first.operand.shape
+    )
+    return None if before is None else Transpose(op.with_operands(before), p)
+
+
+@rewrite(any_op(Elementwise), sample=sample_moved_operands(Reverse))
+def elementwise_of_reverses(op: Elementwise) -> Value | None:
+    """f(reverse(x), reverse(y)) = reverse(f(x, y)), if nothing else uses the reversed arrays
+
+    >>> elementwise_of_reverses(Exponential(Reverse(tensor("f32", 3), (0,))))
+    Reverse(Exponential(x), dimensions=(0,))
+    """
+    first = first_moved(op, Reverse)
+    if not isinstance(first, Reverse) or first.shape != op.shape:
+        return None
+    axes = first.dimensions
+    before = operands_before(
+        op, Reverse, lambda each: isinstance(each, Reverse) and set(each.dimensions) == set(axes), op.shape
+    )
+    return None if before is None else Reverse(op.with_operands(before), axes)
+
+
+@rewrite(any_op(Elementwise), sample=sample_moved_operands(Reshape))
+def elementwise_of_reshapes(op: Elementwise) -> Value | None:
+    """f(reshape(x), reshape(y)) = reshape(f(x, y)), if x and y have one shape and nothing else uses the reshapes
+
+    >>> elementwise_of_reshapes(Exponential(Reshape(tensor("f32", 2, 3), (6,))))
+    Reshape(Exponential(x), shape=(6,))
+    """
+    first = first_moved(op, Reshape)
+    if first is None or first.shape != op.shape:
+        return None
+    shape = first.operands[0].shape
+    if not shape or not op.shape:
+        # Numbers of rank 0 may stand for all elements of a select or clamp: their shape tells how they are used.
+        return None
+    before = operands_before(op, Reshape, lambda each: each.operands[0].shape == shape, shape)
+    return None if before is None else Reshape(op.with_operands(before), op.shape)
+
+
+def sample_padded_operands(draw: Draw) -> Elementwise:
+    """An elementwise op on arrays that are padded in the same way."""
+    x, y = (tensor("f32", 3, 2, name=name) for name in "xy")
+    fields = ((draw.integer(0, 2), 1), (0, draw.integer(1, 2)), (draw.integer(0, 1), 0))
+    first = Pad(x, tensor("f32", name="c"), *fields)
+    second = draw.choose((Pad(y, tensor("f32", name="d"), *fields), Constant.of(2, "f32", first.shape)))
+    return Exponential(first) if draw.boolean() else Multiply(first, second)
+
+
+@rewrite(any_op(Elementwise), sample=sample_padded_operands)
+def elementwise_of_pads(op: Elementwise) -> Value | None:
+    """f(pad(x, c), pad(y, d)) = pad(f(x, y), f(c, d)), if they are padded alike and nothing else uses the pads
+
+    >>> elementwise_of_pads(Exponential(Pad(tensor("f32", 8), Constant.of(0, "f32"), (1,), (1,), (0,)))).padding_value
+    Exponential(Constant(0.0))
+    """
+    first = first_moved(op, Pad)
+    if not isinstance(first, Pad) or first.shape != op.shape:
+        return None
+    low, high, interior = first.edge_padding_low, first.edge_padding_high, first.interior_padding
+    inside: list[Value] = []
+    outside: list[Value] = []
+    for operand in op.operands:
+        if isinstance(operand, Pad):
+            edges = operand.edge_padding_low, operand.edge_padding_high, operand.interior_padding
+            if edges != (low, high, interior) or len(operand.uses) != 1:
+                return None
+            inside.append(operand.operand)
+            outside.append(operand.padding_value)
+        else:
+            number = same_everywhere(operand, first.operand.shape)
+            if number is None or not operand.shape:
+                return None
+            inside.append(number)
+            single = same_everywhere(operand, ())
+            assert single is not None
+            outside.append(single.operand if isinstance(single, BroadcastInDim) else single)
+    if first.tensor.size < first.operand.tensor.size + 2:
+        return None
+    return Pad(op.with_operands(tuple(inside)), op.with_operands(tuple(outside)), low, high, interior)
+
+
+def sample_concatenated_operands(draw: Draw) -> Elementwise:
+    """An elementwise op on arrays that are concatenated from parts of the same sizes."""
+    a, b, c, d = (tensor("f32", size, 2, name=name) for name, size in (("a", 2), ("b", 1), ("c", 2), ("d", 1)))
+    first, second = Concatenate((a, b), 0), Concatenate((c, d), 0)
+    return draw.choose((Add, Multiply))(first, second)
+
+
+@rewrite(any_op(Elementwise), sample=sample_concatenated_operands)
+def elementwise_of_concatenates(op: Elementwise) -> Value | None:
+    """f(concatenate(a, b), concatenate(c, d)) = concatenate(f(a, c), f(b, d)), if the parts have the same sizes
+
+    >>> parts = [tensor("f32", 2, name=name) for name in "abcd"]
+    >>> elementwise_of_concatenates(Add(Concatenate(tuple(parts[:2]), 0), Concatenate(tuple(parts[2:]), 0)))
+    Concatenate((Add(a, c), Add(b, d)), dimension=0)
+    """
+    joined = [operand for operand in op.operands if isinstance(operand, Concatenate)]
+    if len(joined) < 2 or len({id(each) for each in joined}) < 2 or joined[0].shape != op.shape:
+        return None
+    axis = joined[0].dimension
+    sizes = [part.shape[axis] for part in joined[0].inputs]
+    for each in joined:
+        if each.dimension != axis or [part.shape[axis] for part in each.inputs] != sizes or len(each.uses) != 1:
+            return None
+    if any(not isinstance(operand, Concatenate) and same_everywhere(operand, ()) is None for operand in op.operands):
+        return None
+    parts: list[Value] = []
+    for index, part in enumerate(joined[0].inputs):
+        own = [
+            operand.inputs[index] if isinstance(operand, Concatenate) else same_everywhere(operand, part.shape)
+            for operand in op.operands
+        ]
+        parts.append(op.with_operands(tuple(each for each in own if each is not None)))
+    return Concatenate(tuple(parts), axis)
