@@ -31,14 +31,20 @@ if TYPE_CHECKING:
     from windlass.public.emulation import emulate
     from windlass.public.explain import explain
     from windlass.public.jit import jit
+    from windlass.public.optimize import optimize
+    from windlass.public.rules import check_rule, hole, rewrite
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "Array": "windlass.frontends.arrays",
+    "check_rule": "windlass.public.rules",
     "emulate": "windlass.public.emulation",
     "explain": "windlass.public.explain",
+    "hole": "windlass.public.rules",
     "jit": "windlass.public.jit",
+    "optimize": "windlass.public.optimize",
+    "rewrite": "windlass.public.rules",
 }
 _MODULES = frozenset({"cuda", "stablehlo"})
 _PLANNED = frozenset(
@@ -53,7 +59,6 @@ _PLANNED = frozenset(
         "hessian",
         "jacobian",
         "jvp",
-        "optimize",
         "value_and_grad",
         "vjp",
     }
@@ -69,10 +74,14 @@ __all__ = [
     "RaisingError",
     "WindlassError",
     "WindlassWarning",
+    "check_rule",
     "cuda",
     "emulate",
     "explain",
+    "hole",
     "jit",
+    "optimize",
+    "rewrite",
     "stablehlo",
 ]
 

@@ -22,6 +22,7 @@ from windlass import ops
 from windlass.diagnostics import CompilationError
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
+from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding
 from windlass.runtime.memories import ArrayForm
 from windlass.stablehlo.program import Program
@@ -143,15 +144,6 @@ def entering_scalar(value: Value, dtype: str) -> Value:
     return ops.Convert(value, dtype)
 
 
-def inline(function: Function, mapping: dict[Value, Value]) -> tuple[Value, ...]:
-    """Copy the function's ops to where the active builder is; `mapping` gives its arguments. Returns its results."""
-    terminator = function.body.terminator
-    for op in function.body:
-        if op is not terminator:
-            op.clone(mapping)
-    return tuple(mapping.get(result, result) for result in terminator.operands)
-
-
 def flat_words(value: Value, form: ArrayForm) -> Value:
     """An array as the flat words that its memory is made of."""
     count = ops.bit_width(form.word_dtype) // ops.bit_width(form.dtype)
@@ -220,37 +212,34 @@ def import_lowered(name: str, lowered: Any) -> Module:
 
     module = import_module(lowered.compiler_ir("stablehlo"))
     main = module.main
-    inline_calls(main.body, module)
-    single = Module([main], name)
-    single.attributes, single.globals = module.attributes, module.globals
-    return single
-
-
-def inline_calls(block: Block, module: Module) -> None:
-    """Replace each call in the block, and in those within it, by what the called function does."""
-    calls = [op for op in block.walk() if isinstance(op, ops.Call)]
-    while calls:
-        call = calls.pop()
-        callee = module.functions[str(call.callee)]
-        home = call.block
-        assert home is not None
-        before = call.previous
-        with Builder(home, before=call):
-            results = inline(callee, dict(zip(callee.arguments, call.operands, strict=True)))
-        for old, new in zip(call.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        # What came in may hold calls itself.
-        op = home.first if before is None else before.next
-        while op is not None and op is not call:
-            calls += [op] if isinstance(op, ops.Call) else []
-            calls += [inner for region in op.regions for inner in region.walk() if isinstance(inner, ops.Call)]
-            op = op.next
-        call.erase()
+    inline_calls(main.body, module, through_settling=True)
+    remove_unused_functions(module)
+    module.name = name
+    return module
 
 
 def optimize_module(module: Module) -> Module:
     """Every function after the catalogue of rewrites. Works on a copy."""
     return _each_function(module, optimize)
+
+
+def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
+    """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
+
+    XLA:CPU's updates are settled (see `windlass.runtime.in_place`), unless it divides the program among devices: then
+    calls would keep it from that.
+    """
+    from windlass.runtime.in_place import settle_updates
+    from windlass.stablehlo import export_bytecode, import_module
+    from windlass.stablehlo.optimizing import optimize_module as optimize_with
+
+    module = import_module(parsed)
+    inline_calls(module.main.body, module, through_settling=True)
+    remove_unused_functions(module)
+    optimize_with(module, choices, platform=platforms[0])
+    if "cpu" in platforms and not is_partitioned:
+        settle_updates(module)
+    return export_bytecode(module)
 
 
 def protect_module(module: Module) -> Module:

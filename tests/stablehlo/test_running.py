@@ -42,3 +42,16 @@ def test_arrays_that_do_not_fit() -> None:
     )
     with pytest.raises(wl.ProgramError, match="the program takes 2 arrays, got 1"):
         wl.stablehlo.run(TEXT, X)
+
+
+def test_a_sum_over_all_devices_stays_one() -> None:
+    text = """func.func public @main(%x: tensor<f32>) -> tensor<f32> {
+      %0 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+          replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %1 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }) : (tensor<f32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }"""
+    assert "use_global_device_ids" in wl.stablehlo.optimize(text)

@@ -103,7 +103,7 @@ def decode(annotation: str, text: str) -> Any:
         case "int" | "int | None" | "Int32":
             return int(text.split(":", maxsplit=1)[0])
         case "bool" | "bool | None":
-            return text.startswith(("true", "dense<true"))
+            return text.startswith(("true", "dense<true", "unit"))
         case "tuple[int, ...]":
             return tuple(int(item) for item in re.findall(r"-?\d+", text.partition(":")[2]))
         case "tuple[bool, ...]":

@@ -11,11 +11,12 @@ Start reading at `importing.py` and `exporting.py`.
 from windlass.stablehlo.exporting import export_bytecode, export_module, export_text, function_text
 from windlass.stablehlo.importing import import_bytecode, import_module, import_text
 from windlass.stablehlo.program import Program
-from windlass.stablehlo.running import optimize, run
+from windlass.stablehlo.running import explain, optimize, run
 from windlass.stablehlo.screening import screen
 
 __all__ = [
     "Program",
+    "explain",
     "export_bytecode",
     "export_module",
     "export_text",

@@ -1,11 +1,18 @@
 """The one file that touches private modules of JAX; a test says plainly when they have moved.
 
-Everything else uses jax's public names and `jaxlib.mlir`.
+Everything else uses jax's public names and `jaxlib.mlir`. Besides small things it holds `define_call`: an operation of
+JAX that stands for a whole traced program, as JAX's own `jit` does, and keeps standing for one under differentiation,
+batching and partial evaluation. (The rules are those of jax/_src/pjit.py, without shardings and layouts.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
+
+import jax
+from jax.core import Tracer
 
 
 def make_context() -> Any:
@@ -20,3 +27,277 @@ def default_compile_options() -> Any:
     from jax._src import compiler  # pyright: ignore[reportPrivateImportUsage]
 
     return compiler.get_compile_options(num_replicas=1, num_partitions=1)
+
+
+# -- traced programs --------------------------------------------------------------------------------------------------
+
+
+def trace(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
+    """The function of arrays as a closed jaxpr, and the structure of its result with shapes for leaves.
+
+    Constants of the closed jaxpr may be tracers of traces around it.
+    """
+    return jax.make_jaxpr(function, return_shape=True)(*arguments)
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether a value is known only while something is traced."""
+    return isinstance(value, Tracer)
+
+
+def constants_as_arguments(closed: Any, chosen: Callable[[Any], bool]) -> tuple[list[Any], Any]:
+    """The closed jaxpr with the chosen of its constants as arguments before the others; and these constants."""
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+
+    jaxpr = closed.jaxpr
+    picks = [chosen(value) for value in closed.consts]
+    if not any(picks):
+        return [], closed
+    variables = [each for each, pick in zip(jaxpr.constvars, picks, strict=True) if pick]
+    values = [each for each, pick in zip(closed.consts, picks, strict=True) if pick]
+    info = jaxpr.debug_info
+    names = getattr(info, "arg_names", None)
+    if names is not None:
+        info = info._replace(arg_names=(*(["?"] * len(variables)), *names))
+    opened = jaxpr.replace(
+        constvars=[each for each, pick in zip(jaxpr.constvars, picks, strict=True) if not pick],
+        invars=[*variables, *jaxpr.invars],
+        effects=jaxpr.effects,
+        debug_info=info,
+    )
+    rest = [each for each, pick in zip(closed.consts, picks, strict=True) if not pick]
+    return values, core.ClosedJaxpr(opened, rest)
+
+
+def is_plain(closed: Any) -> bool:
+    """Whether the program takes, holds and gives arrays only: no references to be written to."""
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+
+    jaxpr = closed.jaxpr
+    if getattr(jaxpr, "is_high", False):
+        return False
+    values = (*jaxpr.invars, *jaxpr.constvars, *jaxpr.outvars)
+    return all(isinstance(each.aval, core.ShapedArray) for each in values)
+
+
+# -- an operation that stands for a traced program --------------------------------------------------------------------
+
+
+def define_call(name: str, lower: Callable[..., Any]) -> Any:
+    """A new operation, bound as `call.bind(*arrays, jaxpr=closed, **settings)`; `settings` must be hashable.
+
+    Under `jvp`, `vmap`, `vjp` and partial evaluation it becomes the same operation with the same settings on the
+    changed program. `lower(context, *values, jaxpr, **settings)` gives MLIR values in a lowering.
+    """
+    from jax._src import core, dispatch  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import (  # pyright: ignore[reportPrivateImportUsage]
+        ad,
+        batching,
+        mlir,
+        partial_eval,
+    )
+
+    call: Any = core.Primitive(name)
+    call.multiple_results = True
+    call.is_effectful = lambda parameters: bool(parameters["jaxpr"].effects)
+    call.def_impl(partial(dispatch.apply_primitive, call))
+    call.def_effectful_abstract_eval(_infer_types)
+    ad.primitive_jvps[call] = partial(_push_forward, call)
+    ad.primitive_transposes[call] = partial(_transpose, call)
+    batching.fancy_primitive_batchers[call] = partial(_batch, call)
+    partial_eval.custom_partial_eval_rules[call] = partial(_evaluate_partly, call)
+    split: Any = partial(partial_eval.closed_call_partial_eval_custom_rule, "jaxpr", _keep_parameters)
+    partial_eval.partial_eval_jaxpr_custom_rules[call] = split
+    partial_eval.dce_rules[call] = _drop_unused
+    mlir.register_lowering(call, lower, cacheable=False)
+    return call
+
+
+def _infer_types(*_: Any, jaxpr: Any, **__: Any) -> tuple[Any, Any]:
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+
+    return jaxpr.out_avals, core.positional_effects(jaxpr)
+
+
+def _push_forward(call: Any, primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Any, **settings: Any) -> Any:
+    """Forward derivatives: the program that computes values and those tangents that are not zero by structure."""
+    from jax._src.ad_util import Zero  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+    moves = [type(each) is not Zero for each in tangents]
+    both, moved = ad.jvp_jaxpr(jaxpr, moves, instantiate=False)
+    given = [each for each, moving in zip(tangents, moves, strict=True) if moving]
+    results = call.bind(*primals, *given, jaxpr=both, **settings)
+    count = len(jaxpr.out_avals)
+    rest = iter(results[count:])
+    news = [
+        next(rest) if moving else Zero(aval.to_tangent_aval())
+        for aval, moving in zip(jaxpr.out_avals, moved, strict=True)
+    ]
+    return results[:count], news
+
+
+def _batch(call: Any, axis: Any, values: Sequence[Any], places: Sequence[Any], *, jaxpr: Any, **settings: Any) -> Any:
+    from jax._src.interpreters import batching  # pyright: ignore[reportPrivateImportUsage]
+
+    batched, results = batching.batch_jaxpr2(jaxpr, axis, tuple(places))
+    return call.bind(*values, jaxpr=batched, **settings), results
+
+
+def _transpose(call: Any, cotangents: Sequence[Any], *arguments: Any, jaxpr: Any, **settings: Any) -> list[Any]:
+    """Reverse derivatives: the program is linear in the arguments that are unknown; its transpose is traced."""
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.ad_util import Zero, zeros_like_aval  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+    is_linear = [ad.is_undefined_primal(each) for each in arguments]
+    known = [each for each, linear in zip(arguments, is_linear, strict=True) if not linear]
+    unknown = [each.aval for each in arguments if ad.is_undefined_primal(each)]
+    present = [type(each) is not Zero for each in cotangents]
+    given = [each for each, here in zip(cotangents, present, strict=True) if here]
+    zeros = [None if here else each.aval for each, here in zip(cotangents, present, strict=True)]
+    apply = core.jaxpr_as_fun(jaxpr)
+
+    def transposed(known: Sequence[Any], given: Sequence[Any]) -> Any:
+        def linear_part(*linear: Any) -> Any:
+            of_linear, of_known = iter(linear), iter(known)
+            return apply(*(next(of_linear) if each else next(of_known) for each in is_linear))
+
+        rest = iter(given)
+        full = [next(rest) if aval is None else zeros_like_aval(aval) for aval in zeros]
+        return jax.linear_transpose(linear_part, *unknown)(full)
+
+    closed, _ = trace(transposed, known, given)
+    constants, closed = constants_as_arguments(closed, is_tracer)
+    found = iter(call.bind(*constants, *known, *given, jaxpr=closed, **settings))
+    return [next(found) if linear else None for linear in is_linear]
+
+
+def _evaluate_partly(call: Any, tracing: Any, *tracers: Any, jaxpr: Any, **settings: Any) -> list[Any]:
+    """The program split in two: what follows from the known arguments is computed now, the rest is staged."""
+    from jax._src import core, source_info_util  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import partial_eval as pe  # pyright: ignore[reportPrivateImportUsage]
+
+    is_known = [each.pval.is_known() for each in tracers]
+    now, later, is_later, residual_types, forwarded = pe.partial_eval_jaxpr_nounits_fwd(
+        jaxpr, [not known for known in is_known], instantiate=False
+    )
+    inputs = [each.pval.get_known() for each in tracers if each.pval.is_known()]
+    computed = call.bind(*inputs, jaxpr=now, **settings)
+    count = len(computed) - len(residual_types)
+    fresh = iter(computed[count:])
+    available = [*jaxpr.consts, *inputs]
+    residuals = [next(fresh) if place is None else available[place] for place in forwarded]
+    staged = [*map(tracing.new_instantiated_const, residuals), *(each for each in tracers if not each.pval.is_known())]
+    results = [pe.JaxprTracer(tracing, pe.PartialVal.unknown(aval), None) for aval in later.out_avals]
+    recipe = pe.new_eqn_recipe(
+        tracing,
+        staged,
+        results,
+        call,
+        dict(settings, jaxpr=later),
+        core.positional_effects(later),
+        source_info_util.current(),
+    )
+    for each in results:
+        each.recipe = recipe
+    if later.effects:
+        from jax._src import effects  # pyright: ignore[reportPrivateImportUsage]
+
+        if effects.partial_eval_kept_effects.filter_in(later.effects):
+            tracing.effect_handles.append(pe.EffectHandle(staged, recipe))
+    of_now, of_later = iter(computed[:count]), iter(results)
+    return [next(of_later) if unknown else next(of_now) for unknown in is_later]
+
+
+def _keep_parameters(*given: Any) -> tuple[Any, Any]:
+    """The settings of both halves under `jax.checkpoint` are those of the whole."""
+    *_, known, staged = given
+    return known, staged
+
+
+def _drop_unused(used: list[bool], equation: Any) -> tuple[list[bool], Any]:
+    """Results that nobody wants are not computed, and arguments that nobody needs are not taken."""
+    from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import partial_eval as pe  # pyright: ignore[reportPrivateImportUsage]
+
+    if not any(used) and not pe.has_effects(equation):
+        return [False] * len(equation.invars), None
+    closed = equation.params["jaxpr"]
+    smaller, needed = pe.dce_jaxpr(closed.jaxpr, tuple(used))
+    if not any(needed) and not any(used) and not smaller.effects:
+        return list(needed), None
+    inputs = [each for each, keep in zip(equation.invars, needed, strict=True) if keep]
+    reduced = core.ClosedJaxpr(smaller, closed.consts)
+    replaced = core.new_jaxpr_eqn(
+        inputs,
+        [each for each, keep in zip(equation.outvars, used, strict=True) if keep],
+        equation.primitive,
+        dict(equation.params, jaxpr=reduced),
+        core.eqn_effects(reduced, inputs),
+        equation.source_info,
+        equation.ctx,
+    )
+    return list(needed), replaced
+
+
+class LoweredApart:
+    """A traced program lowered into a module of its own, within the lowering of another one.
+
+    Callbacks, channels and shardings are those of the lowering around it, so the module can be merged into it.
+    `module` is a `jaxlib.mlir.ir.Module` whose entry is the function called `main`; `operands` are the MLIR values that
+    the entry takes; `results` splits what it gives into values, and notes the tokens of ordered effects.
+    `is_partitioned` tells whether XLA will divide the program among devices.
+    """
+
+    def __init__(self, context: Any, values: Sequence[Any], jaxpr: Any) -> None:
+        from jax._src import core, effects  # pyright: ignore[reportPrivateImportUsage]
+        from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
+        from jaxlib.mlir import ir
+
+        outer = context.module_context
+        self._context = context
+        self._effects = tuple(effects.ordered_effects.filter_in(jaxpr.effects))
+        self.module = ir.Module.create(ir.Location.unknown(outer.context))
+        inner = outer.replace(
+            module=self.module,
+            ip=ir.InsertionPoint(self.module.body),
+            symbol_table=ir.SymbolTable(self.module.operation),
+            lowering_cache={},
+            cached_primitive_lowerings={},
+        )
+        constants = core.jaxpr_const_args(jaxpr.jaxpr)
+        function = mlir.lower_jaxpr_to_fun(
+            inner,
+            "main",
+            jaxpr,
+            self._effects,
+            num_const_args=len(constants),
+            in_avals=(*(aval for _, aval in constants), *jaxpr.in_avals),
+        )
+        function.attributes["sym_visibility"] = ir.StringAttr.get("public", outer.context)
+        hoisted = [
+            mlir.ir_constants(value, const_lowering=context.const_lowering, aval=aval) for value, aval in constants
+        ]
+        tokens = [context.tokens_in.get(effect) for effect in self._effects]
+        axes = outer.axis_context
+        self.is_partitioned = (getattr(axes, "num_devices", None) or 1) > 1
+        self.operands = _flat((*context.dim_var_values, *tokens, *hoisted, *values))
+
+    def results(self, found: Sequence[Any]) -> list[Any]:
+        """The values among what the entry gives."""
+        from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
+
+        count = len(self._effects)
+        if count:
+            tokens = dict(zip(self._effects, found[:count], strict=True))
+            context = self._context
+            context.set_tokens_out(context.tokens_in.update_tokens(mlir.TokenSet(tokens)))
+        return list(found[count:])
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for value in values:
+        flat += _flat(value) if isinstance(value, tuple | list) else [value]
+    return flat

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,18 +11,37 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, ProgramError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.rewriting import Rule
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
+from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.program import Program
 from windlass.stablehlo.screening import screen
 
 Array: TypeAlias = NDArray[Any]
 
 
-def optimize(program: str | bytes) -> str:
+def optimize(
+    program: str | bytes,
+    *,
+    exact: bool = False,
+    assumes: str | Iterable[str] = (),
+    compile_seconds: float = 10.0,
+    device: str | None = None,
+    rules: Iterable[Rule] = (),
+    without: str | Iterable[str] = (),
+) -> str:
     """The program (StableHLO text or bytecode) after the catalogue of rewrites, as text.
 
-    Raises ProgramError where it can't be read.
+    Integer and boolean results stay the same. So do float results, NaN, infinities and signed zeros included, but for
+    the order of sums and products, as in XLA's own reductions; with `exact` that order is kept too. `assumes` grants
+    what rules may take for granted of floats: "no NaN", "finite", "no -0.0". `compile_seconds` bounds the time that is
+    spent; the program is valid whenever it ends. `device` ("cpu", "gpu", "tpu"; by default what JAX runs on) is the one
+    whose costs count. `rules` are rules of your own, declared by `wl.rewrite`, used beside the catalogue's; `without`
+    names rules to be left out.
+
+    Raises ProgramError (WL05xx) where the program can't be read, WindlassError (WL08xx) where one of the rules breaks
+    its laws and for choices that there are not.
 
     >>> text = '''func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     ...   %0 = stablehlo.reverse %x, dims = [0] : tensor<4xf32>
@@ -32,13 +51,26 @@ def optimize(program: str | bytes) -> str:
     >>> "reverse" in optimize(text)
     False
     """
-    from windlass.rewriting import rewrite_function
-    from windlass.rules import catalogue
-
+    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
     module = read_program(program)
-    for function in module.functions.values():
-        rewrite_function(function, catalogue.choose())
+    optimize_module(module, choices)
     return export_text(module)
+
+
+def explain(program: str | bytes, *, estimates: bool = True, **choices: Any) -> Report:
+    """What `optimize` would do to the program: rewrites in order, ops and estimated costs before and after.
+
+    Takes the same choices as `optimize`.
+
+    >>> text = '''func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    ...   %0 = stablehlo.negate %x : tensor<4xf32>
+    ...   %1 = stablehlo.negate %0 : tensor<4xf32>
+    ...   return %1 : tensor<4xf32>
+    ... }'''
+    >>> [entry.rule for entry in explain(text).rewrites]
+    ['negate_of_negate']
+    """
+    return optimize_module(read_program(program), Choices.make(**choices), estimates=estimates)
 
 
 def run(program: str | bytes, *arrays: Any) -> list[Array]:

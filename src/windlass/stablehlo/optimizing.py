@@ -1,0 +1,207 @@
+"""The optimizer as users call it: what they allow it, what it did, and the way through a whole module."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.ir import Module
+from windlass.ops import Call, Constant, Return
+from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
+from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
+from windlass.rewriting.inlining import inline_calls, remove_unused_functions
+from windlass.rewriting.laws import check_rule
+from windlass.rewriting.ledger import Entry, Ledger
+
+PLATFORMS = {"cuda": "gpu", "rocm": "gpu", "metal": "gpu"}
+"""What JAX calls devices of a kind that has a cost model under another name."""
+
+ASSUMPTIONS: dict[str, tuple[str, ...]] = {
+    "finite": ("finite", "no NaN"),
+    "no NaN": ("no NaN",),
+    "no -0.0": ("no -0.0",),
+}
+"""What a user may grant, and what follows from it."""
+
+checked: set[Rule] = set()
+"""Rules of users that have passed their laws."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user of the optimizer has chosen. See `Choices.make` for what is accepted."""
+
+    exact: bool = False
+    assumes: tuple[str, ...] = ()
+    compile_seconds: float = 10.0
+    device: str | None = None
+    rules: tuple[Rule, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @classmethod
+    def make(
+        cls,
+        exact: bool = False,
+        assumes: str | Iterable[str] = (),
+        compile_seconds: float = 10.0,
+        device: str | None = None,
+        rules: Iterable[Rule] = (),
+        without: str | Iterable[str] = (),
+    ) -> Choices:
+        """The choices, checked; each rule of the user's passes its laws first.
+
+        Raises WindlassError: WL0801 and WL0802 for rules that fail their laws, WL0803 for assumptions, devices and
+        rules that there are not.
+
+        >>> Choices.make(assumes="no NaN").assumes
+        ('no NaN',)
+        """
+        granted = (assumes,) if isinstance(assumes, str) else tuple(assumes)
+        own = tuple(rules)
+        for rule in own:
+            if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise _unknown(
+                    f"rules holds a {type(rule).__name__}, not a rule", "declare rules with @wl.rewrite(...)"
+                )
+            if rule not in checked:
+                check_rule(rule)
+                checked.add(rule)
+        known = set(ASSUMPTIONS) | {each for rule in own for each in rule.assumes}
+        for each in granted:
+            if each not in known:
+                raise _unknown(f"nothing is known of the assumption '{each}'", f"one of: {', '.join(sorted(known))}")
+        if device is not None and PLATFORMS.get(device, device) not in DEVICES:
+            raise _unknown(f"there is no cost model of '{device}'", f"one of: {', '.join(DEVICES)}")
+        left_out = (without,) if isinstance(without, str) else tuple(without)
+        names = {rule.name for rule in (*_catalogue(), *own)}
+        for name in left_out:
+            if name not in names:
+                raise _unknown(f"there is no rule called '{name}'", "see the catalogue of rules for their names")
+        return cls(exact, tuple(sorted(set(granted))), float(compile_seconds), device, own, tuple(sorted(left_out)))
+
+    def rule_set(self) -> RuleSet:
+        """The rules that may be used, the user's own first."""
+        return _rule_set(self)
+
+    def device_on(self, platform: str | None = None) -> Device:
+        """The device whose costs count: the one chosen, else that of the platform, else what JAX would run on."""
+        name = self.device or platform
+        if name is None:
+            import jax
+
+            name = jax.default_backend()
+        return DEVICES.get(PLATFORMS.get(name, name), DEVICES["cpu"])
+
+
+def _unknown(message: str, advice: str) -> WindlassError:
+    return WindlassError(Diagnostic("WL0803", message, help=advice))
+
+
+def _catalogue() -> RuleSet:
+    from windlass.rules import catalogue
+
+    return catalogue
+
+
+@lru_cache(maxsize=64)
+def _rule_set(choices: Choices) -> RuleSet:
+    granted = [implied for each in choices.assumes for implied in ASSUMPTIONS.get(each, (each,))]
+    if choices.rules:
+        chosen = RuleSet((*choices.rules, *_catalogue())).choose(choices.exact, granted)
+    else:
+        chosen = _catalogue().choose(choices.exact, granted)
+    return chosen.without(*choices.without) if choices.without else chosen
+
+
+@dataclass
+class Report:
+    """What the optimizer did to a module. `str(report)` tells it; the fields have it as data.
+
+    `rewrites` are the rule applications in order; `ops_before` and `ops_after` count ops by name, calls that were
+    inlined at their place; the costs are the model's estimates for one run on `device`, of the entry point.
+    """
+
+    device: str
+    rewrites: list[Entry] = field(default_factory=list[Entry])
+    ops_before: Counter[str] = field(default_factory=Counter[str])
+    ops_after: Counter[str] = field(default_factory=Counter[str])
+    cost_before: Cost | None = None
+    cost_after: Cost | None = None
+    exhausted: str | None = None
+    """The budget that ran out ("steps", "seconds"), or None where no rule applies any more."""
+    cycle: str | None = None
+    """The rules that were busiest when a budget ran out."""
+
+    def count_by_rule(self) -> Counter[str]:
+        """How often each rule was applied."""
+        return Counter(entry.rule for entry in self.rewrites)
+
+    def __str__(self) -> str:
+        lines = [f"{self.ops_before.total()} ops → {self.ops_after.total()}, {len(self.rewrites)} rewrites"]
+        if self.cost_before and self.cost_after:
+            before, after = 1e6 * self.cost_before.seconds, 1e6 * self.cost_after.seconds
+            lines.append(f"estimated on {self.device}: {before:.3g} µs → {after:.3g} µs")
+        lines += [f"{count:6} {rule}" for rule, count in self.count_by_rule().most_common()]
+        return "\n".join([*lines, *([self.cycle] if self.cycle else [])])
+
+
+def optimize_module(
+    module: Module,
+    choices: Choices | None = None,
+    *,
+    platform: str | None = None,
+    steps: int | None = None,
+    estimates: bool = False,
+) -> Report:
+    """Optimize every function of the module in place, calls between them inlined.
+
+    `steps` stops after so many rewrites in all, which replays the first of a longer run; with `estimates` the report
+    says what each rewrite saves.
+    """
+    choices = choices or Choices()
+    device, rules = choices.device_on(platform), choices.rule_set()
+    inline_module(module)
+    report = Report(device.name, ops_before=count_ops(module))
+    main = module.main
+    if estimates:
+        report.cost_before = estimate_cost(main.results, main.arguments, device)
+    deadline = time.monotonic() + choices.compile_seconds
+    for function in module.functions.values():
+        left = None if steps is None else steps - len(report.rewrites)
+        budget = Budget(left, max(deadline - time.monotonic(), 0.0))
+        ledger = rewrite_function(function, rules, budget, device, estimates)
+        _enter(report, ledger)
+    report.ops_after = count_ops(module)
+    if estimates:
+        report.cost_after = estimate_cost(main.results, main.arguments, device)
+    return report
+
+
+def _enter(report: Report, ledger: Ledger) -> None:
+    report.rewrites += ledger.entries
+    report.exhausted = report.exhausted or ledger.exhausted
+    report.cycle = report.cycle or ledger.describe_cycle()
+
+
+def inline_module(module: Module) -> None:
+    """Replace calls by what they call; private functions that nobody calls any more are dropped."""
+    if not any(isinstance(op, Call) for function in module.functions.values() for op in function.walk()):
+        return
+    for function in module.functions.values():
+        if function.visibility == "public":
+            inline_calls(function.body, module)
+    remove_unused_functions(module)
+
+
+def count_ops(module: Module) -> Counter[str]:
+    """How many ops of each kind there are, without constants and returns."""
+    return Counter(
+        (op.name or type(op).__name__).rpartition(".")[2]
+        for function in module.functions.values()
+        for op in function.walk()
+        if not isinstance(op, Constant | Return)
+    )
