@@ -11,8 +11,12 @@ from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.conversion import convert_array
+from windlass.ops.ranges import INFINITY, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import MLIRText, PrecisionConfig
+
+MOST_IN_ORDER = 32
+"""Longer sums of products are left to einsum when a product is evaluated."""
 
 
 class DotGeneral(TensorOp):
@@ -90,31 +94,37 @@ class DotGeneral(TensorOp):
             self.__dict__["dtype"] = dtype = lhs.dtype
         return tensor_type(shape, dtype)
 
+    def find_range(self, of: RangeOf) -> Range:
+        left, right = of(self.lhs), of(self.rhs)
+        # How precisely a device multiplies is its own choice: only signs are certain.
+        signless = not (left.may_be_negative or right.may_be_negative) and self.tensor.is_float
+        if not signless:
+            return everything(self.tensor)
+        undefined = (left.has_zero and right.has_infinity) or (left.has_infinity and right.has_zero)
+        return between(0, INFINITY, nan=left.nan or right.nan or undefined)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         wide = wide_type(self.tensor.dtype)
-        letters = iter("abcdefghijklmnopqrstuvwxyz")
-        left = [""] * lhs.ndim
-        right = [""] * rhs.ndim
-        pairs = zip(
-            (*self.lhs_batching_dimensions, *self.lhs_contracting_dimensions),
-            (*self.rhs_batching_dimensions, *self.rhs_contracting_dimensions),
-            strict=True,
-        )
-        for left_axis, right_axis in pairs:
-            left[left_axis] = right[right_axis] = next(letters)
-        for axis in self.lhs_free_dimensions:
-            left[axis] = next(letters)
-        for axis in self.rhs_free_dimensions:
-            right[axis] = next(letters)
-        result = [left[axis] for axis in (*self.lhs_batching_dimensions, *self.lhs_free_dimensions)]
-        result += [right[axis] for axis in self.rhs_free_dimensions]
+        left, right = convert_array(lhs, wide), convert_array(rhs, wide)
+        batch = [lhs.shape[axis] for axis in self.lhs_batching_dimensions]
+        rows = [lhs.shape[axis] for axis in self.lhs_free_dimensions]
+        columns = [rhs.shape[axis] for axis in self.rhs_free_dimensions]
+        count = math.prod(lhs.shape[axis] for axis in self.lhs_contracting_dimensions)
+        left = left.transpose(
+            *self.lhs_contracting_dimensions, *self.lhs_batching_dimensions, *self.lhs_free_dimensions
+        ).reshape(count, math.prod(batch), math.prod(rows), 1)
+        right = right.transpose(
+            *self.rhs_contracting_dimensions, *self.rhs_batching_dimensions, *self.rhs_free_dimensions
+        ).reshape(count, math.prod(batch), 1, math.prod(columns))
         with np.errstate(all="ignore"):
-            product = np.einsum(
-                f"{''.join(left)},{''.join(right)}->{''.join(result)}",
-                convert_array(lhs, wide),
-                convert_array(rhs, wide),
-            )
-        return convert_array(np.asarray(product), self.tensor.dtype)
+            if count and count <= MOST_IN_ORDER:
+                # In the order of the contracting axes, so that it doesn't depend on how the operands are stored.
+                product = left[0] * right[0]
+                for index in range(1, count):
+                    product = product + left[index] * right[index]
+            else:
+                product = np.einsum("kbmo,kbon->bmn", left, right)
+        return convert_array(np.ascontiguousarray(product).reshape((*batch, *rows, *columns)), self.tensor.dtype)
 
     def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
         from windlass.ops.movement import Transpose

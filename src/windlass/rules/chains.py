@@ -1,0 +1,495 @@
+"""Products of products in the cheapest order, and products of which only sums, parts or the diagonal are wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from windlass.ir import Op, Result, Value
+from windlass.ir.values import tensor
+from windlass.ops import (
+    Add,
+    Constant,
+    DotGeneral,
+    DynamicSlice,
+    Gather,
+    Iota,
+    Multiply,
+    Reduce,
+    Reshape,
+    Reverse,
+    Slice,
+    Transpose,
+    TriangularSolve,
+)
+from windlass.ops.contraction import matmul
+from windlass.ops.reduction import reduce_sum
+from windlass.ops.sampling import Draw
+from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.rule import rewrite
+from windlass.rules.contractions import dot, sample_product, sides
+from windlass.rules.factors import in_order
+from windlass.rules.letters import Letters, Term, is_plain, multiply_terms, operations, read
+
+__all__ = ["Iota", "matmul", "tensor"]
+
+Sizes = tuple[int, ...]
+
+x, y, start, limit, stride = hole("x"), hole("y"), hole("start"), hole("limit"), hole("stride")
+
+LONGEST_CHAIN = 8
+"""Operands of a chain: its orders are tried by dynamic programming over all subsets of the operands."""
+
+
+def flatten(op: DotGeneral) -> tuple[list[Term], Letters, dict[int, int]] | None:
+    """The operands of a product of products of one precision, with common letters; None if it is just one product."""
+    product = read(op)
+    terms = [product.left, product.right]
+    sizes = product.sizes()
+    taken = max(sizes, default=-1) + 1
+    grown = True
+    while grown and len(terms) < LONGEST_CHAIN:
+        grown = False
+        for place, term in enumerate(terms):
+            inner = term.value
+            if not isinstance(inner, DotGeneral) or len(inner.uses) != 1 or not is_plain(inner):
+                continue
+            if (inner.precision_config, inner.algorithm, inner.dtype) != (op.precision_config, op.algorithm, op.dtype):
+                continue
+            inside = read(inner, taken)
+            taken = max(inside.sizes(), default=taken) + 1
+            renamed = dict(zip(inside.result, term.letters, strict=True))
+            new = [
+                Term(each.value, tuple(renamed.get(letter, letter) for letter in each.letters))
+                for each in (inside.left, inside.right)
+            ]
+            terms[place : place + 1] = new
+            for each in new:
+                sizes.update(each.sizes())
+            grown = True
+            break
+    return (terms, product.result, sizes) if len(terms) > 2 else None
+
+
+Order = int | tuple["Order", "Order"]
+
+
+def find_order(terms: list[Term], result: Letters, sizes: Mapping[int, int]) -> tuple[int, Order]:
+    """The order of pairwise products that takes the fewest operations, and how many: nested pairs of places.
+
+    Dynamic programming over subsets (Pfeifer, Haegeman, Verstraete, 2014, without its pruning).
+    """
+    count = len(terms)
+    everything = (1 << count) - 1
+
+    def letters_of(subset: int) -> frozenset[int]:
+        """What the product of a subset has to keep: letters that the rest or the result has."""
+        inside = {letter for place in range(count) if subset >> place & 1 for letter in terms[place].letters}
+        outside = {letter for place in range(count) if not subset >> place & 1 for letter in terms[place].letters}
+        return frozenset(inside & (outside | set(result)))
+
+    kept = {subset: letters_of(subset) for subset in range(1, everything + 1)}
+    best: dict[int, tuple[int, Order]] = {1 << place: (0, place) for place in range(count)}
+    for subset in sorted(range(1, everything + 1), key=int.bit_count):
+        if subset.bit_count() < 2:
+            continue
+        lowest = subset & -subset
+        part = (subset - 1) & subset
+        found: tuple[int, Order] | None = None
+        while part:
+            if part & lowest:
+                rest = subset ^ part
+                # What a single operand alone has is summed over first; so it counts with that operand.
+                own = operations(kept[part] | kept[rest], sizes)
+                total = best[part][0] + best[rest][0] + own
+                if found is None or total < found[0]:
+                    found = total, (best[part][1], best[rest][1])
+            part = (part - 1) & subset
+        assert found is not None
+        best[subset] = found
+    return best[everything]
+
+
+def build_order(order: Order, terms: list[Term], result: Letters, like: DotGeneral) -> Value | None:
+    """The product of the terms in this order."""
+
+    def build(part: Order, outside: frozenset[int]) -> Term | None:
+        if isinstance(part, int):
+            return terms[part]
+        places = _places(part)
+        inside = [letter for place in places for letter in terms[place].letters]
+        left = build(part[0], outside | _letters(part[1]))
+        right = build(part[1], outside | _letters(part[0]))
+        if left is None or right is None:
+            return None
+        both = [letter for letter in left.letters if letter in right.letters]
+        shared = [letter for letter in (*both, *left.letters, *right.letters) if letter in outside]
+        natural = tuple(dict.fromkeys(letter for letter in shared if letter in inside))
+        made = multiply_terms(left, right, natural, like)
+        return None if made is None else Term(made, natural)
+
+    def _letters(part: Order) -> frozenset[int]:
+        return frozenset(letter for place in _places(part) for letter in terms[place].letters)
+
+    assert not isinstance(order, int)
+    left = build(order[0], _letters(order[1]) | set(result))
+    right = build(order[1], _letters(order[0]) | set(result))
+    return None if left is None or right is None else multiply_terms(left, right, result, like)
+
+
+def _places(order: Order) -> tuple[int, ...]:
+    return (order,) if isinstance(order, int) else (*_places(order[0]), *_places(order[1]))
+
+
+def sample_chain(draw: Draw, most: int = 5) -> DotGeneral:
+    """A chain of matrices, some thin, in a random order of products, maybe with a vector at its end."""
+    count = draw.integer(3, most)
+    sizes = [draw.choose((1, 2, 3, 5, 6)) for _ in range(count + 1)]
+    values: list[Value] = [tensor("f32", sizes[at], sizes[at + 1], name=f"x{at}") for at in range(count)]
+    if draw.boolean():
+        values[-1] = tensor("f32", sizes[-2], name="v")
+    while len(values) > 1:
+        at = draw.integer(0, len(values) - 2)
+        left, right = values[at : at + 2]
+        values[at : at + 2] = [DotGeneral(left, right, (), (), (1,), (0,))]
+    assert isinstance(values[0], DotGeneral)
+    return values[0]
+
+
+@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_chain)
+def chain_of_dots(op: DotGeneral) -> Value | None:
+    """dot(dot(x, y), z) = dot(x, dot(y, z)), and so for longer chains: in the order that takes the fewest operations
+
+    >>> a, b, v = tensor("f32", 9, 9, name="a"), tensor("f32", 9, 9, name="b"), tensor("f32", 9, name="v")
+    >>> product = DotGeneral(matmul(a, b), v, (), (), (1,), (0,))
+    >>> chain_of_dots(product).lhs
+    a
+    """
+    if not is_plain(op) or not any(isinstance(operand, DotGeneral) for operand in op.operands):
+        return None
+    found = flatten(op)
+    if found is None:
+        return None
+    terms, result, sizes = found
+    if 0 in sizes.values():
+        return None
+    spent = op.flops() + _inner_flops(op, len(terms) - 2)
+    least, order = find_order(terms, result, sizes)
+    # A few operations less are not worth what copies may cost.
+    if least > 0.95 * spent:
+        return None
+    return build_order(order, terms, result, op)
+
+
+def _inner_flops(op: DotGeneral, count: int) -> int:
+    total, pending = 0, [op]
+    while pending and count:
+        for operand in pending.pop(0).operands:
+            if count and isinstance(operand, DotGeneral) and len(operand.uses) == 1 and is_plain(operand):
+                if operand.precision_config != op.precision_config or operand.algorithm != op.algorithm:
+                    continue
+                if operand.dtype != op.dtype:
+                    continue
+                total += operand.flops()
+                pending.append(operand)
+                count -= 1
+    return total
+
+
+def summed_input(op: Reduce) -> Value | None:
+    """What a sum of one input sums up, if it begins with zero."""
+    if len(op.inputs) != 1 or op.combiner is not Add:
+        return None
+    init = op.init_values[0]
+    return op.inputs[0] if isinstance(init, Constant) and bool(init.number == 0) else None
+
+
+def owner(value: Value) -> Value:
+    """The op that a value is a result of; the value itself if it is not one of several."""
+    return value.owner if isinstance(value, Result) else value
+
+
+def sample_sum_of_product(draw: Draw) -> Op:
+    """The sum of a product along some of its axes."""
+    made = sample_product(draw)
+    rank = made.tensor.rank
+    return owner(reduce_sum(made, draw.subset(rank, draw.integer(min(1, rank), rank))))  # pyright: ignore[reportReturnType]
+
+
+@rewrite(any_op(Reduce), reassociates=True, sample=sample_sum_of_product)
+def sum_of_dot(op: Reduce) -> Value | None:
+    """sum(dot(x, y)) = dot(sum(x), sum(y)), along axes that x or y alone has; batching axes become contracting ones
+
+    >>> product = matmul(tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"))
+    >>> made = sum_of_dot(reduce_sum(product, (0, 1)).owner)
+    >>> made.lhs.owner.dimensions, made.rhs.owner.dimensions
+    ((0,), (1,))
+    """
+    inner = summed_input(op)
+    if not isinstance(inner, DotGeneral) or len(inner.uses) > 1 or not op.dimensions or not is_plain(inner):
+        return None
+    product = read(inner)
+    kept = tuple(letter for axis, letter in enumerate(product.result) if axis not in op.dimensions)
+    lost = [letter for letter in product.result if letter not in kept]
+    sizes = product.sizes()
+    work = operations(
+        (set(sizes) - set(lost)) | (set(lost) & set(product.left.letters) & set(product.right.letters)), sizes
+    )
+    work += sum(
+        term.value.tensor.size
+        for term, other in sides(product)
+        if any(each in term.letters and each not in other.letters for each in lost)
+    )
+    if work >= inner.flops() + op.flops():
+        return None
+    made = product.rebuild(product.left, product.right, kept)
+    return None if isinstance(made, Transpose) and made.tensor.size > op.results[0].tensor.size else made
+
+
+def sample_slice(draw: Draw) -> Slice:
+    made = sample_product(draw)
+    return Slice(made, **Slice.sample(draw, made.tensor))
+
+
+@rewrite(Slice(any_op(DotGeneral), start, limit, stride), single_use=True, sample=sample_slice)
+def slice_of_dot(op: Slice, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
+    """slice(dot(x, y)) = dot(slice(x), slice(y)): only those rows and columns are computed that are looked at
+
+    >>> product = matmul(tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"))
+    >>> slice_of_dot(Slice(product, (0, 0), (2, 9), (1, 1))).lhs
+    Slice(x, start_indices=(0, 0), limit_indices=(2, 9), strides=(1, 1))
+    """
+    inner = op.operand
+    assert isinstance(inner, DotGeneral)
+    if op.tensor.size >= inner.tensor.size:
+        return None
+    product = read(inner)
+    bounds = dict(zip(product.result, zip(start, limit, stride, strict=True), strict=True))
+
+    def cut(term: Term) -> Value:
+        own = [bounds.get(letter, (0, size, 1)) for letter, size in zip(term.letters, term.value.shape, strict=True)]
+        if all(each == (0, size, 1) for each, size in zip(own, term.value.shape, strict=True)):
+            return term.value
+        return Slice(term.value, *(tuple(each[part] for each in own) for part in range(3)))
+
+    return inner.with_operands((cut(product.left), cut(product.right)))
+
+
+def sample_dynamic_slice(draw: Draw) -> DynamicSlice:
+    """A part of a product at computed places."""
+    made = sample_product(draw)
+    starts = tuple(tensor("i32", name=f"i{axis}") for axis in range(made.tensor.rank))
+    return DynamicSlice(made, starts, tuple(draw.integer(1, size) for size in made.shape))
+
+
+@rewrite(DynamicSlice(any_op(DotGeneral), hole("starts"), hole("sizes")), single_use=True, sample=sample_dynamic_slice)
+def dynamic_slice_of_dot(op: DynamicSlice, starts: tuple[Value, ...], sizes: Sizes) -> Value | None:
+    """dynamic_slice(dot(x, y), i) = dot(dynamic_slice(x, i), dynamic_slice(y, i)), along their own axes
+
+    >>> product = matmul(tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"))
+    >>> at = tensor("i32", name="i"), Constant.of(0, "i32")
+    >>> dynamic_slice_of_dot(DynamicSlice(product, at, (1, 9))).rhs
+    y
+    """
+    inner = op.operand
+    assert isinstance(inner, DotGeneral)
+    if op.tensor.size >= inner.tensor.size or op.tensor.rank == 0:
+        return None
+    product = read(inner)
+    places = dict(zip(product.result, zip(starts, sizes, strict=True), strict=True))
+    zero = None
+
+    def cut(term: Term) -> Value:
+        nonlocal zero
+        own = [
+            (letter, *places.get(letter, (None, size)))
+            for letter, size in zip(term.letters, term.value.shape, strict=True)
+        ]
+        if all(size == whole for (_, _, size), whole in zip(own, term.value.shape, strict=True)):
+            return term.value
+        zero = zero or Constant.of(0, starts[0].dtype)
+        return DynamicSlice(
+            term.value, tuple(at if at is not None else zero for _, at, _ in own), tuple(size for _, _, size in own)
+        )
+
+    return inner.with_operands((cut(product.left), cut(product.right)))
+
+
+def sample_gather_of_product(draw: Draw) -> Gather:
+    """Some rows, or columns, of a product of matrices."""
+    rows, columns = draw.integer(2, 5), draw.integer(2, 5)
+    made = matmul(tensor("f32", rows, 3), tensor("f32", 3, columns, name="y"))
+    count = draw.choose(((), (2,), (1,), (3,)))
+    indices = tensor("i32", *count, 1, name="i")
+    axis = draw.integer(0, 1)
+    offset = (len(count),) if draw.boolean() or axis == 0 else (0,)
+    sizes = (1, columns) if axis == 0 else (rows, 1)
+    return Gather(made, indices, offset, (axis,), (), (), (axis,), len(count), sizes)
+
+
+@rewrite(any_op(Gather), sample=sample_gather_of_product)
+def gather_of_dot(op: Gather) -> Value | None:
+    """gather(dot(x, y), i) = dot(gather(x, i), y), where whole rows are taken, fewer than there are; and so for columns
+
+    >>> product = matmul(tensor("f32", 900, 9), tensor("f32", 9, 9, name="y"))
+    >>> rows = Gather(product, tensor("i32", 3, 1, name="i"), (1,), (0,), (), (), (0,), 1, (1, 9))
+    >>> gather_of_dot(rows).lhs.slice_sizes
+    (1, 9)
+    """
+    inner = op.operand
+    if not isinstance(inner, DotGeneral) or len(inner.uses) > 1 or len(op.start_index_map) != 1:
+        return None
+    axis = op.start_index_map[0]
+    rank = inner.tensor.rank
+    whole = tuple(1 if each == axis else size for each, size in enumerate(inner.shape))
+    if op.collapsed_slice_dims != (axis,) or op.operand_batching_dims or op.slice_sizes != whole:
+        return None
+    if op.tensor.size >= inner.tensor.size:
+        return None
+    product = read(inner)
+    letter = product.result[axis]
+    indexed = [(term, other) for term, other in sides(product) if letter in term.letters]
+    if len(indexed) != 1:
+        return None
+    ((term, other),) = indexed
+    # The rows are taken with the indices' axes first, and these get letters of their own.
+    place = term.letters.index(letter)
+    count = op.tensor.rank - len(op.offset_dims)
+    fresh = tuple(range(-count, 0))
+    others = tuple(each for each in term.letters if each != letter)
+    rows = Gather(
+        term.value,
+        op.start_indices,
+        tuple(range(count, count + len(others))),
+        (place,),
+        (),
+        (),
+        (place,),
+        op.index_vector_dim,
+        tuple(1 if each == place else size for each, size in enumerate(term.value.shape)),
+        op.indices_are_sorted,
+    )
+    batch, offset = iter(fresh), iter([product.result[each] for each in range(rank) if each != axis])
+    result = tuple(next(offset) if each in op.offset_dims else next(batch) for each in range(op.tensor.rank))
+    made = product.rebuild(*in_order(product, term, Term(rows, (*fresh, *others)), other), result)
+    return None if isinstance(made, Transpose) and made.tensor.size >= inner.tensor.size else made
+
+
+@rewrite(Reverse(any_op(DotGeneral), hole("dimensions")), single_use=True)
+def reverse_of_dot(op: Reverse, dimensions: Sizes) -> Value | None:
+    """reverse(dot(x, y)) = dot(reverse(x), y), along rows of a smaller x; and so for columns
+
+    >>> product = matmul(tensor("f32", 9, 2), tensor("f32", 2, 9, name="y"))
+    >>> reverse_of_dot(Reverse(product, (0,))).lhs
+    Reverse(x, dimensions=(0,))
+    """
+    inner = op.operand
+    assert isinstance(inner, DotGeneral)
+    product = read(inner)
+    letters = {product.result[axis] for axis in dimensions}
+    operands: list[Value] = []
+    moved = 0
+    for term in (product.left, product.right):
+        own = tuple(axis for axis, letter in enumerate(term.letters) if letter in letters)
+        moved += term.value.tensor.size if own else 0
+        operands.append(Reverse(term.value, own) if own else term.value)
+    return inner.with_operands(tuple(operands)) if moved < op.tensor.size else None
+
+
+def sample_diagonal_of_product(draw: Draw) -> Slice:
+    """The diagonal of a square product, as a strided slice of its rows one after the other."""
+    size, deep = draw.integer(2, 4), draw.integer(1, 3)
+    product = matmul(tensor("f32", size, deep), tensor("f32", deep, size, name="y"))
+    return diagonal_slice(product)
+
+
+def diagonal_slice(x: Value) -> Slice:
+    """The diagonal of a square matrix: in row-major order its elements are one row and one element apart.
+
+    >>> diagonal_slice(tensor("f32", 3, 3)).strides
+    (4,)
+    """
+    size = x.shape[0]
+    return Slice(Reshape(x, (size * size,)), (0,), (size * size,), (size + 1,))
+
+
+def is_diagonal_slice(op: Slice) -> bool:
+    """Whether this takes the diagonal of a square matrix."""
+    flat = op.operand
+    if not isinstance(flat, Reshape) or flat.tensor.rank != 1 or flat.operand.tensor.rank != 2:
+        return False
+    size = flat.operand.shape[0]
+    if flat.operand.shape != (size, size) or size < 2:
+        return False
+    return op.start_indices == (0,) and op.strides == (size + 1,) and op.tensor.size == size
+
+
+@rewrite(
+    Slice(Reshape(any_op(DotGeneral), hole("shape")), start, limit, stride),
+    sample=sample_diagonal_of_product,
+    single_use=True,
+)
+def diagonal_of_dot(op: Slice) -> Value | None:
+    """diagonal(dot(x, y)) = dot(x, y) with rows and columns as one batching axis
+
+    >>> product = matmul(tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"))
+    >>> diagonal_of_dot(diagonal_slice(product)).lhs_batching_dimensions
+    (0,)
+    """
+    if not is_diagonal_slice(op):
+        return None
+    flat = op.operand
+    assert isinstance(flat, Reshape)
+    inner = flat.operand
+    assert isinstance(inner, DotGeneral)
+    product = read(inner)
+    if inner.lhs_batching_dimensions or not set(product.result).isdisjoint(product.summed):
+        return None
+    first, second = product.result
+    if (first in product.left.letters) == (second in product.left.letters):
+        return None
+
+    def join(term: Term) -> Term:
+        return Term(term.value, tuple(first if letter == second else letter for letter in term.letters))
+
+    return product.rebuild(join(product.left), join(product.right), (first,))
+
+
+def sample_product_of_solution(draw: Draw) -> DotGeneral:
+    """The solutions of triangular systems, times a vector or a thin matrix."""
+    size, count = draw.integer(2, 4), draw.integer(3, 5)
+    a, b = tensor("f32", size, size, name="a"), tensor("f32", size, count, name="b")
+    solution = TriangularSolve(tame(a), b, True, draw.boolean(), True, "NO_TRANSPOSE")
+    return DotGeneral(solution, tensor("f32", count, *draw.choose(((), (1,))), name="y"), (), (), (1,), (0,))
+
+
+def tame(a: Value) -> Value:
+    """A matrix that is tame enough for a solver's result not to depend on its order of operations."""
+    return Multiply(a, Constant.of(0.05, "f32", a.shape))
+
+
+@rewrite(
+    dot(TriangularSolve(x, y, True, hole("lower"), hole("unit"), hole("transpose")), hole("z")),
+    reassociates=True,
+    sample=sample_product_of_solution,
+)
+def dot_of_solution(op: DotGeneral, x: Value, y: Value, z: Value) -> Value | None:
+    """dot(solve(a, b), z) = solve(a, dot(b, z)), if z is thinner than b
+
+    >>> a, b = tensor("f32", 9, 9), tensor("f32", 9, 9, name="b")
+    >>> solution = TriangularSolve(a, b, True, True, False, "NO_TRANSPOSE")
+    >>> made = dot_of_solution(DotGeneral(solution, tensor("f32", 9, name="z"), (), (), (1,), (0,)))
+    >>> made.operand.b.shape
+    (9, 1)
+    """
+    solve = op.lhs
+    assert isinstance(solve, TriangularSolve)
+    if len(solve.uses) > 1 or x.tensor.rank != 2 or op.lhs_contracting_dimensions != (1,) or not is_plain(op):
+        return None
+    columns = math.prod(op.shape[1:])
+    if columns >= y.shape[1] or columns == 0:
+        return None
+    right: Value = op.with_operands((y, z))
+    right = right if right.tensor.rank == 2 else Reshape(right, (y.shape[0], columns))
+    made = TriangularSolve(x, right, True, solve.lower, solve.unit_diagonal, solve.transpose_a)
+    return made if made.shape == op.shape else Reshape(made, op.shape)
