@@ -124,6 +124,10 @@ class Op(Value):
             return 0
         return sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
 
+    def repetitions(self) -> float:
+        """How often each region runs as a program of its own, about; 0 where `flops` covers what regions do."""
+        return 0.0
+
     def bytes_moved(self) -> int:
         """Bytes read and written if nothing is fused: all operands and all results."""
         types = [value.type for value in (*self._operands, *self.results)]

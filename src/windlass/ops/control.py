@@ -12,6 +12,8 @@ from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
 from windlass.ops.loop_writer import LoopWriter
+from windlass.ops.movement import DynamicUpdateSlice
+from windlass.ops.ranges import Range, RangeOf, joined
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Symbol
 
@@ -61,6 +63,22 @@ class While(TensorOp):
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
 
+    USUAL_ROUNDS: ClassVar[int] = 8
+    """How often a loop is taken to go round where that is not known."""
+    OVERHEAD: ClassVar[int] = 64
+    """Operations that going round once is worth, beyond what is done."""
+
+    def repetitions(self) -> float:
+        from windlass.ops.counting import find_counter
+
+        counter = find_counter(self)
+        return self.USUAL_ROUNDS if counter is None else counter.rounds
+
+    def flops(self) -> int:
+        """What all rounds do; elements that are moved count as operations."""
+        each = sum(work_of(op) for region in (self.cond, self.body) for block in region.blocks for op in block)
+        return round(self.repetitions()) * (each + self.OVERHEAD)
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         scope = scope or Scope()
         values = tuple(arrays)
@@ -109,6 +127,16 @@ class Branching(TensorOp):
             self.fault("C2", f"the branches differ: {types}")
         return types[0]
 
+    def repetitions(self) -> float:
+        return 1 / max(len(self.regions), 1)
+
+    def flops(self) -> int:
+        """What the longest branch does; elements that are moved count as operations."""
+        return max(sum(work_of(op) for op in branch.block) for branch in self.regions) + self.OVERHEAD
+
+    OVERHEAD: ClassVar[int] = 64
+    """Operations that choosing is worth."""
+
     @property
     def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether nothing that it holds has an effect."""
@@ -126,6 +154,10 @@ class Case(Branching):
         if self.index.type is not tensor_type((), "i32"):
             self.fault("I1", f"the index is {self.index.type}")
         return self.infer_branches(self.branches)
+
+    def find_range(self, of: RangeOf) -> tuple[Range, ...]:
+        given = [branch.block.terminator.operands for branch in self.branches]
+        return tuple(joined(of(each) for each in choices) for choices in zip(*given, strict=True))
 
     def evaluate(self, index: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         number = int(index)
@@ -159,6 +191,10 @@ class If(Branching):
             self.fault("I1", f"the condition is {self.pred.type}")
         return self.infer_branches((self.true_branch, self.false_branch))
 
+    def find_range(self, of: RangeOf) -> tuple[Range, ...]:
+        given = (self.true_branch.block.terminator.operands, self.false_branch.block.terminator.operands)
+        return tuple(of(yes).join(of(no)) for yes, no in zip(*given, strict=True))
+
     def evaluate(self, pred: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         return (scope or Scope()).run(self.true_branch if pred else self.false_branch)
 
@@ -181,8 +217,18 @@ def sample_branch(number: int, type_: TensorType) -> Region:
 
 
 def regions_are_pure(op: Op) -> bool:
-    """Whether every op in the regions, save for what ends them, is pure."""
-    return all(inner.is_pure or isinstance(inner, Terminator) for region in op.regions for inner in region.walk())
+    """Whether every op in the regions, save for what ends them, is pure. Each answers for the regions that it has."""
+    blocks = [block for region in op.regions for block in region.blocks]
+    return all(inner.is_pure or isinstance(inner, Terminator) for block in blocks for inner in block)
+
+
+def work_of(op: Op) -> int:
+    """Operations that an op does, and the elements that it moves; updates are taken to be in place."""
+    if op.is_free or isinstance(op, Terminator):
+        return 0
+    written = (op.update,) if isinstance(op, DynamicUpdateSlice) else op.results
+    moved = sum(value.type.size for value in written if isinstance(value.type, TensorType))
+    return op.flops() + (0 if op.is_elementwise else moved)
 
 
 def captures(region: Region) -> list[Value]:
@@ -235,6 +281,11 @@ class Map(TensorOp):
         (value,) = block.terminator.operands
         return tensor_type(types[0].shape, value.dtype)
 
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing that it holds has an effect."""
+        return regions_are_pure(self)
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> Array:
         return run_pointwise(self.computation, scope or Scope(), *arrays)[0]
 
@@ -266,6 +317,9 @@ class OptimizationBarrier(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         return tuple(value.type for value in self.operands)
+
+    def find_range(self, of: RangeOf) -> tuple[Range, ...]:
+        return tuple(of(each) for each in self.operands)
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         return arrays

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from windlass.ir import Op, Result, TensorType, Value
+from windlass.ops.control import captures
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Cost:
 def estimate_cost(values: Iterable[Value], given: Collection[Value], device: Device = CPU) -> Cost:
     """The cost of computing the values from those that are given. Every other value that they need is computed too.
 
-    >>> from windlass.ir.core import tensor
+    >>> from windlass.ir.values import tensor
     >>> from windlass.ops import Add, Multiply
     >>> x, y = tensor("f32", 1000, name="x"), tensor("f32", 1000, name="y")
     >>> cost = estimate_cost([Multiply(Add(x, y), y)], [x, y])
@@ -143,9 +144,29 @@ class _Estimate:
                     operations += inner.flops()
                     pending.append(inner)
         moved += sum(read.values())
+        if root.repetitions():
+            return self.repeated(root)
         rate = self.device.contraction_rate(_dtype(root)) if root.is_contraction else self.device.arithmetic
         seconds = self.device.launch + max(moved / self.device.bandwidth, operations / rate)
         return Cost(seconds, moved, operations, 1)
+
+    def repeated(self, root: Op) -> Cost:
+        """The cost of an op that runs its regions as programs of their own.
+
+        What is carried from round to round stays where it is.
+        """
+        total = Cost(self.device.launch, 0, 0, 1)
+        times = root.repetitions()
+        for region in root.regions:
+            for block in region.blocks:
+                inner = estimate_cost(block.terminator.operands, {*block.arguments, *captures(region)}, self.device)
+                total += Cost(
+                    times * inner.seconds,
+                    round(times * inner.bytes),
+                    round(times * inner.operations),
+                    round(times * inner.kernels),
+                )
+        return total
 
     def skip_free(self, value: Value) -> Value:
         """What a value is a reshape or a broadcast of."""

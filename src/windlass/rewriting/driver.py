@@ -8,13 +8,15 @@ budget stops them, the program is kept as it is (valid at each step), and the le
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving
 from windlass.rewriting.ledger import Entry, Ledger
+from windlass.rewriting.pattern import Matcher
 from windlass.rewriting.rule import Rule, RuleSet
 
 
@@ -33,26 +35,39 @@ They might undo what rules by measure do, and the other way round, without end.
 """
 
 
+Watch = Callable[[int, Rule, Op], None]
+
+
 def rewrite_function(
-    function: Function, rules: RuleSet, budget: Budget | None = None, device: Device = CPU, estimates: bool = False
+    function: Function,
+    rules: RuleSet,
+    budget: Budget | None = None,
+    device: Device = CPU,
+    estimates: bool = False,
+    watch: Watch | None = None,
 ) -> Ledger:
     """Rewrite `function` in place to a fixpoint of `rules`, dead code and common subexpressions removed.
 
-    Gives the ledger of what was done; with `estimates`, what each rewrite saves on the device is in it.
+    Gives the ledger of what was done; with `estimates`, what each rewrite saves on the device is in it. `watch` is told
+    of each rewrite just before it takes place: its number, the rule, and the op, which has to be left as it is.
 
-    Raises TypeFault if a rule gives a value of another type than it replaces, which is a defect of the rule.
+    Raises TypeFault if a rule gives a value of another type than it replaces, WindlassError (WL0804) if it raises
+    another exception: these are defects of the rule.
     """
-    driver = _Driver(function.body, rules, budget or Budget(), device, estimates)
+    driver = _Driver(function.body, rules, budget or Budget(), device, estimates, watch)
     driver.run()
     return driver.ledger
 
 
 class _Driver:
-    def __init__(self, body: Block, rules: RuleSet, budget: Budget, device: Device, estimates: bool) -> None:
+    def __init__(
+        self, body: Block, rules: RuleSet, budget: Budget, device: Device, estimates: bool, watch: Watch | None
+    ) -> None:
         self.body = body
         self.rules = rules
         self.device = device
         self.estimates = estimates
+        self.watch = watch
         self.generations: dict[Op, int] = {}
         self.ledger = Ledger()
         self.worklist: list[Op] = []
@@ -64,8 +79,13 @@ class _Driver:
         self.push_all(self.body)
         while True:
             self.drain()
-            if self.ledger.exhausted or not share_common_subexpressions(self.body, self.push_with_users):
+            if self.ledger.exhausted:
                 return
+            shared: dict[Op, None] = {}
+            if not share_common_subexpressions(self.body, lambda op: shared.update({op: None})):
+                return
+            for op in shared:
+                self.push_with_users(op)
 
     def push(self, op: Op) -> None:
         if not op.queued:
@@ -84,7 +104,7 @@ class _Driver:
                 self.push(user)
 
     def drain(self) -> None:
-        by_root = self.rules.by_root
+        candidates = self.rules.candidates
         ticks = 0
         while self.worklist:
             op = self.worklist.pop()
@@ -94,7 +114,7 @@ class _Driver:
             if op.is_pure and op.is_unused:
                 self.erase(op)
                 continue
-            applicable = by_root.get(type(op))
+            applicable = candidates(op)
             if not applicable:
                 continue
             ticks += 1
@@ -104,16 +124,35 @@ class _Driver:
                 return
             self.try_rules(applicable, op)
 
-    def try_rules(self, applicable: list[Rule], op: Op) -> None:
+    def try_rules(self, applicable: list[tuple[Rule, Matcher]], op: Op) -> None:
         """Apply the first of the rules that fits the op and does not decline."""
-        for rule in applicable:
-            for matcher in rule.matchers:
-                found = matcher(op)
-                if found is None:
-                    continue
-                found["op"] = op
-                if self.apply(rule, found, op):
-                    return
+        builder: Builder | None = None
+        for rule, matcher in applicable:
+            found = matcher(op)
+            if found is None:
+                continue
+            found["op"] = op
+            if builder is None:
+                block = op.block
+                assert block is not None
+                builder = Builder(block, op, op.source)
+                builder.placed = []
+            builder.made_by = (*op.made_by[-7:], rule.name)
+            with builder:
+                try:
+                    replacement = rule.body(*[found[name] for name in rule.parameters])
+                except TypeFault:
+                    raise
+                except Exception as error:
+                    raise _failed(rule, op, error) from error
+            placed = builder.placed
+            assert placed is not None
+            if replacement is not None and self.apply(rule, op, replacement, placed):
+                return
+            if placed:
+                for made in reversed(placed):
+                    made.erase()
+                placed.clear()
 
     def clear(self) -> None:
         """Forget the queue, but leave no dead code behind."""
@@ -122,35 +161,26 @@ class _Driver:
         self.worklist = []
         remove_dead_code(self.body)
 
-    def apply(self, rule: Rule, found: dict[str, Any], op: Op) -> bool:
+    def apply(self, rule: Rule, op: Op, replacement: Value | tuple[Value, ...], placed: list[Op]) -> bool:
+        """Put the replacement, made of the placed ops, in the op's place, if the cost model consents."""
         block = op.block
         assert block is not None
-        builder = Builder(block, op, op.source)
-        builder.made_by = (*op.made_by[-7:], rule.name)
-        builder.placed = placed = []
-        with builder:
-            replacement = rule.body(*[found[name] for name in rule.parameters])
-        if replacement is None:
-            for made in reversed(placed):
-                made.erase()
-            return False
         news: tuple[Value, ...] = replacement if isinstance(replacement, tuple) else (replacement,)
         generation = self.generations.get(op, 0) + 1
         saved: float | None = None
         if rule.by_cost or self.estimates:
             if rule.by_cost and generation > FAMILY:
-                saved = -1.0
-            else:
-                saved = estimate_saving(op, replacement, set(placed), self.device)
+                return False
+            saved = estimate_saving(op, replacement, set(placed), self.device)
             if rule.by_cost and saved <= 0:
-                for made in reversed(placed):
-                    made.erase()
                 return False
         for made in placed:
             self.generations[made] = generation
         olds = op.results
         if [old.type for old in olds] != [new.type for new in news]:
             raise TypeFault(f"rule {rule.name} replaced {[old.type for old in olds]} by {[new.type for new in news]}")
+        if self.watch is not None:
+            self.watch(len(self.ledger.entries), rule, op)
         for old, new in zip(olds, news, strict=True):
             for user in old.uses:
                 self.push(user)
@@ -165,6 +195,10 @@ class _Driver:
                 for inner in region.walk():
                     self.push(inner)
         self.erase(op)
+        holder = block.parent.parent if block.parent is not None else None
+        if holder is not None:
+            # What an op holds has changed: rules that look inside may apply.
+            self.push(holder)
         return True
 
     def erase(self, op: Op) -> None:
@@ -179,10 +213,25 @@ class _Driver:
                 if owner.is_pure and owner.is_unused:
                     self.push(owner)
                 else:
+                    if owner.regions:
+                        # One of its results may have become unused.
+                        self.push(owner)
                     # A user less can make a rule that asks for a single use applicable.
                     for result in owner.results:
                         if len(result.uses) == 1:
                             self.push(next(iter(result.uses)))
+
+
+def _failed(rule: Rule, op: Op, error: Exception) -> WindlassError:
+    return WindlassError(
+        Diagnostic(
+            "WL0804",
+            f"rule {rule.name} failed: {type(error).__name__}: {error}",
+            op.source,
+            notes=(f"it was tried on {type(op).__name__} of type {', '.join(str(each.type) for each in op.results)}",),
+            help=f"leave the rule out: without=['{rule.name}']",
+        )
+    )
 
 
 def remove_dead_code(block: Block) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from windlass.ir import Block, Builder, Hole, Op, Region, TensorType, TypeFault,
 from windlass.ir.values import Argument, Result
 from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
+from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.rewriting.pattern import is_any, list_concrete_classes
@@ -171,6 +172,9 @@ def evaluate_term(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
     if value not in known:
         op = _op_of(value)
         operands = [evaluate_term(operand, known) for operand in op.operands]
+        for region in op.regions:
+            for captured in captures(region):
+                evaluate_term(captured, known)
         scope = {"scope": Scope(dict(known))} if getattr(op, "needs_scope", False) else {}
         outcome = op.evaluate(*operands, **scope)
         outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
@@ -201,7 +205,10 @@ def evaluate_wide(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
             if "dtype" in fields:
                 fields["dtype"] = WIDE.get(fields["dtype"], fields["dtype"])
             if op.regions:
-                fields.update(zip(op.region_names, (_widen_region(region) for region in op.regions), strict=True))
+                regions = iter([_widen_region(region, widen) for region in op.regions])
+                for name in op.region_names:
+                    held = fields[name]
+                    fields[name] = next(regions) if isinstance(held, Region) else tuple(next(regions) for _ in held)
             operands = iter([widen(operand) for operand in op.operands])
             for field in op.fields:
                 if field.kind == "operand" or (field.kind == "optional" and fields[field.name] is not None):
@@ -217,13 +224,33 @@ def evaluate_wide(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
     return evaluate_term(widen(value), arrays)
 
 
-def _widen_region(region: Region) -> Region:
-    """A region like this one on wide floats, for reducers: ops between the block's arguments and its end."""
+def _widen_region(region: Region, widen: Callable[[Value], Value]) -> Region:
+    """The region on wide floats; `widen` gives what it uses from outside."""
     old = region.block
     new = Block([tensor_type(each.shape, WIDE.get(each.dtype, each.dtype)) for each in old.arguments])
     mapping: dict[Value, Value] = dict(zip(old.arguments, new.arguments, strict=True))
+
+    def inside(value: Value) -> Value:
+        return mapping[value] if value in mapping else widen(value)
+
     with Builder(new):
         for op in old:
-            made = op.with_operands(tuple(mapping[operand] for operand in op.operands))
-            mapping.update(zip(op.results, made.results, strict=True))
+            fields = dict(op.field_values())
+            if isinstance(op, Constant):
+                fields["value"] = Constant.of(op.value.array, WIDE.get(op.dtype, op.dtype), op.shape).value
+            if "dtype" in fields:
+                fields["dtype"] = WIDE.get(fields["dtype"], fields["dtype"])
+            for field in op.fields:
+                held: Any = fields[field.name]
+                if field.kind == "operand":
+                    fields[field.name] = inside(held)
+                elif field.kind == "optional":
+                    fields[field.name] = None if held is None else inside(held)
+                elif field.kind == "variadic":
+                    fields[field.name] = tuple(inside(value) for value in held)
+                elif field.kind == "region":
+                    fields[field.name] = _widen_region(held, inside)
+                elif field.kind == "regions":
+                    fields[field.name] = tuple(_widen_region(each, inside) for each in held)
+            mapping.update(zip(op.results, type(op).from_fields(fields).results, strict=True))
     return Region(new)

@@ -17,6 +17,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from windlass.ir import Op, Result, TensorType, Value
+from windlass.ops.control import captures
 
 
 class Measure(NamedTuple):
@@ -45,7 +46,8 @@ def measure_term(value: Value, leaves: Collection[Value]) -> Measure:
         if each in stop or not isinstance(op, Op):
             return 0
         if op not in heights:
-            heights[op] = 1 + max((visit(operand) for operand in op.operands), default=0)
+            sources = [*op.operands, *(value for region in op.regions for value in captures(region))]
+            heights[op] = 1 + max((visit(operand) for operand in sources), default=0)
         return heights[op]
 
     visit(value)

@@ -1,0 +1,81 @@
+"""Loops made anew with fewer carried values, or with other values in their regions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from windlass.ir import Block, Builder, Op, Region, Value
+from windlass.ops import Return, While
+from windlass.ops.control import captures
+
+
+def copy_block(
+    block: Block,
+    kept: Sequence[int],
+    mapping: Mapping[Value, Value],
+    yielded: Sequence[int] | None = None,
+    left_out: Collection[Op] = (),
+) -> Block:
+    """The block with only the `kept` parameters; `mapping` gives others, and values that are known elsewhere.
+
+    It returns what it returned at the places `yielded` (None: all). Ops that are left out have their values in
+    `mapping`.
+    """
+    known = dict(mapping)
+    new = Block([block.arguments[place].type for place in kept], [block.arguments[place].name for place in kept])
+    known.update((block.arguments[place], made) for place, made in zip(kept, new.arguments, strict=True))
+    with Builder(new):
+        for op in block:
+            if op is block.last or op in left_out:
+                continue
+            op.clone(known)
+        given = block.terminator.operands
+        places = range(len(given)) if yielded is None else yielded
+        Return(tuple(known.get(given[place], given[place]) for place in places))
+    return new
+
+
+def rebuild_loop(
+    loop: While,
+    kept: Sequence[int],
+    mapping: Mapping[Value, Value] | None = None,
+    left_out: Collection[Op] = (),
+    results: Mapping[int, Value] | None = None,
+) -> tuple[Value, ...]:
+    """The loop carrying only the `kept` values; gives a value for each result of the old one.
+
+    `mapping` gives the values in the regions that stand for others; `results` those of carries that are not kept (their
+    initial values, where it has none).
+    """
+    known = mapping or {}
+    cond = copy_block(loop.cond.block, kept, known, None, left_out)
+    body = copy_block(loop.body.block, kept, known, kept, left_out)
+    made = While(Region(cond), Region(body), tuple(loop.operands[place] for place in kept))
+    found = list(loop.operands)
+    for place, value in (results or {}).items():
+        found[place] = value
+    for place, result in zip(kept, made.results, strict=True):
+        found[place] = result
+    return tuple(found)
+
+
+def arguments_at(loop: While, place: int) -> tuple[Value, Value]:
+    """The carried value as the condition and the body see it."""
+    return loop.cond.block.arguments[place], loop.body.block.arguments[place]
+
+
+def run_once(block: Block, arguments: Sequence[Value]) -> tuple[Value, ...]:
+    """What the block gives for these arguments, its ops copied to where the active builder is."""
+    mapping: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=True))
+    for op in block:
+        if op is not block.last:
+            op.clone(mapping)
+    return tuple(mapping.get(value, value) for value in block.terminator.operands)
+
+
+def sources(op: Op) -> list[Value]:
+    """Everything that the op depends on: its operands, and what its regions use from outside."""
+    return [*op.operands, *(value for region in op.regions for value in captures(region))]
+
+
+__all__ = ["arguments_at", "copy_block", "rebuild_loop", "run_once", "sources"]

@@ -1,0 +1,425 @@
+"""Loops over elements: rounds that don't depend on each other are done all at once, sums over rounds are reductions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from windlass.ir import Builder, Op, Result, Value
+from windlass.ir.core import Terminator
+from windlass.ir.values import Argument, tensor
+from windlass.ops import (
+    Add,
+    And,
+    BroadcastInDim,
+    Constant,
+    Convert,
+    Divide,
+    DotGeneral,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Maximum,
+    Minimum,
+    Multiply,
+    Negate,
+    Or,
+    Reshape,
+    Reverse,
+    Slice,
+    Subtract,
+    Transpose,
+    While,
+    Xor,
+)
+from windlass.ops.base import Binary
+from windlass.ops.counting import Counter, find_counter
+from windlass.ops.reduction import reduce_with
+from windlass.ops.sampling import Draw
+from windlass.rewriting.batcher import Batcher, CannotBatch, op_of
+from windlass.rewriting.carries import rebuild_loop, sources
+from windlass.rewriting.pattern import any_op
+from windlass.rewriting.rounds import Table, tabulate_rounds
+from windlass.rewriting.rule import rewrite
+from windlass.rules.loops import count_to
+
+__all__ = ["tensor"]
+
+COMBINERS: tuple[type[Binary], ...] = (Add, Multiply, Maximum, Minimum, And, Or, Xor)
+
+
+@dataclass
+class Rounds:
+    """What is known of a loop whose number of rounds is known."""
+
+    loop: While
+    counter: Counter
+    tables: dict[Value, Table]
+    unable: set[Op] = field(default_factory=set[Op])
+    """Ops that can't be done for all rounds at once."""
+    independent: set[Value] = field(default_factory=set[Value])
+    """Values of the body that don't depend on what rounds before have computed."""
+    delayed: set[int] = field(default_factory=set[int])
+    """Carried values that are what the round before made independently."""
+
+    @property
+    def arguments(self) -> list[Argument]:
+        return self.loop.body.block.arguments
+
+    @property
+    def following(self) -> tuple[Value, ...]:
+        return self.loop.body.block.terminator.operands
+
+    def find_independent(self) -> None:
+        """Fill in `independent` and `delayed`."""
+        block = self.loop.body.block
+        self.delayed = set()
+        while True:
+            known: set[Value] = {argument for argument in block.arguments if argument in self.tables}
+            known |= {block.arguments[place] for place in self.delayed}
+            inside: set[Value] = set(block.arguments)
+            for op in block:
+                if not isinstance(op, Terminator):
+                    inside.update(op.results)
+                    if op.is_pure and op not in self.unable and all(v in known or v not in inside for v in sources(op)):
+                        known.update(op.results)
+            more = {
+                argument.index
+                for argument, value in zip(block.arguments, self.following, strict=True)
+                if argument not in known and (value in known or value not in inside)
+            }
+            if not more:
+                self.independent = known
+                return
+            self.delayed |= more
+
+    def is_independent(self, value: Value) -> bool:
+        return value in self.independent or not self.is_inside(value)
+
+    def is_inside(self, value: Value) -> bool:
+        block = self.loop.body.block
+        op = op_of(value)
+        return op.block is block if op is not None else isinstance(value, Argument) and value.block is block
+
+    def batcher(self) -> Batcher:
+        made = Batcher(self.loop.body.block, self.counter.rounds, self.tables)
+        for place in self.delayed:
+            made.delayed[self.arguments[place]] = (self.loop.operands[place], self.following[place])
+        return made
+
+
+def find_rounds(loop: While) -> Rounds | None:
+    """What is known of the loop, if it is pure and goes round a known number of times, twice at least."""
+    counter = find_counter(loop)
+    if counter is None or counter.rounds < 2 or not loop.is_pure:
+        return None
+    tables = tabulate_rounds(loop, counter)
+    if loop.body.block.arguments[counter.position] not in tables:
+        return None
+    rounds = Rounds(loop, counter, tables)
+    rounds.find_independent()
+    return rounds
+
+
+# -- what becomes of each carried value -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Written:
+    """An array of which each round writes a part that no other round sees."""
+
+    op: DynamicUpdateSlice
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """What each round adds to, or combines with otherwise, and looks at in no other way."""
+
+    combiner: type[Binary]
+    terms: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Last:
+    """What the last round makes of itself."""
+
+
+Outcome = Written | Accumulated | Last
+
+
+def classify(rounds: Rounds, place: int) -> Outcome | None:
+    """How to have the carried value's last state without going round, or None."""
+    argument, value = rounds.arguments[place], rounds.following[place]
+    if argument in rounds.tables or rounds.is_independent(value):
+        return Last()
+    if sum(argument.uses.values()) != 1:
+        return None
+    if isinstance(value, DynamicUpdateSlice):
+        starts_known = all(rounds.is_independent(start) for start in value.start_indices)
+        if value.operand is argument and _used_once(value) and rounds.is_independent(value.update) and starts_known:
+            return Written(value)
+        return None
+    combiner = next((each for each in COMBINERS if type(value) is each), None)
+    if combiner is not None:
+        terms: list[Value] = []
+        current: Value = value
+        while type(current) is combiner and rounds.is_inside(current) and _used_once(current):
+            assert isinstance(current, Op)
+            left, right = current.operands
+            if rounds.is_independent(left) == rounds.is_independent(right):
+                return None
+            current, term = (right, left) if rounds.is_independent(left) else (left, right)
+            terms.append(term)
+        return Accumulated(combiner, tuple(terms)) if current is argument else None
+    return None
+
+
+def _used_once(value: Value) -> bool:
+    return sum(value.uses.values()) == 1
+
+
+def changes_order(rounds: Rounds, outcome: Outcome | None, place: int) -> bool:
+    """Whether the outcome is a sum or product of floats, which is then made in another order."""
+    return isinstance(outcome, Accumulated) and rounds.arguments[place].tensor.dtype[0] not in "iu"
+
+
+def finish(rounds: Rounds, batcher: Batcher, outcome: Outcome, place: int) -> Value:
+    """The last state of a carried value.
+
+    Raises CannotBatch.
+    """
+    initial, following = rounds.loop.operands[place], rounds.following[place]
+    last = rounds.counter.rounds - 1
+    match outcome:
+        case Written(op):
+            return _write_all(rounds, batcher, op, initial)
+        case Accumulated(combiner, terms):
+            total = initial
+            for term in terms:
+                total = _combine(combiner, total, batcher, term)
+            return total
+        case Last():
+            argument = rounds.arguments[place]
+            if argument in rounds.tables and following in rounds.tables:
+                return Constant.of(rounds.tables[following][-1], following.dtype)
+            found, is_many = batcher.find(following)
+            if not is_many:
+                return found
+            row = Slice(found, (last, *(0 for _ in found.shape[1:])), found.shape, (1,) * len(found.shape))
+            return Reshape(row, found.shape[1:])
+
+
+def _combine(combiner: type[Binary], total: Value, batcher: Batcher, term: Value) -> Value:
+    found, is_many = batcher.find(term)
+    if not is_many:
+        found = batcher.batched(term)
+    return combiner(total, reduce_with(combiner, found, (0,)))
+
+
+def _write_all(rounds: Rounds, batcher: Batcher, op: DynamicUpdateSlice, initial: Value) -> Value:
+    """The array after all rounds have written their parts, which lie side by side along one axis."""
+    sizes, shape = op.update.shape, initial.shape
+    count = rounds.counter.rounds
+    starts: list[Value] = []
+    moving: int | None = None
+    backward = False
+    for axis, (start, size, extent) in enumerate(zip(op.start_indices, sizes, shape, strict=True)):
+        table = rounds.tables.get(start)
+        if table is None:
+            found, is_many = batcher.find(start)
+            if is_many:
+                raise CannotBatch(op)
+            starts.append(found)
+            continue
+        places = np.clip(table.astype(np.int64), 0, extent - size)
+        steps = np.diff(places)
+        if (steps == 0).all():
+            starts.append(Constant.of(int(places[0]), start.dtype))
+            continue
+        if moving is not None or size == 0 or not ((steps == size).all() or (steps == -size).all()):
+            raise CannotBatch(op)
+        moving, backward = axis, bool(steps[0] < 0)
+        starts.append(Constant.of(int(places.min()), start.dtype))
+    if moving is None:
+        raise CannotBatch(op)
+    update = batcher.batched(op.update)
+    if backward:
+        update = Reverse(update, (0,))
+    if moving:
+        rank = len(sizes)
+        update = Transpose(update, (*range(1, moving + 1), 0, *range(moving + 1, rank + 1)))
+    block = Reshape(update, (*sizes[:moving], count * sizes[moving], *sizes[moving + 1 :]))
+    return block if block.type is initial.type else DynamicUpdateSlice(initial, block, tuple(starts))
+
+
+# -- the rules --------------------------------------------------------------------------------------------------------
+
+
+def sample_element_loop(draw: Draw) -> While:
+    """A loop that maps, sums and remembers over rows of arrays."""
+    rows = draw.integer(2, 5)
+    dtype = draw.choose(("f32", "i32"))
+    x, y = tensor(dtype, rows + 1, 2, name="x"), tensor(dtype, 2, name="y")
+    zero = Constant.of(0, "i32")
+    backward, offset, stride = draw.boolean(), draw.integer(-1, 1), draw.choose((1, 1, 2))
+    kinds = [draw.integer(0, 2) for _ in range(4)]
+    combiner = draw.choose((Add, Multiply, Maximum))
+
+    def step(*values: Value) -> tuple[Value, ...]:
+        i, written, total, _, before = values
+        place = Add(Multiply(i, Constant.of(stride, "i32")), Constant.of(offset, "i32"))
+        at = Subtract(Constant.of(rows - 1, "i32"), i) if backward else place
+        row = Reshape(DynamicSlice(x, (at, zero), (1, 2)), (2,))
+        value = Add(Multiply(row, y), BroadcastInDim(Convert(i, dtype), (2,), ()))
+        if kinds[0] == 2:
+            value = Multiply(value, before)
+        into = Reshape(value if kinds[1] else y, (1, 2))
+        where = Subtract(Constant.of(rows - 1, "i32"), i) if kinds[2] else i
+        return (
+            DynamicUpdateSlice(written, into, (where, zero)),
+            combiner(total, value) if kinds[3] else combiner(value, total),
+            Negate(value),
+            Negate(row),
+        )
+
+    start = tensor(dtype, 2, name="s")
+    return count_to(rows, tensor(dtype, draw.choose((rows, rows + 1)), 2, name="w"), start, start, y, step=step)
+
+
+def _all_at_once(op: While, may_reorder: bool) -> tuple[Value, ...] | None:
+    rounds = find_rounds(op)
+    if rounds is None:
+        return None
+    while True:
+        outcomes = [classify(rounds, place) for place in range(len(op.operands))]
+        if any(outcome is None for outcome in outcomes):
+            return None
+        reorders = any(changes_order(rounds, outcome, place) for place, outcome in enumerate(outcomes))
+        if reorders is not may_reorder:
+            return None
+        batcher = rounds.batcher()
+        try:
+            return tuple(
+                finish(rounds, batcher, outcome, place) for place, outcome in enumerate(outcomes) if outcome is not None
+            )
+        except CannotBatch as problem:
+            if problem.op is None or problem.op in rounds.unable:
+                return None
+            rounds.unable.add(problem.op)
+            rounds.find_independent()
+
+
+@rewrite(any_op(While), sample=sample_element_loop, by_cost=True)
+def loop_over_elements(op: While) -> tuple[Value, ...] | None:
+    """while(i < n, (i, y) → (i + 1, update(y, f(x[i]), i))) = f(x), each round by itself, all at once
+
+    >>> x, zero = tensor("f32", 4), Constant.of(0, "i32")
+    >>> def step(i, y):
+    ...     return (DynamicUpdateSlice(y, Negate(DynamicSlice(x, (i,), (1,))), (i,)),)
+    >>> type(loop_over_elements(count_to(4, tensor("f32", 4, name="y"), step=step))[1]).__name__
+    'Reshape'
+    """
+    return _all_at_once(op, may_reorder=False)
+
+
+@rewrite(any_op(While), sample=sample_element_loop, by_cost=True, reassociates=True)
+def loop_that_sums(op: While) -> tuple[Value, ...] | None:
+    """while(i < n, (i, s) → (i + 1, s + f(x[i]))) = s + reduce(f(x))
+
+    >>> x = tensor("f32", 4)
+    >>> def step(i, s):
+    ...     return (Add(s, Reshape(DynamicSlice(x, (i,), (1,)), ())),)
+    >>> type(loop_that_sums(count_to(4, tensor("f32", name="s"), step=step))[1]).__name__
+    'Add'
+    """
+    return _all_at_once(op, may_reorder=True)
+
+
+def sample_recurrence(draw: Draw) -> While:
+    """A recurrence whose input goes through a product."""
+    rows = draw.integer(2, 4)
+    x, w = tensor("f32", rows, 3, name="x"), tensor("f32", 3, 3, name="w")
+
+    def step(i: Value, state: Value) -> tuple[Value, ...]:
+        row = Reshape(DynamicSlice(x, (i, Constant.of(0, "i32")), (1, 3)), (3,))
+        product = DotGeneral(row, w, (), (), (0,), (0,))
+        return (Add(Multiply(state, state), product),)
+
+    return count_to(rows, tensor("f32", 3, name="h"), step=step)
+
+
+@rewrite(any_op(While), sample=sample_recurrence, by_cost=True, reassociates=True)
+def product_ahead_of_recurrence(op: While) -> tuple[Value, ...] | None:
+    """while((i, h) → f(h, x[i] @ w)) = while((i, h) → f(h, y[i])) with y = x @ w
+
+    >>> loop = product_ahead_of_recurrence(sample_recurrence(Draw(lambda low, high: high)))[1].owner
+    >>> any(isinstance(each, DotGeneral) for each in loop.body.walk())
+    False
+    """
+    rounds = find_rounds(op)
+    if rounds is None:
+        return None
+    for value in _list_products(rounds):
+        batcher = rounds.batcher()
+        try:
+            found, is_many = batcher.find(value)
+        except CannotBatch:
+            continue
+        if is_many:
+            return _read_rows(rounds, value, found)
+    return None
+
+
+def _list_products(rounds: Rounds) -> list[Value]:
+    """Independent values with a product in what makes them, that rounds use together with what rounds before made."""
+    block = rounds.loop.body.block
+    found: list[Value] = []
+    for op in block:
+        for value in op.results if not isinstance(op, Terminator) else ():
+            if value not in rounds.independent or value in rounds.tables:
+                continue
+            users = [user for user in value.uses if user.block is block]
+            carried_on = any(not all(result in rounds.independent for result in user.results) for user in users)
+            if carried_on and _holds_product(value, rounds):
+                found.append(value)
+    return found
+
+
+def _holds_product(value: Value, rounds: Rounds) -> bool:
+    pending, seen = [value], set[Value]()
+    while pending:
+        each = pending.pop()
+        op = op_of(each)
+        if each in seen or op is None or not rounds.is_inside(each):
+            continue
+        seen.add(each)
+        if op.is_contraction:
+            return True
+        pending += sources(op)
+    return False
+
+
+def _read_rows(rounds: Rounds, value: Value, found: Value) -> tuple[Value, ...]:
+    """The loop anew, each round taking its row of what was found for all."""
+    loop, counter = rounds.loop, rounds.counter
+    results = rebuild_loop(loop, range(len(loop.operands)))
+    made = next(result.owner for result in results if isinstance(result, Result))
+    assert isinstance(made, While)
+    old_op = op_of(value)
+    assert old_op is not None
+    position = list(loop.body.block).index(old_op)
+    copy = list(made.body.block)[position]
+    with Builder(made.body.block, copy):
+        index: Value = made.body.block.arguments[counter.position]
+        dtype = index.dtype
+        if counter.start:
+            index = Subtract(index, Constant.of(counter.start, dtype))
+        if counter.step != 1:
+            index = Divide(index, Constant.of(counter.step, dtype))
+        zero = Constant.of(0, dtype)
+        row = DynamicSlice(found, (index, *(zero for _ in found.shape[1:])), (1, *found.shape[1:]))
+        replaced = Reshape(row, found.shape[1:])
+    copy.results[old_op.results.index(value)].replace_all_uses_with(replaced)
+    if copy.is_unused:
+        copy.erase()
+    return results
