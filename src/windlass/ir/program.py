@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from windlass.diagnostics import Diagnostic, ProgramError
+
 if TYPE_CHECKING:
     from windlass.diagnostics import Position
     from windlass.ir.core import Block, Op
@@ -59,7 +61,13 @@ class Module:
 
     @property
     def main(self) -> Function:
-        """The entry point: `main`, or the first public function."""
+        """The entry point: `main`, or the first public function.
+
+        Raises ProgramError (WL0520) where there is none.
+        """
         if "main" in self.functions:
             return self.functions["main"]
-        return next(each for each in self.functions.values() if each.visibility == "public")
+        for function in self.functions.values():
+            if function.visibility == "public":
+                return function
+        raise ProgramError(Diagnostic("WL0520", "the program has no public function that could be run"))

@@ -12,7 +12,7 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp, all_batched
 from windlass.ops.comparison import Compare, total_order_key
-from windlass.ops.control import captures
+from windlass.ops.control import captures, regions_are_pure
 from windlass.ops.evaluation import Scope
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import make_region
@@ -53,6 +53,11 @@ class Sort(TensorOp):
 
     def find_range(self, of: RangeOf) -> tuple[Range, ...]:
         return tuple(of(each) for each in self.inputs)
+
+    @property
+    def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether nothing that it holds has an effect."""
+        return regions_are_pure(self)
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         scope = scope or Scope()

@@ -25,6 +25,7 @@ HAS_PROPERTIES = 0x40
 """The bits of the byte that says which parts of an op follow."""
 
 _MAGIC = b"ML\xefR"
+_STRING_SECTION = 0
 _IR_SECTION = 4
 _IS_ALIGNED = 0x80
 
@@ -60,21 +61,38 @@ def encode(operation: Any) -> bytes:
     return buffer.getvalue()
 
 
+def has_only_text(data: bytes) -> bool:
+    """Whether all names and strings of the program are UTF-8."""
+    start, end = _section(data, _STRING_SECTION)
+    count, at = read_number(data, start)
+    for _ in range(count):
+        at += WIDTHS[data[at]]
+    try:
+        data[at:end].decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def ir_start(data: bytes) -> int:
     """Where the ops begin: the block that holds the outermost one.
 
     Raises BytecodeError where the data is of another version, or has no ops.
     """
+    return _section(data, _IR_SECTION)[0]
+
+
+def _section(data: bytes, wanted: int) -> tuple[int, int]:
     version, at = read_number(data, len(_MAGIC))
     if data[: len(_MAGIC)] != _MAGIC or version != FORMAT_VERSION:
         raise BytecodeError(f"expected MLIR bytecode of version {FORMAT_VERSION}, got {version}")
     at = data.index(0, at) + 1  # the producer's name
     while at < len(data):
         kind, start, end = read_section(data, at)
-        if kind == _IR_SECTION:
-            return start
+        if kind == wanted:
+            return start, end
         at = end
-    raise BytecodeError("there is no section of ops")
+    raise BytecodeError(f"there is no section {wanted}")
 
 
 def read_section(data: bytes, at: int) -> tuple[int, int, int]:

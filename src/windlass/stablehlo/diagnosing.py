@@ -3,22 +3,74 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
-from windlass.diagnostics import Diagnostic, Position
+import numpy as np
+from jaxlib.mlir import ir
+
+from windlass.diagnostics import Diagnostic, Position, ProgramError
+
+DEEPEST_BRACKETS = 1000
+"""How deep brackets may be nested in text. Programs need a few dozen; MLIR's parser recurs for each."""
 
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"([{<")] = 1
+_STEPS[list(b")]}>")] = -1
+_NO_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*', re.DOTALL)
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_BYTES = re.compile(r"\\[89A-F][0-9A-F]")
 _UNNAMED = "-"
 """What MLIR calls text that comes from no file."""
 
 
-def diagnose_parsing(error: Any, text: str, file: str) -> Diagnostic:
+class Complaint(NamedTuple):
+    """What MLIR says is wrong, and where."""
+
+    message: str
+    position: Position | None
+
+
+@contextmanager
+def heard(context: Any) -> Generator[list[Complaint]]:
+    """What MLIR complains of inside, in order.
+
+    The bindings would also tell in their exceptions, but end the process where a message is not UTF-8.
+    """
+    complaints: list[Complaint] = []
+
+    def hear(diagnostic: Any) -> bool:
+        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+            complaints.append(Complaint(_text_of(lambda: diagnostic.message), _position_in(diagnostic)))
+        return True
+
+    before = context.emit_error_diagnostics
+    context.emit_error_diagnostics = True
+    handler = context.attach_diagnostic_handler(hear)
+    try:
+        yield complaints
+    finally:
+        handler.detach()
+        context.emit_error_diagnostics = before
+
+
+def _text_of(ask: Callable[[], str]) -> str:
+    try:
+        return ask()
+    except (RuntimeError, UnicodeError):
+        return "a name is not UTF-8"
+
+
+def _position_in(diagnostic: Any) -> Position | None:
+    return position_of(_text_of(lambda: str(diagnostic.location)))
+
+
+def diagnose_parsing(complaints: list[Complaint], error: Exception, text: str, file: str) -> Diagnostic:
     """What a failed parse of `text` says, with the line it happened in."""
-    found = error.error_diagnostics
-    if not found:
-        return Diagnostic("WL0501", f"this is not a StableHLO program: {error}")
     # A failed inference is reported twice: first why, then that it failed.
-    message, position = str(found[0].message), position_of(found[0].location)
+    message, position = complaints[0] if complaints else Complaint(str(error), None)
     source = None
     if position is not None and position.file == _UNNAMED:
         position = Position(file, position.line, position.column)
@@ -26,18 +78,45 @@ def diagnose_parsing(error: Any, text: str, file: str) -> Diagnostic:
     return Diagnostic("WL0501", f"this is not a StableHLO program: {message}", position, source=source)
 
 
-def diagnose_verification(error: Any) -> Diagnostic:
+def check_text(text: str, file: str) -> None:
+    """Refuse what MLIR's parser does not survive.
+
+    Raises ProgramError (WL0501) for text that is not Unicode, and for brackets nested so deep that the parser's stack
+    would overflow.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        position = Position(file, text.count("\n", 0, error.start) + 1)
+        raise ProgramError(Diagnostic("WL0501", "this is not a StableHLO program: it is not UTF-8", position)) from None
+    if _depth(data) > DEEPEST_BRACKETS and (depth := _depth(_NO_BRACKETS.sub(b"", data))) > DEEPEST_BRACKETS:
+        message = f"this is not a StableHLO program: its brackets are nested {depth:,} deep"
+        raise ProgramError(Diagnostic("WL0501", message, Position(file)))
+
+
+def check_names(operation: Any) -> None:
+    """Refuse what ends the process in the bindings: attributes and files whose names are not UTF-8.
+
+    Values of attributes may be any bytes. Raises ProgramError (WL0501).
+    """
+    text = str(operation.get_asm(enable_debug_info=True, print_generic_op_form=True))
+    for found in _STRINGS.finditer(text):
+        is_name = text.startswith(" =", found.end()) or text.endswith("loc(", 0, found.start())
+        if is_name and _BYTES.search(found.group()):
+            message = f"this is not a StableHLO program: a name is not UTF-8: {found.group()}"
+            raise ProgramError(Diagnostic("WL0501", message))
+
+
+def _depth(data: bytes) -> int:
+    """How deep brackets are nested; those in strings and comments count too."""
+    steps = _STEPS.take(np.frombuffer(data.replace(b"->", b""), np.uint8))
+    return int(np.cumsum(steps, dtype=np.int32).max(initial=0))
+
+
+def diagnose_verification(complaints: list[Complaint], error: Exception) -> Diagnostic:
     """What MLIR's verifier says of a program that was built here."""
-    found = error.error_diagnostics
-    message = str(found[-1].message) if found else str(error)
-    position = position_of(found[-1].location) if found else None
+    message, position = complaints[-1] if complaints else Complaint(str(error), None)
     return Diagnostic("WL0504", f"the program is not valid StableHLO: {message}", position)
-
-
-def first_message(error: Any) -> str:
-    """The first of the messages that MLIR gives for one error."""
-    found = error.error_diagnostics
-    return str(found[0].message) if found else str(error)
 
 
 def position_of(location: Any) -> Position | None:

@@ -17,7 +17,7 @@ from windlass.ir.values import Value
 from windlass.ops import Constant, ConstantValue, Opaque, Return
 from windlass.ops.spelling import quote
 from windlass.stablehlo.collecting import without_collections
-from windlass.stablehlo.diagnosing import diagnose_verification
+from windlass.stablehlo.diagnosing import diagnose_verification, heard
 from windlass.stablehlo.private_jax import make_context
 
 
@@ -32,15 +32,15 @@ def export_module(module: Module, context: Any = None) -> Any:
 
 def _build(module: Module, context: Any, locations: bool) -> Any:
     context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context), without_collections():
-        exported = _Exporter(context, locations).module(module)
+    with context, ir.Location.unknown(context), heard(context) as complaints, without_collections():
         try:
+            exported = _Exporter(context, locations).module(module)
             exported.operation.verify()
         except ir.MLIRError as error:
             if not locations:
                 # Only to say where the fault is.
                 return _build(module, make_context(), locations=True)
-            raise ProgramError(diagnose_verification(error)) from None
+            raise ProgramError(diagnose_verification(complaints, error)) from None
     return exported
 
 
@@ -96,7 +96,7 @@ class _Exporter:
         result = ir.Module.create(self.unknown)
         operation = result.operation
         if module.name is not None:
-            operation.attributes["sym_name"] = ir.StringAttr.get(module.name)
+            operation.attributes["sym_name"] = self.parse(quote(module.name))
         for name, text in module.attributes.items():
             operation.attributes[name] = self.parse(text)
         point = ir.InsertionPoint(result.body)
@@ -110,9 +110,9 @@ class _Exporter:
         inputs = [self.type(argument.type) for argument in function.arguments]
         outputs = [self.type(value.type) for value in function.results]
         attributes = {name: self.parse(text) for name, text in function.attributes.items()}
-        attributes["sym_name"] = ir.StringAttr.get(function.name)
+        attributes["sym_name"] = self.parse(quote(function.name))
         attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
-        attributes["sym_visibility"] = ir.StringAttr.get(function.visibility)
+        attributes["sym_visibility"] = self.parse(quote(function.visibility))
         for name, each in (("arg_attrs", function.argument_attributes), ("res_attrs", function.result_attributes)):
             if any(each):
                 attributes[name] = self.parse(f"[{', '.join(map(dictionary_text, each))}]")

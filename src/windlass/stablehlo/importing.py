@@ -31,6 +31,7 @@ from windlass.stablehlo.bytecode import (
     BytecodeError,
     encode,
     enter_regions,
+    has_only_text,
     ir_start,
     read_number,
     skip_header,
@@ -38,8 +39,8 @@ from windlass.stablehlo.bytecode import (
     skip_use_orders,
 )
 from windlass.stablehlo.collecting import without_collections
-from windlass.stablehlo.diagnosing import diagnose_parsing, first_message
-from windlass.stablehlo.literals import dense_from_text, type_from_text
+from windlass.stablehlo.diagnosing import check_names, check_text, diagnose_parsing, heard
+from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text
 from windlass.stablehlo.plans import Plan
 from windlass.stablehlo.private_jax import make_context
 
@@ -55,6 +56,8 @@ class _Undefined(Value):
 
 _UNDEFINED = _Undefined()
 _UNREAD: Any = object()
+DEEPEST = 100
+"""How deep regions may be nested: everything that walks over a program recurs into them."""
 _NO_REGIONS: dict[str, Any] = {}
 
 
@@ -69,24 +72,28 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
 
     Raises ProgramError (WL0501), with line and column, where the text is no valid program.
     """
+    check_text(text, file)
     context = make_context()
     context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context):
+    with context, ir.Location.unknown(context), heard(context) as complaints:
         try:
             parsed = ir.Module.parse(text, context)
         except ir.MLIRError as error:
-            raise ProgramError(diagnose_parsing(error, text, file)) from None
+            raise ProgramError(diagnose_parsing(complaints, error, text, file)) from None
         return import_module(parsed, file)
 
 
 def import_bytecode(data: bytes) -> Module:
     """The module in MLIR bytecode, or in a portable StableHLO artifact as `jax.export` writes them.
 
+    MLIR's reader finds what is cut short or of another version, but not all damage: it may not survive bytes that were
+    changed on purpose or by chance, so take bytecode only from where you would take code.
+
     Raises ProgramError (WL0501) where the bytes are neither.
     """
     context = make_context()
     context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context):
+    with context, ir.Location.unknown(context), heard(context) as complaints:
         try:
             if not data.startswith(b"ML\xefR"):
                 raise ValueError("the data does not begin as MLIR bytecode does")
@@ -96,8 +103,8 @@ def import_bytecode(data: bytes) -> Module:
                 parsed = stablehlo.deserialize_portable_artifact(context, data)
             else:
                 parsed = ir.Module.parse(data, context)
-        except (ir.MLIRError, ValueError) as error:
-            reason = first_message(error) if isinstance(error, ir.MLIRError) else str(error)
+        except (ir.MLIRError, ValueError, MemoryError) as error:
+            reason = complaints[0].message if complaints else str(error)
             raise ProgramError(Diagnostic("WL0501", f"this is not StableHLO bytecode: {reason}")) from None
         return import_module(parsed, "<bytecode>")
 
@@ -108,7 +115,16 @@ def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:
     Raises ProgramError (WL0502) for control flow between blocks, which StableHLO does not have.
     """
     with parsed.context, without_collections():
-        return _Importer(file, encode(parsed.operation)).module(parsed)
+        data = encode(parsed.operation)
+        if not has_only_text(data):
+            check_names(parsed.operation)
+        try:
+            return _Importer(file, data).module(parsed)
+        except (RuntimeError, UnicodeError) as error:
+            # What the bindings raise for names that are not UTF-8.
+            if "conversion error" not in str(error) and not isinstance(error, UnicodeError):
+                raise
+            raise ProgramError(Diagnostic("WL0501", "the program has names that are not UTF-8")) from None
 
 
 class _Importer:
@@ -126,6 +142,9 @@ class _Importer:
         self.types_by_number: dict[int, Type] = {}
         self.plans: dict[bytes, Plan] = {}
         self.constants: dict[Any, ConstantValue] = {}
+        self.depth = 0
+        self.resources: str | None = None
+        """The module as text, where its blobs stand; asked for only if there are any."""
         self.sources: dict[int, Position | None] = {}
 
     # -- structure ------------------------------------------------------------------------------------------------
@@ -136,6 +155,7 @@ class _Importer:
         name = attributes.pop("sym_name", None)
         result = Module(name=None if name is None else unquote(name))
         result.attributes = attributes
+        self.parsed = parsed
         data = self.data
         _, at = read_number(data, self.at)  # the block that holds the module
         at, _ = skip_header(data, at)
@@ -182,6 +202,16 @@ class _Importer:
         if is_isolated:
             scope = []
         regions: list[Region] = []
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ProgramError(
+                Diagnostic(
+                    "WL0502",
+                    f"{operation.name} is nested in more than {DEEPEST} others",
+                    self.position(operation.location),
+                    help="put what is inside into functions of its own",
+                )
+            )
         first = len(scope)
         for index in range(count):
             blocks, self.at = read_number(data, self.at)
@@ -195,6 +225,7 @@ class _Importer:
             (parsed,) = operation.regions[index].blocks
             regions.append(Region(self.block(parsed, scope, first)))
             del scope[first:]
+        self.depth -= 1
         return regions
 
     def refuse_branches(self, operation: Any) -> NoReturn:
@@ -361,7 +392,19 @@ class _Importer:
             if type_.dtype in _BUFFERED:
                 array = np.array(attribute)
                 return ConstantValue(array.reshape(type_.shape), type_)
-        return ConstantValue(dense_from_text(str(attribute), type_), type_)
+        text = str(attribute)
+        if text.startswith("dense_resource<"):
+            return ConstantValue(self.blob(text, type_), type_)
+        return ConstantValue(dense_from_text(text, type_), type_)
+
+    def blob(self, attribute: str, type_: TensorType) -> Any:
+        """The elements of a constant that stand apart from it, at the end of the module's text."""
+        if self.resources is None:
+            self.resources = str(self.parsed.operation.get_asm())
+        array = blob_from_text(attribute, self.resources, type_)
+        if array is None:
+            raise ProgramError(Diagnostic("WL0501", f"the elements of a constant are not there: {attribute}"))
+        return array
 
     def type(self, parsed: Any) -> Type:
         known = self.types.get(parsed)

@@ -50,6 +50,25 @@ def dense_from_text(text: str, type_: TensorType) -> np.ndarray[Any, Any]:
     return numbers.reshape(()) if is_splat else numbers.reshape(type_.shape)
 
 
+def blob_from_text(attribute: str, module: str, type_: TensorType) -> np.ndarray[Any, Any] | None:
+    """The elements of `dense_resource<name>`, whose bytes stand at the end of the module's text; None if they don't.
+
+    >>> module = '{-# dialect_resources: { builtin: { a: "0x040000000000803F00000040" } } #-}'
+    >>> blob_from_text("dense_resource<a> : tensor<2xf32>", module, tensor_type((2,), "f32"))
+    array([1., 2.], dtype=float32)
+    """
+    name = attribute[len("dense_resource<") : attribute.rindex("> : ")]
+    found = re.search(rf'(?<![\w$.-]){re.escape(name)}: "0x([0-9A-Fa-f]*)"', module[max(module.rfind("{-#"), 0) :])
+    if found is None:
+        return None
+    # The first four bytes say how the others are to be aligned.
+    data = bytes.fromhex(found.group(1))[4:]
+    dtype = NUMPY_DTYPES[type_.dtype]
+    if type_.dtype in ("i4", "ui4") or len(data) != type_.size * dtype.itemsize:
+        return None
+    return np.frombuffer(data, dtype).reshape(type_.shape)
+
+
 def _parse_words(words: list[str], dtype: str) -> np.ndarray[Any, Any]:
     target = NUMPY_DTYPES[dtype[8:-1] if dtype.startswith("complex") else dtype]
     if dtype == "i1":

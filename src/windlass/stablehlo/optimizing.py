@@ -166,8 +166,8 @@ def optimize_module(
     device, rules = choices.device_on(platform), choices.rule_set()
     inline_module(module)
     report = Report(device.name, ops_before=count_ops(module))
-    main = module.main
     if estimates:
+        main = module.main
         report.cost_before = estimate_cost(main.results, main.arguments, device)
     deadline = time.monotonic() + choices.compile_seconds
     for function in module.functions.values():
@@ -177,6 +177,7 @@ def optimize_module(
         _enter(report, ledger)
     report.ops_after = count_ops(module)
     if estimates:
+        main = module.main
         report.cost_after = estimate_cost(main.results, main.arguments, device)
     return report
 

@@ -38,7 +38,7 @@ class Plan:
         if fields is None:
             try:
                 fields = cls.fields_from_mlir(texts, types)
-            except (KeyError, ValueError, AssertionError):
+            except (KeyError, ValueError, AssertionError, NotImplementedError):
                 return
         attributes = [field for field in cls.fields if field.kind == "attribute"]
         if any(field.is_required and field.name not in fields for field in attributes):
