@@ -150,7 +150,7 @@ iota_shape, iota_dtype, iota_dimension = hole("iota_shape"), hole("iota_dtype"),
 bound = hole("bound", lambda value: isinstance(value, Constant) and value.is_splat)
 
 
-@rewrite(Compare(Iota(iota_shape, iota_dtype, iota_dimension), bound, direction))
+@rewrite(Compare(Iota(iota_shape, iota_dtype, iota_dimension), bound, direction, hole("kind")))
 def compare_of_iota(
     op: Compare, iota_shape: tuple[int, ...], iota_dimension: int, bound: Constant, direction: str
 ) -> Value | None:
