@@ -127,32 +127,34 @@ class _Driver:
     def try_rules(self, applicable: list[tuple[Rule, Matcher]], op: Op) -> None:
         """Apply the first of the rules that fits the op and does not decline."""
         builder: Builder | None = None
-        for rule, matcher in applicable:
-            found = matcher(op)
-            if found is None:
-                continue
-            found["op"] = op
-            if builder is None:
-                block = op.block
-                assert block is not None
-                builder = Builder(block, op, op.source)
-                builder.placed = []
-            builder.made_by = (*op.made_by[-7:], rule.name)
-            with builder:
+        placed: list[Op] = []
+        try:
+            for rule, matcher in applicable:
+                found = matcher(op)
+                if found is None:
+                    continue
+                if builder is None:
+                    block = op.block
+                    assert block is not None
+                    builder = Builder(block, op, op.source)
+                    builder.placed = placed
+                    builder.__enter__()
+                found["op"] = op
                 try:
                     replacement = rule.body(*[found[name] for name in rule.parameters])
                 except TypeFault:
                     raise
                 except Exception as error:
                     raise _failed(rule, op, error) from error
-            placed = builder.placed
-            assert placed is not None
-            if replacement is not None and self.apply(rule, op, replacement, placed):
-                return
-            if placed:
-                for made in reversed(placed):
-                    made.erase()
-                placed.clear()
+                if replacement is not None and self.apply(rule, op, replacement, placed):
+                    return
+                if placed:
+                    for made in reversed(placed):
+                        made.erase()
+                    placed.clear()
+        finally:
+            if builder is not None:
+                builder.__exit__(None, None, None)
 
     def clear(self) -> None:
         """Forget the queue, but leave no dead code behind."""
@@ -174,7 +176,9 @@ class _Driver:
             saved = estimate_saving(op, replacement, set(placed), self.device)
             if rule.by_cost and saved <= 0:
                 return False
+        made_by = (*op.made_by[-7:], rule.name)
         for made in placed:
+            made.made_by = made_by
             self.generations[made] = generation
         olds = op.results
         if [old.type for old in olds] != [new.type for new in news]:

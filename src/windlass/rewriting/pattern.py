@@ -13,7 +13,7 @@ its operands in either order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -170,4 +170,25 @@ def _compile_order(pattern: Op, swapped: set[int], single_use: bool) -> Matcher:
     binding = ", ".join(f"{name!r}: {expression}" for name, expression in writer.bound.items())
     text = "\n".join(["def match(op):", *writer.lines, f"    return {{{binding}}}"])
     exec(text, writer.scope)
-    return writer.scope["match"]
+    match = writer.scope["match"]
+    match.needs = _list_needs(pattern, id(pattern) in swapped)
+    return match
+
+
+def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, type[Op]], ...]:
+    """Which classes the root's operands must have, by position: what rules are looked up by."""
+    if is_any(pattern):
+        return ()
+    operands = [field for field in pattern.fields if field.kind in ("operand", "optional", "variadic")]
+    if not all(field.kind == "operand" for field in operands):
+        return ()
+    wanted = [getattr(pattern, field.name) for field in operands]
+    if is_swapped:
+        wanted.reverse()
+    return tuple((position, type(each)) for position, each in enumerate(wanted) if isinstance(each, Op))
+
+
+def can_match(matcher: Matcher, operands: Sequence[type]) -> bool:
+    """Whether a matcher may say yes to an op whose first operands are of these classes."""
+    needs: tuple[tuple[int, type[Op]], ...] = getattr(matcher, "needs", ())
+    return all(position >= len(operands) or issubclass(operands[position], wanted) for position, wanted in needs)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from windlass.ir import Op, Value
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import compile_pattern, list_concrete_classes, list_holes
+from windlass.rewriting.pattern import Matcher, can_match, compile_pattern, list_concrete_classes, list_holes
 
 Body = Callable[..., "Value | tuple[Value, ...] | None"]
 
@@ -81,13 +81,28 @@ class RuleSet:
         self.rules: list[Rule] = []
         self._chosen: dict[tuple[int, bool, frozenset[str]], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
+        self._candidates: dict[tuple[type, ...], list[tuple[Rule, Matcher]]] = {}
         for rule in rules:
             self.add(rule)
 
     def add(self, rule: Rule) -> None:
         self.rules.append(rule)
+        self._candidates.clear()
         for root in rule.roots:
             self.by_root.setdefault(root, []).append(rule)
+
+    def candidates(self, op: Op) -> list[tuple[Rule, Matcher]]:
+        """The rules that may match the op by its class and those of its first two operands, with their matchers."""
+        key = (op.__class__, *[operand.__class__ for operand in op._operands[:2]])  # pyright: ignore[reportPrivateUsage]
+        found = self._candidates.get(key)
+        if found is None:
+            found = self._candidates[key] = [
+                (rule, matcher)
+                for rule in self.by_root.get(type(op), ())
+                for matcher in rule.matchers
+                if can_match(matcher, key[1:])
+            ]
+        return found
 
     def choose(self, exact: bool = False, assumes: Iterable[str] = ()) -> RuleSet:
         """The rules that may be used: with `exact` none that reassociates floats; none that assumes more than given.
