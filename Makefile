@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench bench-tensor clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -28,6 +28,9 @@ test-all: .venv/ready lint
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
+
+bench-tensor: .venv/ready
+	$(BIN)/python -m benchmarks.tensor
 
 clean:
 	rm -rf .venv build dist

@@ -33,7 +33,7 @@ def optimize(text: str) -> str:
     return stablehlo.optimize(text)
 
 
-NOTES = re.compile(r"(, )?enzymexla\.\w+ = (\[[^\]]*\]|[^,}\[]+)")
+NOTES = re.compile(r"(, )?enzymexla\.\w+ = (\[([^\[\]]|\[[^\]]*\])*\]|[^,}\[]+)")
 """What the peer notes on ops for itself, in a dialect that JAX's parser doesn't know. It means nothing to XLA."""
 
 
