@@ -14,7 +14,6 @@ from windlass.ops import (
     Elementwise,
     Exponential,
     Multiply,
-    Pad,
     Reshape,
     Reverse,
     Transpose,
@@ -136,48 +135,6 @@ def elementwise_of_reshapes(op: Elementwise) -> Value | None:
         return None
     before = operands_before(op, Reshape, lambda each: each.operands[0].shape == shape, shape)
     return None if before is None else Reshape(op.with_operands(before), op.shape)
-
-
-def sample_padded_operands(draw: Draw) -> Elementwise:
-    """An elementwise op on arrays that are padded in the same way."""
-    x, y = (tensor("f32", 3, 2, name=name) for name in "xy")
-    fields = ((draw.integer(0, 2), 1), (0, draw.integer(1, 2)), (draw.integer(0, 1), 0))
-    first = Pad(x, tensor("f32", name="c"), *fields)
-    second = draw.choose((Pad(y, tensor("f32", name="d"), *fields), Constant.of(2, "f32", first.shape)))
-    return Exponential(first) if draw.boolean() else Multiply(first, second)
-
-
-@rewrite(any_op(Elementwise), sample=sample_padded_operands)
-def elementwise_of_pads(op: Elementwise) -> Value | None:
-    """f(pad(x, c), pad(y, d)) = pad(f(x, y), f(c, d)), if they are padded alike and nothing else uses the pads
-
-    >>> elementwise_of_pads(Exponential(Pad(tensor("f32", 8), Constant.of(0, "f32"), (1,), (1,), (0,)))).padding_value
-    Exponential(Constant(0.0))
-    """
-    first = first_moved(op, Pad)
-    if not isinstance(first, Pad) or first.shape != op.shape:
-        return None
-    low, high, interior = first.edge_padding_low, first.edge_padding_high, first.interior_padding
-    inside: list[Value] = []
-    outside: list[Value] = []
-    for operand in op.operands:
-        if isinstance(operand, Pad):
-            edges = operand.edge_padding_low, operand.edge_padding_high, operand.interior_padding
-            if edges != (low, high, interior) or len(operand.uses) != 1:
-                return None
-            inside.append(operand.operand)
-            outside.append(operand.padding_value)
-        else:
-            number = same_everywhere(operand, first.operand.shape)
-            if number is None or not operand.shape:
-                return None
-            inside.append(number)
-            single = same_everywhere(operand, ())
-            assert single is not None
-            outside.append(single.operand if isinstance(single, BroadcastInDim) else single)
-    if first.tensor.size < first.operand.tensor.size + 2:
-        return None
-    return Pad(op.with_operands(tuple(inside)), op.with_operands(tuple(outside)), low, high, interior)
 
 
 def sample_concatenated_operands(draw: Draw) -> Elementwise:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, Constant, Pad, Slice
+from windlass.ops import Add, BroadcastInDim, Concatenate, Constant, Convert, Pad, Reshape, Slice
+from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import Sizes, group_axes
 
 __all__ = ["Constant", "tensor"]
-
-Sizes = tuple[int, ...]
 
 x, fill = hole("x"), hole("fill")
 low, high, interior = hole("low"), hole("high"), hole("interior")
@@ -56,13 +56,16 @@ def pad_of_pad(
     high: Sizes,
     interior: Sizes,
 ) -> Value | None:
-    """pad(pad(x, c, a, b), c, d, e) = pad(x, c, a + d, b + e), if nothing is cut and nothing spread
+    """pad(pad(x, c, a, b), c, d, e) = pad(x, c, a + d, b + e), if the outer one adds nothing where the inner one cuts
 
     >>> c = tensor("f32", name="c")
     >>> pad_of_pad(Pad(Pad(tensor("f32", 4), c, (1,), (2,), (0,)), c, (3,), (0,), (0,)))
     Pad(x, c, edge_padding_low=(4,), edge_padding_high=(2,), interior_padding=(0,))
     """
-    if any(interior) or any(edge < 0 for edge in (*inner_low, *inner_high, *low, *high)):
+    if any(interior) or any(size == 0 for size in x.shape):
+        return None
+    cut = zip((*inner_low, *inner_high), (*low, *high), strict=True)
+    if any(inner < 0 < outer for inner, outer in cut):
         return None
     return Pad(
         x,
@@ -92,3 +95,141 @@ def pad_of_empty(op: Pad, x: Value, fill: Value) -> Value | None:
     BroadcastInDim(c, shape=(2,), broadcast_dimensions=())
     """
     return BroadcastInDim(fill, op.shape, ()) if x.tensor.size == 0 else None
+
+
+@rewrite(Pad(Pad(x, fill, inner_low, inner_high, inner_interior), fill, low, high, interior))
+def pad_between_padded_elements(
+    x: Value,
+    fill: Value,
+    inner_low: Sizes,
+    inner_high: Sizes,
+    inner_interior: Sizes,
+    low: Sizes,
+    high: Sizes,
+    interior: Sizes,
+) -> Value | None:
+    """pad(pad(x, c, a, b, i), c, d, e, j) = pad(x, c, a(j + 1) + d, b(j + 1) + e, (i + 1)(j + 1) - 1), for a, b ≥ 0
+
+    >>> c = tensor("f32", name="c")
+    >>> pad_between_padded_elements(Pad(Pad(tensor("f32", 4), c, (1,), (2,), (0,)), c, (0,), (0,), (1,)))
+    Pad(x, c, edge_padding_low=(2,), edge_padding_high=(4,), interior_padding=(1,))
+    """
+    axes = range(len(low))
+    if not any(interior) or any(edge < 0 for edge in (*inner_low, *inner_high, *low, *high)) or 0 in x.shape:
+        return None
+    gaps = [gap + 1 for gap in interior]
+    return Pad(
+        x,
+        fill,
+        tuple(inner_low[axis] * gaps[axis] + low[axis] for axis in axes),
+        tuple(inner_high[axis] * gaps[axis] + high[axis] for axis in axes),
+        tuple((inner_interior[axis] + 1) * gaps[axis] - 1 for axis in axes),
+    )
+
+
+def sample_pad_of_reshape(draw: Draw) -> Pad:
+    """A reshape padded along axes that it leaves alone."""
+    reshaped = Reshape(tensor("f32", 4, 6), draw.choose(((4, 1, 6), (4, 2, 3), (2, 2, 6))))
+    low, high = ([0, 0, 0] for _ in range(2))
+    axis = draw.choose((0, 2))
+    low[axis], high[axis] = draw.integer(0, 2), draw.integer(1, 2)
+    return Pad(reshaped, tensor("f32", name="c"), tuple(low), tuple(high), (0, 0, 0))
+
+
+@rewrite(Pad(Reshape(x, shape), fill, low, high, interior), sample=sample_pad_of_reshape)
+def pad_of_reshape(
+    op: Pad, x: Value, fill: Value, shape: Sizes, low: Sizes, high: Sizes, interior: Sizes
+) -> Value | None:
+    """pad(reshape(x), c) = reshape(pad(x, c)), where the padded axes are axes of x too
+
+    >>> pad_of_reshape(Pad(Reshape(tensor("f32", 4), (1, 4)), tensor("f32", name="c"), (0, 1), (0, 0), (0, 0)))
+    Reshape(Pad(x, c, edge_padding_low=(1,), edge_padding_high=(0,), interior_padding=(0,)), shape=(1, 5))
+    """
+    groups = group_axes(x.shape, shape)
+    if groups is None:
+        return None
+    edges = [(0, 0, 0)] * len(x.shape)
+    for group in groups:
+        own = [(low[axis], high[axis], interior[axis]) for axis in group.new]
+        if group.is_single:
+            edges[group.old[0]] = own[0]
+        elif any(any(edge) for edge in own):
+            return None
+    return Reshape(Pad(x, fill, *(tuple(edge[part] for edge in edges) for part in range(3))), op.shape)
+
+
+def is_zero(value: Value) -> bool:
+    """Whether it is the constant 0, of either sign."""
+    return isinstance(value, Constant) and value.is_splat and bool(value.number == 0)
+
+
+zero, other_zero = hole("zero", is_zero), hole("other_zero", is_zero)
+y, other_low, other_high = hole("y"), hole("other_low"), hole("other_high")
+
+
+def sample_sum_of_pads(draw: Draw) -> Add:
+    """A sum of two arrays that are padded to lie next to each other, mostly."""
+    x, y = tensor("f32", 2, 3), tensor("f32", draw.integer(1, 3), 3, name="y")
+    zero, rows = Constant.of(0, "f32"), y.shape[0]
+    below = draw.integer(0, 1)
+    first = Pad(x, zero, (0, 0), (rows + below, 0), (0, 0))
+    second = Pad(y, zero, (2 + below, 0), (0, 0), (0, 0))
+    return Add(first, second)
+
+
+@rewrite(
+    Add(Pad(x, zero, low, high, interior), Pad(y, other_zero, other_low, other_high, interior)),
+    single_use=True,
+    sample=sample_sum_of_pads,
+)
+def sum_of_disjoint_pads(
+    op: Add,
+    x: Value,
+    y: Value,
+    low: Sizes,
+    high: Sizes,
+    interior: Sizes,
+    other_low: Sizes,
+    other_high: Sizes,
+) -> Value | None:
+    """pad(x, 0, after) + pad(y, 0, before) = concatenate(x + 0, y + 0), if together they cover all
+
+    x + 0 differs from x where x is -0.0.
+
+    >>> zero = Constant.of(0, "i32")
+    >>> first = Pad(tensor("i32", 4), zero, (0,), (2,), (0,))
+    >>> second = Pad(tensor("i32", 2, name="y"), zero, (4,), (0,), (0,))
+    >>> sum_of_disjoint_pads(Add(first, second)).dimension
+    0
+    """
+    if any(interior) or any(edge < 0 for edge in (*low, *high, *other_low, *other_high)):
+        return None
+    padded = [axis for axis in range(len(low)) if low[axis] or high[axis] or other_low[axis] or other_high[axis]]
+    if len(padded) != 1:
+        return None
+    (axis,) = padded
+    first, second = (x, y) if not low[axis] else (y, x)
+    begin = other_low if first is x else low
+    if (low if first is x else other_low)[axis] or begin[axis] != first.shape[axis]:
+        return None
+    if first.shape[axis] + second.shape[axis] != op.shape[axis]:
+        return None
+    return Concatenate(tuple(Add(part, Constant.of(0, part.dtype, part.shape)) for part in (first, second)), axis)
+
+
+dtype = hole("dtype")
+
+
+@rewrite(Convert(Pad(x, fill, low, high, interior), dtype), single_use=True)
+def convert_of_pad(
+    op: Convert, x: Value, fill: Value, low: Sizes, high: Sizes, interior: Sizes, dtype: str
+) -> Value | None:
+    """convert(pad(x, c)) = pad(convert(x), convert(c)), if that converts fewer elements
+
+    >>> padded = Pad(tensor("i32", 4), Constant.of(0, "i32"), (1,), (2,), (0,))
+    >>> convert_of_pad(Convert(padded, "f32")).operand
+    Convert(x, dtype='f32')
+    """
+    if x.tensor.size + 1 >= op.tensor.size:
+        return None
+    return Pad(Convert(x, dtype), Convert(fill, dtype), low, high, interior)
