@@ -29,7 +29,7 @@ from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import dot, sample_product, sides
 from windlass.rules.factors import in_order
-from windlass.rules.letters import Letters, Term, is_plain, multiply_terms, operations, read
+from windlass.rules.letters import Letters, Term, feeds_only, is_plain, multiply_terms, operations, read
 
 __all__ = ["Iota", "matmul", "tensor"]
 
@@ -52,9 +52,7 @@ def flatten(op: DotGeneral) -> tuple[list[Term], Letters, dict[int, int]] | None
         grown = False
         for place, term in enumerate(terms):
             inner = term.value
-            if not isinstance(inner, DotGeneral) or len(inner.uses) != 1 or not is_plain(inner):
-                continue
-            if (inner.precision_config, inner.algorithm, inner.dtype) != (op.precision_config, op.algorithm, op.dtype):
+            if not isinstance(inner, DotGeneral) or not _joins(inner, op):
                 continue
             inside = read(inner, taken)
             taken = max(inside.sizes(), default=taken) + 1
@@ -69,6 +67,12 @@ def flatten(op: DotGeneral) -> tuple[list[Term], Letters, dict[int, int]] | None
             grown = True
             break
     return (terms, product.result, sizes) if len(terms) > 2 else None
+
+
+def _joins(inner: DotGeneral, op: DotGeneral) -> bool:
+    """Whether a product is used once, beside another and in the same precision: part of one chain with it."""
+    like = (inner.precision_config, inner.algorithm, inner.dtype) == (op.precision_config, op.algorithm, op.dtype)
+    return like and is_plain(inner) and sum(inner.uses.values()) == 1 and inner.block is op.block
 
 
 Order = int | tuple["Order", "Order"]
@@ -185,11 +189,7 @@ def _inner_flops(op: DotGeneral, count: int) -> int:
     total, pending = 0, [op]
     while pending and count:
         for operand in pending.pop(0).operands:
-            if count and isinstance(operand, DotGeneral) and len(operand.uses) == 1 and is_plain(operand):
-                if operand.precision_config != op.precision_config or operand.algorithm != op.algorithm:
-                    continue
-                if operand.dtype != op.dtype:
-                    continue
+            if count and isinstance(operand, DotGeneral) and _joins(operand, op):
                 total += operand.flops()
                 pending.append(operand)
                 count -= 1
@@ -226,7 +226,7 @@ def sum_of_dot(op: Reduce) -> Value | None:
     ((0,), (1,))
     """
     inner = summed_input(op)
-    if not isinstance(inner, DotGeneral) or len(inner.uses) > 1 or not op.dimensions or not is_plain(inner):
+    if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not op.dimensions or not is_plain(inner):
         return None
     product = read(inner)
     kept = tuple(letter for axis, letter in enumerate(product.result) if axis not in op.dimensions)
@@ -261,7 +261,7 @@ def slice_of_dot(op: Slice, start: Sizes, limit: Sizes, stride: Sizes) -> Value 
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
-    if op.tensor.size >= inner.tensor.size:
+    if op.tensor.size >= inner.tensor.size or not feeds_only(inner, op):
         return None
     product = read(inner)
     bounds = dict(zip(product.result, zip(start, limit, stride, strict=True), strict=True))
@@ -293,7 +293,7 @@ def dynamic_slice_of_dot(op: DynamicSlice, starts: tuple[Value, ...], sizes: Siz
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
-    if op.tensor.size >= inner.tensor.size or op.tensor.rank == 0:
+    if op.tensor.size >= inner.tensor.size or op.tensor.rank == 0 or not feeds_only(inner, op):
         return None
     product = read(inner)
     places = dict(zip(product.result, zip(starts, sizes, strict=True), strict=True))
@@ -337,7 +337,7 @@ def gather_of_dot(op: Gather) -> Value | None:
     (1, 9)
     """
     inner = op.operand
-    if not isinstance(inner, DotGeneral) or len(inner.uses) > 1 or len(op.start_index_map) != 1:
+    if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or len(op.start_index_map) != 1:
         return None
     axis = op.start_index_map[0]
     rank = inner.tensor.rank
@@ -393,7 +393,7 @@ def reverse_of_dot(op: Reverse, dimensions: Sizes) -> Value | None:
         own = tuple(axis for axis, letter in enumerate(term.letters) if letter in letters)
         moved += term.value.tensor.size if own else 0
         operands.append(Reverse(term.value, own) if own else term.value)
-    return inner.with_operands(tuple(operands)) if moved < op.tensor.size else None
+    return inner.with_operands(tuple(operands)) if moved < op.tensor.size and feeds_only(inner, op) else None
 
 
 def sample_diagonal_of_product(draw: Draw) -> Slice:
@@ -442,6 +442,8 @@ def diagonal_of_dot(op: Slice) -> Value | None:
     assert isinstance(flat, Reshape)
     inner = flat.operand
     assert isinstance(inner, DotGeneral)
+    if inner.block is not op.block:
+        return None
     product = read(inner)
     if inner.lhs_batching_dimensions or not set(product.result).isdisjoint(product.summed):
         return None
@@ -484,7 +486,7 @@ def dot_of_solution(op: DotGeneral, x: Value, y: Value, z: Value) -> Value | Non
     """
     solve = op.lhs
     assert isinstance(solve, TriangularSolve)
-    if len(solve.uses) > 1 or x.tensor.rank != 2 or op.lhs_contracting_dimensions != (1,) or not is_plain(op):
+    if not feeds_only(solve, op) or x.tensor.rank != 2 or op.lhs_contracting_dimensions != (1,) or not is_plain(op):
         return None
     columns = math.prod(op.shape[1:])
     if columns >= y.shape[1] or columns == 0:

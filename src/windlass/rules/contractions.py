@@ -28,7 +28,7 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import Product, Term, operations, read, spread, unspread
+from windlass.rules.letters import Product, Term, feeds_only, operations, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
 
@@ -131,6 +131,8 @@ lhs_contracting_dimensions=(0,), rhs_contracting_dimensions=(1,), dtype='f32')
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
+    if not feeds_only(inner, op):
+        return None
     product = read(inner)
     made = product.rebuild(product.left, product.right, tuple(product.result[axis] for axis in p))
     return None if isinstance(made, Transpose) else made
@@ -374,9 +376,9 @@ def sample_negated_product(draw: Draw) -> Negate:
     return Negate(sample_product(draw))
 
 
-@rewrite(Negate(any_op(DotGeneral)), single_use=True, sample=sample_negated_product)
+@rewrite(Negate(any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_negated_product)
 def negate_of_dot(op: Negate) -> Value | None:
-    """-dot(x, y) = dot(-x, y), if x is smaller than the result, and so for y; integers and floats
+    """-dot(x, y) = dot(-x, y), if x is smaller than the result, and so for y; for floats but for the sign of zero
 
     >>> negate_of_dot(Negate(matmul(tensor("f32", 9, 2), tensor("f32", 2, 8, name="y")))).rhs
     Negate(y)
@@ -385,7 +387,7 @@ def negate_of_dot(op: Negate) -> Value | None:
     assert isinstance(inner, DotGeneral)
     smaller = min((0, 1), key=lambda place: inner.operands[place].tensor.size)
     operands = list(inner.operands)
-    if operands[smaller].tensor.size >= op.tensor.size or op.tensor.is_complex:
+    if operands[smaller].tensor.size >= op.tensor.size or op.tensor.is_complex or not feeds_only(inner, op):
         return None
     if operands[smaller].tensor.dtype != op.dtype:
         return None

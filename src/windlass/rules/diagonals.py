@@ -45,7 +45,7 @@ from windlass.rewriting.structure import (
 from windlass.rules.chains import diagonal_slice, is_diagonal_slice, owner, summed_input
 from windlass.rules.contractions import sample_product, sides
 from windlass.rules.factors import in_order
-from windlass.rules.letters import Term, is_plain, read, spread
+from windlass.rules.letters import Term, feeds_only, is_plain, read, spread
 
 __all__ = ["Concatenate", "matmul", "tensor"]
 
@@ -186,7 +186,7 @@ def dot_of_shifted_matrix(op: DotGeneral) -> Value | None:
     product = read(op)
     for term, other in sides(product):
         added = term.value
-        if not isinstance(added, Add) or len(added.uses) > 1 or 3 * op.tensor.size >= added.tensor.size:
+        if not isinstance(added, Add) or not feeds_only(added, op) or 3 * op.tensor.size >= added.tensor.size:
             continue
         for own, diagonal in (added.operands, added.operands[::-1]):
             if find_diagonal(diagonal) is None or find_diagonal(own) is not None:
@@ -524,7 +524,7 @@ def sum_of_one_hot_choice(op: Reduce) -> Value | None:
     x
     """
     picked = summed_input(op)
-    if len(op.dimensions) != 1 or picked is None or len(picked.uses) > 1 or picked.tensor.size == 0:
+    if len(op.dimensions) != 1 or picked is None or not feeds_only(picked, op) or picked.tensor.size == 0:
         return None
     axis = op.dimensions[0]
     choices: list[tuple[Value, Value]] = []

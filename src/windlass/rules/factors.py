@@ -16,7 +16,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import plain, sample_product, sides
-from windlass.rules.letters import Letters, Product, Term, is_plain, operations, read, spread, unspread
+from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, operations, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
 
@@ -25,9 +25,9 @@ Sizes = tuple[int, ...]
 x, y, z = hole("x"), hole("y"), hole("z")
 
 
-def factors_of(value: Value) -> Iterator[tuple[Value, Value, type[Any]]]:
-    """Each way to see a value as (what is scaled, what by, Multiply or Divide), if nothing else uses it."""
-    if len(value.uses) > 1:
+def factors_of(value: Value, user: Op) -> Iterator[tuple[Value, Value, type[Any]]]:
+    """Each way to see a value as (what is scaled, what by, Multiply or Divide), if just the user uses it."""
+    if not feeds_only(value, user):
         return
     if isinstance(value, Multiply):
         yield value.lhs, value.rhs, Multiply
@@ -74,7 +74,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     for term, other in sides(product):
         if term.value.tensor.size <= op.tensor.size:
             continue
-        for value, by, kind in factors_of(term.value):
+        for value, by, kind in factors_of(term.value, op):
             factor = repeating(by, term.letters)
             if factor is None or any(letter in product.summed for letter in factor.letters):
                 continue
@@ -101,7 +101,7 @@ def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
     for term, other in sides(product):
         if term.value.tensor.size <= other.value.tensor.size:
             continue
-        for value, by, kind in factors_of(term.value):
+        for value, by, kind in factors_of(term.value, op):
             factor = repeating(by, term.letters)
             if factor is None or any(letter not in other.letters for letter in factor.letters):
                 continue
@@ -121,8 +121,8 @@ def sample_scaled_product(draw: Draw) -> Op:
     return Divide(made, Constant.of(draw.integer(2, 5), "f32", made.shape))
 
 
-def _scale_operand(inner: Value, by: Value, kind: type[Any]) -> Value | None:
-    if not isinstance(inner, DotGeneral) or not is_plain(inner) or inner.tensor.is_integer:
+def _scale_operand(op: Op, inner: Value, by: Value, kind: type[Any]) -> Value | None:
+    if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not is_plain(inner) or inner.tensor.is_integer:
         return None
     product = read(inner)
     factor = repeating(by, product.result)
@@ -144,7 +144,7 @@ def scale_of_dot(op: Multiply, y: Value) -> Value | None:
     >>> scale_of_dot(Multiply(scores, Constant.of(0.5, "f32", (100, 50)))).rhs
     Multiply(y, Constant(0.5))
     """
-    return _scale_operand(op.rhs if op.lhs is y else op.lhs, y, Multiply)
+    return _scale_operand(op, op.rhs if op.lhs is y else op.lhs, y, Multiply)
 
 
 @rewrite(Divide(any_op(DotGeneral), y), single_use=True, reassociates=True, sample=sample_scaled_product)
@@ -155,12 +155,14 @@ def quotient_of_dot(op: Divide, y: Value) -> Value | None:
     >>> quotient_of_dot(Divide(scores, Constant.of(8, "f32", (100, 50)))).rhs
     Divide(y, Constant(8.0))
     """
-    return _scale_operand(op.lhs, y, Divide)
+    return _scale_operand(op, op.lhs, y, Divide)
 
 
 def _common(op: Add | Subtract) -> tuple[DotGeneral, DotGeneral] | None:
     """Both operands, if they are products of like axes in one precision."""
     first, second = op.lhs, op.rhs
+    if not (feeds_only(first, op) and feeds_only(second, op)):
+        return None
     if not (isinstance(first, DotGeneral) and isinstance(second, DotGeneral)):
         return None
     if first.attributes != second.attributes or not is_plain(first) or not is_plain(second):
@@ -260,10 +262,10 @@ def dot_of_rank_one_update(op: DotGeneral) -> Value | None:
     sizes = product.sizes()
     for term, other in sides(product):
         added = term.value
-        if not isinstance(added, Add) or len(added.uses) > 1:
+        if not isinstance(added, Add) or not feeds_only(added, op):
             continue
         for base, update in (added.operands, added.operands[::-1]):
-            if not isinstance(update, Multiply) or len(update.uses) > 1:
+            if not isinstance(update, Multiply) or not feeds_only(update, added):
                 continue
             for first, second in (update.operands, update.operands[::-1]):
                 u, v = repeating(first, term.letters), repeating(second, term.letters)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from windlass.ir import Value
+from windlass.ir import Op, Result, Value
 from windlass.ops import BroadcastInDim, Constant, DotGeneral, Reshape, Transpose
 from windlass.ops.reduction import reduce_sum
 
@@ -152,6 +152,15 @@ def operations(letters: Iterable[int], sizes: Mapping[int, int]) -> int:
 def is_plain(op: DotGeneral) -> bool:
     """Whether operands and result have one element type, in which products of products make sense."""
     return op.lhs.dtype == op.rhs.dtype == op.dtype
+
+
+def feeds_only(value: Value, op: Op) -> bool:
+    """Whether the op alone uses a value, once, and beside it: so that it may be computed otherwise for the op.
+
+    What a loop around the op does not compute anew must not be moved into it.
+    """
+    home = value.owner if isinstance(value, Result) else value
+    return len(value.uses) == 1 and value.uses.get(op) == 1 and (not isinstance(home, Op) or home.block is op.block)
 
 
 def unspread(value: Value) -> tuple[Value, tuple[int, ...]] | None:
