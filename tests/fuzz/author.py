@@ -75,6 +75,9 @@ class Author(IdiomAuthor):
             (1, self.sorting),
             (1, self.swap),
             (1, self.moving_pointer),
+            (1, self.matrix),
+            (1, self.buffers),
+            (1, self.wide_load),
             (2 if self.totals else 0, self.atomic),
             (1 if self.in_loop else 0, self.jump),
             (1 if self.may_return and not self.in_loop else 0, self.early_return),
@@ -383,7 +386,11 @@ class Author(IdiomAuthor):
             test = compared(parameters[0], self.pick(["<", ">"]), literal(self.between(-9, 9)))
             other = self.plain(result)
             early = (statement("if (", test, ") return ", other, ";"),) if test else ()
-        head = f"__device__ {result.ctype.name} {name}(int a, {second.ctype.name} b)"
+        by_reference = self.pick(["", "const ", "const &"])
+        spelled = (
+            f"const {second.ctype.name} &b" if by_reference == "const &" else f"{by_reference}{second.ctype.name} b"
+        )
+        head = f"__device__ {result.ctype.name} {name}(int a, {spelled})"
         self.preamble.append(
             statement(head, (*body, *early, statement("return ", result, ";", is_fixed=True)), is_fixed=True)
         )

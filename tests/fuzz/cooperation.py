@@ -262,7 +262,11 @@ class Cooperation:
         """Numbers from other lanes of the warp."""
         author = self.author
         ctype, value, cell = self.filled(author.name("mine"))
-        kind = author.pick(["down", "up", "xor", "", "sum"])
+        kind = author.pick(["down", "up", "xor", "", "sum", "vote"])
+        if kind == "vote":
+            name, high = author.pick([("ballot", UNSIGNED.high), ("any", 1), ("all", 1)])
+            vote = (f"__{name}_sync(0xffffffff, ", author.condition(1), ")")
+            return [self.give(UNSIGNED, Expression(UNSIGNED, 0, high, vote))]
         start = statement(f"{ctype.name} {cell} = ", value, ";")
         if kind == "sum":
             if ctype == FLOAT:

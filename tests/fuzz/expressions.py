@@ -169,6 +169,7 @@ class ExpressionAuthor(ABC):
             lambda: self.bits_of_float(depth - 1),
             lambda: self.call_helper(lambda each: each.is_integer, depth - 1),
             lambda: self.table(depth - 1),
+            lambda: self.reinterpreted(depth - 1),
         ]
         return self.attempt(forms, self.integer_leaf)
 
@@ -426,6 +427,17 @@ class ExpressionAuthor(ABC):
             return None
         argument = self.pick(fitting)
         return self.element(argument, self.index(argument.size, depth))
+
+    def reinterpreted(self, depth: int) -> Maybe:
+        """An array's bytes or words read as another type."""
+        fitting = [each for each in self.inputs if each.lanes == 1 and each.offset == 0 and not each.shares]
+        if not fitting:
+            return None
+        argument = self.pick(fitting)
+        ctype = self.pick([BYTE, SHORT, UNSIGNED, SIGNED_BYTE] if argument.ctype.bits >= 32 else [BYTE, SIGNED_BYTE])
+        index = self.index(argument.size * argument.ctype.bits // ctype.bits, depth)
+        text = (f"((const {ctype.name} *){argument.name})[", index, "]")
+        return Expression(ctype, ctype.low, ctype.high, text)
 
     def guarded_read(self, depth: int) -> Maybe:
         """`inside ? x[i] : other`."""

@@ -542,7 +542,7 @@ def write_kernel(seed: int) -> Kernel:
 
 def write_one(author: Author, given: Sequence[Argument]) -> Kernel:
     """A single kernel, which may read the given arrays."""
-    author.budget = author.pick([3, 6, 10, 16])
+    author.budget = author.pick([3, 6, 10, 16, 24])
     author.is_soft = author.chance(0.15)
     arrays = ArrayWriter(author)
     arrays.inputs()

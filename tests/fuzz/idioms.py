@@ -317,3 +317,80 @@ class IdiomAuthor(ExpressionAuthor):
             if not value.is_soft:
                 result.append(statement(f"{name}[", self.within(self.integer(1), size), "] = ", value, ";"))
         return result
+
+    def matrix(self) -> list[Statement]:
+        """A small matrix of the thread's own, times itself or its transpose."""
+        name, total = self.name("local"), self.name("sum")
+        rows, columns = self.between(2, 4), self.between(2, 4)
+        r, c, k = (self.name("k") for _ in "rck")
+        ctype = self.pick([INT, FLOAT])
+        with self.inner(loop=True):
+            self.scope.values += [Expression(INT, 0, rows - 1, (r,)), Expression(INT, 0, columns - 1, (c,))]
+            value = self.fitted(self.value(ctype), -100, 100, ctype)
+        if value.is_soft or (ctype == FLOAT and not value.grain):
+            value = literal(2, ctype)
+        fill = statement(f"{name}[{r}][{c}] = ", value, ";")
+        across = statement(f"for (int {c} = 0; {c} < {columns}; {c}++) ", (fill,))
+        row, other = (self.within(self.integer(1), rows) for _ in "ab")
+        cell = Expression(ctype, -100, 100, (f"{name}[", row, f"][{k}]"), value.grain if ctype == FLOAT else 0.0)
+        twin = Expression(ctype, -100, 100, (f"{name}[", other, f"][{k}]"), value.grain if ctype == FLOAT else 0.0)
+        bound = 10_000 * columns
+        grain = value.grain**2
+        if ctype == FLOAT and (not grain or bound / grain >= 2**24):
+            return self.store()
+        self.scope.values.append(Expression(ctype, -bound, bound, (total,), grain if ctype == FLOAT else 0.0))
+        return [
+            statement(f"{ctype.name} {name}[{rows}][{columns}];"),
+            statement(f"for (int {r} = 0; {r} < {rows}; {r}++) ", (across,)),
+            statement(f"{ctype.name} {total} = 0;"),
+            statement(
+                f"for (int {k} = 0; {k} < {columns}; {k}++) ", (statement(f"{total} += ", cell, " * ", twin, ";"),)
+            ),
+            *self.store(),
+        ]
+
+    def buffers(self) -> list[Statement]:
+        """Two local arrays that change roles."""
+        one, other, old, new, round_, k = (self.name(stem) for stem in ("local", "local", "p", "w", "k", "k"))
+        size, rounds = self.between(2, 5), self.between(1, 4)
+        values = [self.fitted(self.integer(1), -50, 50, INT) for _ in range(2)]
+        step = f"{new}[{k}] = {old}[{self.pick([f'({k} + 1) % {size}', f'{size} - 1 - {k}', k])}] + {round_};"
+        self.scope.local_arrays.append((Expression(INT, -1000, 1000, (old,)), size))
+        return [
+            statement(f"int {one}[{size}] = {{}};"),
+            statement(f"int {other}[{size}] = {{}};"),
+            statement(f"{one}[0] = ", values[0], ";"),
+            statement(f"{one}[1] = ", values[1], ";"),
+            statement(f"int *{old} = {one};"),
+            statement(f"int *{new} = {other};"),
+            statement(
+                f"for (int {round_} = 0; {round_} < {rounds}; {round_}++) ",
+                (
+                    statement(f"for (int {k} = 0; {k} < {size}; {k}++) ", (statement(step),)),
+                    statement(f"int *keep = {old};"),
+                    statement(f"{old} = {new};"),
+                    statement(f"{new} = keep;"),
+                ),
+            ),
+            *self.store(),
+        ]
+
+    def wide_load(self) -> list[Statement]:
+        """Two or four numbers loaded at once from an array of single ones."""
+        fitting = [
+            each
+            for each in self.inputs
+            if each.lanes == 1 and each.ctype in (INT, FLOAT) and each.size >= 8 and not each.offset and not each.shares
+        ]
+        if not fitting:
+            return self.store()
+        argument = self.pick(fitting)
+        lanes = self.pick([2, 4])
+        wide, name = f"{argument.ctype.name}{lanes}", self.name("q")
+        index = self.index(argument.size // lanes, 1)
+        self.scope.values += [
+            Expression(argument.ctype, argument.low, argument.high, (f"{name}.{letter}",), argument.grain)
+            for letter in "xyzw"[:lanes]
+        ]
+        load = f"{wide} {name} = reinterpret_cast<const {wide} *>({argument.name})["
+        return [statement(load, index, "];"), *self.store()]

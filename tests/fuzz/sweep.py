@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -29,8 +30,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=30)
     parser.add_argument("--shrink", type=float, default=40.0, help="seconds for each failing kernel")
+    parser.add_argument("--form", choices=("launch", "jit", "traced"), help="launch all kernels in this way")
     parser.add_argument("--failures", type=int, default=20, help="stop after so many")
-    parser.add_argument("--refusals", action="store_true", help="shrink one of each refusal")
     options = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
     reasons: dict[str, list[int]] = {}
@@ -41,6 +42,12 @@ def main() -> None:
         faulthandler.dump_traceback_later(300, exit=True)
         print(f"-- seeds {first}..", file=sys.stderr, flush=True)
         kernels = [write_kernel(seed) for seed in seeds]
+        if options.form:
+            kernels = [
+                replace(kernel, form=options.form)
+                for kernel in kernels
+                if not any(each.shares or each.lanes > 1 for each in kernel.all_arguments)
+            ]
         for kernel, outcome in guarded(kernels):
             counts[outcome.kind] += 1
             if outcome.kind in ("refused", "invalid"):

@@ -92,6 +92,22 @@ Kernel(
     lambda: [drawn("float32", 9), np.zeros(16, np.float32)],
 )
 
+Kernel(
+    "a place in memory that two loops accumulate in",
+    """
+    __global__ void kernel(float *out, int *total) {
+        int i = threadIdx.x;
+        for (int k = 0; k < 5; k++)
+            for (int l = 0; l < 6; l++) {
+                atomicAdd(&total[0], 1);
+                out[i] += 1.0f;
+            }
+    }""",
+    1,
+    8,
+    lambda: [drawn("float32", 8), np.zeros(1, np.int32)],
+)
+
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda each: each.what)
 def test_raised_kernel_agrees_with_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,16 @@ from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
 from windlass.raising.index import Index
 from windlass.raising.items import Item, Undefined
-from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version, read_words, store_slot, write_words
+from windlass.raising.memory import (
+    Memory,
+    Slot,
+    SlotKey,
+    fresh_version,
+    read_words,
+    record_access,
+    store_slot,
+    write_words,
+)
 from windlass.raising.predicate import Predicate
 from windlass.raising.reductions import Accumulation, Root, finish
 from windlass.raising.reinterpretation import byte_width
@@ -142,7 +151,12 @@ def bind_cells(state: RaisingState, cells: Iterable[Cell], domain: Domain, depth
                 replace_slot(cell.memory, cell.key, Slot(Accumulation(root), domain))
             case PlaceCell():
                 outer = state.places.get(cell)
-                initial = outer.item if outer is not None else read_words(state, cell.memory, cell.address, cell.dtype)
+                if outer is not None:
+                    initial = outer.item
+                else:
+                    # Loops around this one see just one load before it, and one store after it.
+                    record_access(state, cell.memory, "load", cell.address, cell.dtype)
+                    initial = read_words(state, cell.memory, cell.address, cell.dtype)
                 root = Root(cell.dtype, state.while_depth, depth)
                 bound.append(BoundCell(cell, root, initial, outer))
                 state.places[cell] = Slot(Accumulation(root), domain)
@@ -184,4 +198,5 @@ def finish_cells(state: RaisingState, bound: Iterable[BoundCell], runs: Predicat
                 del state.places[cell]
                 with state.within(state.domain.restrict(runs)):
                     if not isinstance(final, Undefined) and not state.domain.is_empty:
+                        record_access(state, cell.memory, "store", cell.address, cell.dtype)
                         write_words(state, cell.memory, cell.address, final, cell.dtype)
