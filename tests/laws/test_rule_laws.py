@@ -20,6 +20,13 @@ def test_rule_keeps_meaning_and_type_fires_and_lowers_the_measure(rule: Rule) ->
     assert breach is None, str(breach)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rule_keeps_the_laws_on_many_instances(rule: Rule) -> None:
+    breach = find_breach(rule, attempts=8000, wanted=250)
+    assert breach is None, str(breach)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rule_has_an_equation_and_an_example_that_works(rule: Rule) -> None:
     assert rule.equation

@@ -41,6 +41,12 @@ class Draw:
         return bool(self.integer(0, 1))
 
     def choose(self, options: Sequence[Item]) -> Item:
+        """One of the options.
+
+        Raises Unsuitable where there are none.
+        """
+        if not options:
+            raise Unsuitable("there is nothing to choose from")
         return options[self.integer(0, len(options) - 1)]
 
     def shape(self, least_rank: int = 0, most_rank: int = 3, least_size: int = 0) -> tuple[int, ...]:
@@ -92,7 +98,7 @@ def tame_array(type_: TensorType, generator: np.random.Generator, low: float, hi
         return generator.integers(lowest, max(int(high), lowest) + 1, type_.shape).astype(dtype)
     real = np.round(generator.uniform(low, high, type_.shape), 2)
     if type_.is_complex:
-        return (real + 1j * np.round(generator.uniform(low, high, type_.shape), 2)).astype(dtype)
+        return np.asarray(real + 1j * np.round(generator.uniform(low, high, type_.shape), 2)).astype(dtype)
     return real.astype(dtype)
 
 

@@ -198,9 +198,15 @@ def is_near(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], exact: np.n
     kind = np.complex128 if left.dtype.kind == "c" else np.float64
     size = np.max(np.abs(exact), initial=1.0)
     unit = float(ml_dtypes.finfo(left.dtype).eps) * size
-    as_written = np.max(np.abs(left.astype(kind) - exact), initial=0.0)
-    rewritten = np.max(np.abs(right.astype(kind) - exact), initial=0.0)
+    as_written, rewritten = (_distance(array.astype(kind), exact) for array in (left, right))
     return bool(rewritten <= 4 * as_written + 8 * unit)
+
+
+def _distance(array: np.ndarray[Any, Any], exact: np.ndarray[Any, Any]) -> float:
+    """The largest difference; infinities of one sign and NaN don't differ from their like."""
+    with np.errstate(invalid="ignore"):
+        same = (array == exact) | (np.isnan(array) & np.isnan(exact))
+        return float(np.max(np.where(same, 0.0, np.abs(array - exact)), initial=0.0))
 
 
 __all__ = ["Application", "Breach", "check_rule", "find_breach", "is_near", "meet", "same_bits"]

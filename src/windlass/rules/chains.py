@@ -486,7 +486,9 @@ def dot_of_solution(op: DotGeneral, x: Value, y: Value, z: Value) -> Value | Non
     """
     solve = op.lhs
     assert isinstance(solve, TriangularSolve)
-    if not feeds_only(solve, op) or x.tensor.rank != 2 or op.lhs_contracting_dimensions != (1,) or not is_plain(op):
+    if not feeds_only(solve, op) or x.tensor.rank != 2 or not is_plain(op):
+        return None
+    if op.lhs_contracting_dimensions != (1,) or op.lhs_batching_dimensions:
         return None
     columns = math.prod(op.shape[1:])
     if columns >= y.shape[1] or columns == 0:

@@ -345,7 +345,7 @@ def sample_slice_of_concatenate(draw: Draw) -> Slice:
 
 @rewrite(Slice(Concatenate(x, dimensions), start, limit, stride), single_use=True, sample=sample_slice_of_concatenate)
 def slice_of_parts_of_concatenate(
-    x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
+    op: Slice, x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
 ) -> Value | None:
     """slice(concatenate(x, y), a, b) = concatenate(slice(x, a, n), slice(y, 0, b - n)), where it meets both
 
@@ -354,7 +354,7 @@ def slice_of_parts_of_concatenate(
     Concatenate((Slice(x, start_indices=(2,), limit_indices=(4,), strides=(1,)), y), dimension=0)
     """
     axis = dimensions
-    if stride[axis] != 1:
+    if stride[axis] != 1 or not op.tensor.size:
         return None
     offset, parts = 0, list[Value]()
     for part in x:
@@ -362,8 +362,8 @@ def slice_of_parts_of_concatenate(
         first, last = max(start[axis] - offset, 0), min(limit[axis] - offset, size)
         if first < last:
             bounds = replace(start, axis, first), replace(limit, axis, last)
-            is_whole = not any(bounds[0]) and bounds[1] == part.shape and max(stride) == 1
-            parts.append(part if is_whole else Slice(part, *bounds, stride))
+            cut = Slice(part, *bounds, stride)
+            parts.append(part if cut.type is part.type else cut)
         offset += size
     whole = all(part in x for part in parts)
     return None if whole or len(parts) < 2 else Concatenate(tuple(parts), axis)
