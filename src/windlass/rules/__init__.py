@@ -23,11 +23,13 @@ from windlass.rules import (
     factors,
     loops,
     pads,
+    reductions,
     reshapes,
     reverses,
     selects,
     short_loops,
     slices,
+    sums,
     transposes,
 )
 
@@ -47,10 +49,12 @@ __all__ = [
     "factors",
     "loops",
     "pads",
+    "reductions",
     "reshapes",
     "reverses",
     "selects",
     "short_loops",
     "slices",
+    "sums",
     "transposes",
 ]
