@@ -331,8 +331,8 @@ class ReduceWindow(Folding):
         ).results
 
     def flops(self) -> int:
-        """One body for each element of each window."""
-        ops = sum(1 for _ in self.body.walk()) - 1
+        """One body, and one look whether it is padding, for each element of each window."""
+        ops = sum(1 for _ in self.body.walk())
         return ops * self.results[0].tensor.size * math.prod(self.window_dimensions)
 
     @classmethod

@@ -87,6 +87,11 @@ class Sort(TensorOp):
         inputs = all_batched(operands, is_batched, size)
         return Sort(inputs, self.comparator.clone({}), dimension, self.is_stable).results
 
+    def flops(self) -> int:
+        """One comparison for each element and each doubling of the length."""
+        first = self.inputs[0].tensor
+        return first.size * first.shape[self.dimension].bit_length() if first.size else 0
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         shape = draw.shape(least_rank=1)

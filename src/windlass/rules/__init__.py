@@ -29,8 +29,10 @@ from windlass.rules import (
     selects,
     short_loops,
     slices,
+    sorts,
     sums,
     transposes,
+    windows,
 )
 
 __all__ = [
@@ -55,6 +57,8 @@ __all__ = [
     "selects",
     "short_loops",
     "slices",
+    "sorts",
     "sums",
     "transposes",
+    "windows",
 ]

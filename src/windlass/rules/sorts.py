@@ -1,0 +1,261 @@
+"""Sorts of what is in order, of what is not looked at, and of what has been sorted."""
+
+from __future__ import annotations
+
+from windlass.ir import Block, Builder, Region, Result, Value, tensor_type
+from windlass.ir.values import tensor
+from windlass.ops import BroadcastInDim, Compare, Constant, Iota, Reshape, Return, Reverse, Slice, Sort
+from windlass.ops.reduction import reduce_max, reduce_min
+from windlass.ops.regions import make_region
+from windlass.ops.sampling import Draw
+from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.rule import rewrite
+from windlass.rules.letters import feeds_only
+
+x, dimensions = hole("x"), hole("dimensions")
+
+
+def sort_by(operands: tuple[Value, ...], dimension: int, direction: str = "LT", is_stable: bool = True) -> Sort:
+    """A sort by the first operand.
+
+    >>> sort_by((tensor("f32", 5),), 0).results[0].type
+    tensor<5xf32>
+    """
+    scalars = [tensor_type((), each.dtype) for each in operands for _ in range(2)]
+    kind = "TOTALORDER" if operands[0].tensor.is_float else None
+    region = make_region(scalars, lambda *values: Compare(values[0], values[1], direction, kind))
+    return Sort(operands, region, dimension, is_stable)
+
+
+def direction_of(op: Sort) -> str | None:
+    """LT or GT where elements of the first operand are put in that order by one comparison, of integers or total."""
+    block = op.comparator.block
+    compare = block.first
+    if not isinstance(compare, Compare) or compare.next is not block.last or block.terminator.operands != (compare,):
+        return None
+    if compare.lhs.tensor.is_float and compare.compare_type != "TOTALORDER":
+        return None
+    direction = compare.direction
+    if compare.operands == (block.arguments[1], block.arguments[0]):
+        direction = {"LT": "GT", "GT": "LT"}.get(direction, "")
+    elif compare.operands != (block.arguments[0], block.arguments[1]):
+        return None
+    return direction if direction in ("LT", "GT") else None
+
+
+def axis_of(op: Sort) -> int:
+    return op.dimension % op.inputs[0].tensor.rank
+
+
+def sample_short_sort(draw: Draw) -> Sort:
+    shape = [draw.integer(1, 3) for _ in range(draw.integer(1, 3))]
+    axis = draw.integer(0, len(shape) - 1)
+    shape[axis] = 1
+    return sort_by((tensor("f32", *shape),) if draw.boolean() else (tensor("i32", *shape), tensor("f32", *shape)), axis)
+
+
+@rewrite(any_op(Sort), sample=sample_short_sort)
+def sort_of_one_element(op: Sort) -> tuple[Value, ...] | None:
+    """sort(x) = x, along an axis of size 1
+
+    >>> sort_of_one_element(sort_by((tensor("f32", 4, 1),), 1))
+    (x,)
+    """
+    return op.inputs if op.inputs[0].shape[axis_of(op)] <= 1 else None
+
+
+def sample_sort_of_sort(draw: Draw) -> Sort:
+    axis = draw.integer(0, 1)
+    direction = draw.choose(("LT", "GT"))
+    inner = sort_by((tensor(draw.choose(("i32", "f32")), 3, 4),), axis, direction)
+    return sort_by((inner.results[0],), axis, direction)
+
+
+@rewrite(any_op(Sort), sample=sample_sort_of_sort)
+def sort_of_sort(op: Sort) -> tuple[Value, ...] | None:
+    """sort(sort(x)) = sort(x), along one axis and in one order
+
+    >>> once = sort_by((tensor("i32", 9),), 0)
+    >>> sort_of_sort(sort_by(once.results, 0)) == once.results
+    True
+    """
+    value = op.inputs[0]
+    inner = value.owner if isinstance(value, Result) else None
+    if len(op.inputs) != 1 or not isinstance(inner, Sort) or len(inner.inputs) != 1:
+        return None
+    direction = direction_of(op)
+    if direction is None or direction_of(inner) != direction or axis_of(inner) != axis_of(op):
+        return None
+    return (value,)
+
+
+def sample_sort_of_ordered(draw: Draw) -> Sort:
+    shape = draw.shape(1, 2, 1)
+    axis = draw.integer(0, len(shape) - 1)
+    direction = draw.choose(("LT", "GT"))
+    counted: Value = Iota(shape, draw.choose(("i32", "f32")), axis)
+    return sort_by((Reverse(counted, (axis,)) if direction == "GT" else counted,), axis, direction)
+
+
+@rewrite(any_op(Sort), sample=sample_sort_of_ordered)
+def sort_of_iota(op: Sort) -> tuple[Value, ...] | None:
+    """sort(0 … n-1) = 0 … n-1, and of n-1 … 0 if that is the order
+
+    >>> sort_of_iota(sort_by((Iota((9,), "i32", 0),), 0))
+    (Iota(shape=(9,), dtype='i32', iota_dimension=0),)
+    """
+    value = op.inputs[0]
+    counted = value.operand if isinstance(value, Reverse) and value.dimensions == (axis_of(op),) else value
+    wanted = "LT" if counted is value else "GT"
+    if len(op.inputs) != 1 or not isinstance(counted, Iota) or counted.iota_dimension != axis_of(op):
+        return None
+    size = counted.shape[axis_of(op)]
+    fits = counted.dtype in ("i32", "i64", "ui32", "ui64", "f32", "f64") and size <= 1 << 24
+    return (value,) if fits and direction_of(op) == wanted else None
+
+
+def sample_sort_of_equal(draw: Draw) -> Sort:
+    shape = draw.shape(1, 3, 1)
+    axis = draw.integer(0, len(shape) - 1)
+    others = tuple(each for each in range(len(shape)) if each != axis)
+    inner = tensor("f32", *(shape[each] for each in others))
+    value = BroadcastInDim(inner, shape, others) if draw.boolean() else Constant.of(2, "f32", shape)
+    return sort_by((value,), axis, draw.choose(("LT", "GT")))
+
+
+@rewrite(any_op(Sort), sample=sample_sort_of_equal)
+def sort_of_equal_elements(op: Sort) -> tuple[Value, ...] | None:
+    """sort(broadcast(x)) = broadcast(x), along an axis along which x repeats
+
+    >>> sort_of_equal_elements(sort_by((Constant.of(2, "f32", (9,)),), 0))
+    (Constant(2.0),)
+    """
+    value = op.inputs[0]
+    if len(op.inputs) != 1:
+        return None
+    if isinstance(value, Constant) and value.is_splat:
+        return (value,)
+    if not isinstance(value, BroadcastInDim):
+        return None
+    axis = axis_of(op)
+    pairs = dict(zip(value.broadcast_dimensions, value.operand.shape, strict=True))
+    return (value,) if pairs.get(axis, 1) == 1 else None
+
+
+def sample_sort_with_payload(draw: Draw) -> Sort:
+    """Values and their places sorted together, of which only the values are used."""
+    shape = draw.shape(1, 2, 1)
+    made = sort_by((tensor("f32", *shape), Iota(shape, "i32", 0), tensor("f32", *shape, name="z")), 0)
+    Reverse(made.results[0], (0,))
+    return made
+
+
+@rewrite(any_op(Sort), sample=sample_sort_with_payload)
+def sort_with_unused_results(op: Sort) -> tuple[Value, ...] | None:
+    """sort(x, y) = sort(x), where y follows x and is not used
+
+    >>> both = sort_by((tensor("f32", 9), tensor("f32", 9, name="y")), 0)
+    >>> user = Reverse(both.results[0], (0,))
+    >>> sort_with_unused_results(both)[0].owner.inputs
+    (x,)
+    """
+    block = op.comparator.block
+    compared = [
+        index for index in range(len(op.inputs)) if any(block.arguments[2 * index + side].uses for side in (0, 1))
+    ]
+    kept = [index for index, result in enumerate(op.results) if result.uses or index in compared]
+    if len(kept) == len(op.inputs) or not kept or not any(result.uses for result in op.results):
+        return None
+    new = Block([block.arguments[2 * index + side].type for index in kept for side in (0, 1)])
+    mapping: dict[Value, Value] = {
+        block.arguments[2 * index + side]: new.arguments[2 * place + side]
+        for place, index in enumerate(kept)
+        for side in (0, 1)
+    }
+    with Builder(new):
+        for each in block:
+            if each is not block.last:
+                each.clone(mapping)
+        Return(tuple(mapping.get(value, value) for value in block.terminator.operands))
+    made = Sort(tuple(op.inputs[index] for index in kept), Region(new), op.dimension, op.is_stable)
+    # What nobody uses may be anything of its type.
+    return tuple(made.results[kept.index(index)] if index in kept else each for index, each in enumerate(op.inputs))
+
+
+def sample_reversed_sort(draw: Draw) -> Reverse:
+    axis = draw.integer(0, 1)
+    made = sort_by((tensor(draw.choose(("i32", "ui8")), 3, 4),), axis, draw.choose(("LT", "GT")))
+    return Reverse(made.results[0], (axis,))
+
+
+@rewrite(Reverse(x, dimensions), sample=sample_reversed_sort)
+def reverse_of_sort(x: Value, dimensions: tuple[int, ...]) -> Value | None:
+    """reverse(sort(x)) = sort(x) in the opposite order, for one operand whose equal elements can't be told apart
+
+    >>> reverse_of_sort(Reverse(sort_by((tensor("i32", 9),), 0).results[0], (0,))).owner.inputs
+    (x,)
+    """
+    sort = x.owner if isinstance(x, Result) else None
+    if not isinstance(sort, Sort) or len(sort.inputs) != 1 or dimensions != (axis_of(sort),) or len(x.uses) > 1:
+        return None
+    direction = direction_of(sort)
+    if direction is None:
+        return None
+    return sort_by(sort.inputs, sort.dimension, "GT" if direction == "LT" else "LT", sort.is_stable).results[0]
+
+
+def sample_sort_of_reverse(draw: Draw) -> Sort:
+    axis = draw.integer(0, 1)
+    return sort_by((Reverse(tensor("i32", 3, 4), (axis,)),), axis, draw.choose(("LT", "GT")))
+
+
+@rewrite(any_op(Sort), sample=sample_sort_of_reverse)
+def sort_of_reverse(op: Sort) -> tuple[Value, ...] | None:
+    """sort(reverse(x)) = sort(x), along one axis, for one operand whose equal elements can't be told apart
+
+    >>> sort_of_reverse(sort_by((Reverse(tensor("i32", 9), (0,)),), 0))[0].owner.inputs
+    (x,)
+    """
+    value = op.inputs[0]
+    direction = direction_of(op)
+    if len(op.inputs) != 1 or not isinstance(value, Reverse) or direction is None or value.dimensions != (axis_of(op),):
+        return None
+    return sort_by((value.operand,), op.dimension, direction, op.is_stable).results
+
+
+def sample_end_of_sort(draw: Draw) -> Slice:
+    shape = (draw.integer(2, 5), draw.integer(1, 3))
+    axis = draw.integer(0, 1)
+    made = sort_by((tensor("i32", *shape),), axis, draw.choose(("LT", "GT"))).results[0]
+    at = draw.choose((0, shape[axis] - 1))
+    starts = tuple(at if each == axis else 0 for each in range(2))
+    limits = tuple(at + 1 if each == axis else size for each, size in enumerate(shape))
+    return Slice(made, starts, limits, (1, 1))
+
+
+start, limit, stride = hole("start"), hole("limit"), hole("stride")
+
+
+@rewrite(Slice(x, start, limit, stride), sample=sample_end_of_sort)
+def end_of_sort(op: Slice, x: Value, start: tuple[int, ...], limit: tuple[int, ...]) -> Value | None:
+    """sort(x)[0] = min(x), sort(x)[-1] = max(x), for integers
+
+    >>> ordered = sort_by((tensor("i32", 9),), 0).results[0]
+    >>> end_of_sort(Slice(ordered, (8,), (9,), (1,))).operand.owner.combiner.__name__
+    'Maximum'
+    """
+    sort = x.owner if isinstance(x, Result) else None
+    if not isinstance(sort, Sort) or len(sort.inputs) != 1 or not x.tensor.is_integer or not feeds_only(x, op):
+        return None
+    axis, direction = axis_of(sort), direction_of(sort)
+    size = x.shape[axis]
+    if direction is None or limit[axis] != start[axis] + 1 or start[axis] not in (0, size - 1) or size < 2:
+        return None
+    least = (start[axis] == 0) == (direction == "LT")
+    found = (reduce_min if least else reduce_max)(sort.inputs[0], (axis,))
+    made = Reshape(found, tuple(1 if each == axis else length for each, length in enumerate(x.shape)))
+    starts = tuple(0 if each == axis else first for each, first in enumerate(start))
+    limits = tuple(1 if each == axis else last for each, last in enumerate(limit))
+    if limits == made.shape and not any(starts) and all(step == 1 for step in op.strides):
+        return made
+    return Slice(made, starts, limits, op.strides)
