@@ -320,8 +320,7 @@ class Op(Value):
                     pass
             values[field.name] = value
         copy = type(self)(**values)
-        if copy.source is None:
-            copy.source = self.source
+        copy.source = self.source or copy.source
         copy.made_by = copy.made_by or self.made_by
         copy.extra = None if self.extra is None else dict(self.extra)
         for old, new in zip(self.results, copy.results, strict=True):

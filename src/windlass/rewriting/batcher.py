@@ -165,7 +165,7 @@ class Batcher:
         (axis,) = moving
         starts = known[axis]
         assert starts is not None
-        picked = self._picked(whole, axis, starts, sizes[axis])
+        picked = pick_blocks(whole, axis, starts, sizes[axis])
         return self._gathered(op, operand, known) if picked is None else picked
 
     def _clamped(self, start: Value, most: int, op: DynamicSlice) -> Table | None:
@@ -179,36 +179,6 @@ class Batcher:
         if self.find(start)[1]:
             raise CannotBatch(op)
         return None
-
-    def _picked(self, whole: Value, axis: int, starts: Table, size: int) -> Value | None:
-        """Blocks of the size along an axis at regular starts, with the rounds as a new first axis."""
-        steps = np.diff(starts)
-        step = int(steps[0])
-        if (steps != step).any():
-            return None
-        if step < 0:
-            forward = self._picked(whole, axis, starts[::-1], size)
-            return None if forward is None else Reverse(forward, (0,))
-        count, first, shape = self.size, int(starts[0]), whole.shape
-        if step == size:
-            run = _slice_axis(whole, axis, first, first + count * size, 1)
-            split = Reshape(run, (*shape[:axis], count, size, *shape[axis + 1 :]))
-        elif size <= 16:
-            # The first elements of all blocks, then the second ones, ...
-            parts = [
-                Reshape(
-                    _slice_axis(whole, axis, first + at, first + at + (count - 1) * step + 1, step),
-                    (*shape[:axis], count, 1, *shape[axis + 1 :]),
-                )
-                for at in range(size)
-            ]
-            split = Concatenate(tuple(parts), axis + 1) if size > 1 else parts[0]
-        else:
-            return None
-        if axis == 0:
-            return split
-        order = (axis, *(each for each in range(len(shape) + 1) if each != axis))
-        return Transpose(split, order)
 
     def _gathered(self, op: DynamicSlice, operand: Value, known: list[Table | None]) -> Value:
         if any(starts is None for starts in known):
@@ -296,6 +266,43 @@ def _follow(block: Block, many: dict[Value, bool]) -> dict[Value, bool]:
         is_many = any(found.get(value, False) for value in sources)
         found.update((result, is_many) for result in op.results)
     return found
+
+
+def pick_blocks(whole: Value, axis: int, starts: Table, size: int) -> Value | None:
+    """Blocks of the size along an axis at regular starts, one after another along a new first axis.
+
+    None where the starts are not regular, or blocks overlap much.
+
+    >>> from windlass.ir.values import tensor
+    >>> pick_blocks(tensor("f32", 8, 3), 0, np.array([0, 2, 4]), 2).type
+    tensor<3x2x3xf32>
+    """
+    steps = np.diff(starts)
+    count, step = len(starts), int(steps[0]) if len(steps) else size
+    if (steps != step).any() or step == 0:
+        return None
+    if step < 0:
+        forward = pick_blocks(whole, axis, starts[::-1], size)
+        return None if forward is None else Reverse(forward, (0,))
+    first, shape = int(starts[0]), whole.shape
+    if step == size:
+        run = _slice_axis(whole, axis, first, first + count * size, 1)
+        split = Reshape(run, (*shape[:axis], count, size, *shape[axis + 1 :]))
+    elif size <= 16:
+        # The first elements of all blocks, then the second ones, ...
+        parts = [
+            Reshape(
+                _slice_axis(whole, axis, first + at, first + at + (count - 1) * step + 1, step),
+                (*shape[:axis], count, 1, *shape[axis + 1 :]),
+            )
+            for at in range(size)
+        ]
+        split = Concatenate(tuple(parts), axis + 1) if size > 1 else parts[0]
+    else:
+        return None
+    if axis == 0:
+        return split
+    return Transpose(split, (axis, *(each for each in range(len(shape) + 1) if each != axis)))
 
 
 def listed(table: Table, value: Value) -> Value:

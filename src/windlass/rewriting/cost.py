@@ -109,7 +109,7 @@ class _Estimate:
 
     def total(self, values: Iterable[Value]) -> Cost:
         for value in values:
-            self.want(value)
+            self.want(self.skip_free(value))
         total = Cost()
         while self.wanted:
             total += self.kernel(self.wanted.pop())

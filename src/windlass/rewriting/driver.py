@@ -16,6 +16,7 @@ from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving
 from windlass.rewriting.ledger import Entry, Ledger
+from windlass.rewriting.passes import MOST_RUNS
 from windlass.rewriting.pattern import Matcher
 from windlass.rewriting.rule import Rule, RuleSet
 
@@ -74,6 +75,7 @@ class _Driver:
         size = sum(1 for _ in body.walk())
         self.steps_left = budget.steps if budget.steps is not None else 40 * size + 1000
         self.deadline = time.monotonic() + budget.seconds
+        self.runs_left = MOST_RUNS
 
     def run(self) -> None:
         self.push_all(self.body)
@@ -81,11 +83,34 @@ class _Driver:
             self.drain()
             if self.ledger.exhausted:
                 return
-            shared: dict[Op, None] = {}
-            if not share_common_subexpressions(self.body, lambda op: shared.update({op: None})):
+            shared: list[Op] = []
+            if not share_common_subexpressions(self.body, shared.append) and not self.run_passes():
                 return
-            for op in shared:
+            for op in dict.fromkeys(shared):
                 self.push_with_users(op)
+
+    def run_passes(self) -> int:
+        """Let the passes change each block, the inner ones first; gives how many changes they made."""
+        if self.runs_left == 0 or not self.rules.passes:
+            return 0
+        self.runs_left -= 1
+        blocks = [self.body]
+        blocks += [block for op in self.body.walk() for region in op.regions for block in region.blocks]
+        first = len(self.ledger.entries)
+        for each in self.rules.passes:
+            for block in reversed(blocks):
+                for change in each.body(block, self.device):
+                    number = len(self.ledger.entries)
+                    self.ledger.entries.append(
+                        Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
+                    )
+                    self.steps_left -= 1
+                    if self.steps_left <= 0 or time.monotonic() > self.deadline:
+                        break
+        changes = len(self.ledger.entries) - first
+        if changes:
+            self.push_all(self.body)
+        return changes
 
     def push(self, op: Op) -> None:
         if not op.queued:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from windlass.ir import Op, Value
 from windlass.ops.sampling import Draw
+from windlass.rewriting.passes import Pass
 from windlass.rewriting.pattern import Matcher, can_match, compile_pattern, list_concrete_classes, list_holes
 
 Body = Callable[..., "Value | tuple[Value, ...] | None"]
@@ -79,6 +80,7 @@ class RuleSet:
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
+        self.passes: list[Pass] = []
         self._chosen: dict[tuple[int, bool, frozenset[str]], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
         self._candidates: dict[tuple[type, ...], list[tuple[Rule, Matcher]]] = {}
@@ -118,11 +120,14 @@ class RuleSet:
             found = self._chosen[key] = RuleSet(
                 rule for rule in self.rules if granted.issuperset(rule.assumes) and not (exact and rule.reassociates)
             )
+            found.passes = [each for each in self.passes if not (exact and each.reassociates)]
         return found
 
     def without(self, *names: str) -> RuleSet:
         """The set with the rules of these names left out."""
-        return RuleSet(rule for rule in self.rules if rule.name not in names)
+        kept = RuleSet(rule for rule in self.rules if rule.name not in names)
+        kept.passes = [each for each in self.passes if each.name not in names]
+        return kept
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
