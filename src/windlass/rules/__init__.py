@@ -10,6 +10,7 @@ Start reading at `slices.py`.
 from windlass.rewriting.rule import catalogue
 from windlass.rules import (
     arithmetic,
+    batching,
     broadcasts,
     chains,
     concatenates,
@@ -37,6 +38,7 @@ from windlass.rules import (
 
 __all__ = [
     "arithmetic",
+    "batching",
     "broadcasts",
     "catalogue",
     "chains",
