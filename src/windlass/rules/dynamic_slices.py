@@ -2,32 +2,70 @@
 
 from __future__ import annotations
 
-from windlass.ir import Value
+from windlass.ir import Argument, Value
 from windlass.ir.values import tensor
-from windlass.ops import Constant, DynamicSlice, DynamicUpdateSlice, Slice
+from windlass.ops import (
+    Add,
+    And,
+    BroadcastInDim,
+    Clamp,
+    Constant,
+    Convert,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Elementwise,
+    Exponential,
+    Iota,
+    Maximum,
+    Minimum,
+    Reshape,
+    Slice,
+    Transpose,
+)
 from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import Sizes, group_axes, invert, pick
 
 __all__ = ["tensor"]
 
-Sizes = tuple[int, ...]
-
-x, update, other = hole("x"), hole("update"), hole("other")
+x, update = hole("x"), hole("update")
 starts, sizes = hole("starts"), hole("sizes")
 
 
+FARTHEST = 16
+"""How many updates back a rule looks: chains of hundreds must not take time in proportion to their square."""
+
+
 def known_starts(starts: tuple[Value, ...], shape: Sizes, sizes: Sizes) -> Sizes | None:
-    """The start indices after clamping, if they are constants or can be nothing but 0."""
+    """The start indices after clamping, if only one of each is possible."""
     found: list[int] = []
     for start, extent, size in zip(starts, shape, sizes, strict=True):
-        if extent == size:
-            found.append(0)
-        elif isinstance(start, Constant):
-            found.append(min(max(int(start.number), 0), extent - size))
-        else:
+        first = known_start(start, extent - size)
+        if first is None:
             return None
+        found.append(first)
     return tuple(found)
+
+
+def known_start(start: Value, latest: int) -> int | None:
+    """A start index after clamping to 0 … latest, if only one is possible."""
+    if latest == 0:
+        return 0
+    if isinstance(start, Constant):
+        return min(max(int(start.number), 0), latest)
+    if isinstance(start, Argument):
+        return None
+    found = range_of(start)
+    if found.high <= 0:
+        return 0
+    return latest if found.low >= latest else None
+
+
+def is_inside(start: Value, latest: int) -> bool:
+    """Whether a start index lies in 0 … latest, so that clamping leaves it alone."""
+    return range_of(start).lies_within(0, latest)
 
 
 @rewrite(DynamicSlice(x, starts, sizes))
@@ -43,92 +81,297 @@ def dynamic_slice_at_known_start(x: Value, starts: tuple[Value, ...], sizes: Siz
     return Slice(x, begin, tuple(a + size for a, size in zip(begin, sizes, strict=True)), (1,) * len(sizes))
 
 
-@rewrite(DynamicUpdateSlice(x, update, starts))
-def update_of_everything(x: Value, update: Value) -> Value | None:
-    """dynamic_update_slice(x, u, i) = u, if u has x's shape: i is clamped to 0
+begin, end, strides = hole("begin"), hole("end"), hole("strides")
+shape, dimensions, permutation = hole("shape"), hole("dimensions"), hole("permutation")
+inner_starts, inner_sizes = hole("inner_starts"), hole("inner_sizes")
+inner = hole("inner", lambda value: isinstance(value, Elementwise) and len(value.uses) == 1)
 
-    >>> x, u = tensor("f32", 4), tensor("f32", 4, name="u")
-    >>> update_of_everything(DynamicUpdateSlice(x, u, (tensor("i32", name="i"),)))
+
+def some_starts(count: int) -> tuple[Value, ...]:
+    """Start indices of which nothing is known."""
+    return tuple(tensor("i32", name=f"i{axis}") for axis in range(count))
+
+
+def small_number(name: str, most: int) -> Value:
+    """An index that is known to lie in 0 … most, where most + 1 is a power of 2."""
+    return And(tensor("i32", name=name), Constant.of(most, "i32"))
+
+
+def sample_dynamic_slice_of_elementwise(draw: Draw) -> DynamicSlice:
+    """A part of what an elementwise op gives."""
+    x = tensor("f32", 4, 3)
+    made = Add(x, tensor("f32", 4, 3, name="y")) if draw.boolean() else Exponential(x)
+    return DynamicSlice(made, some_starts(2), (draw.integer(1, 4), draw.integer(1, 3)))
+
+
+@rewrite(DynamicSlice(inner, starts, sizes), sample=sample_dynamic_slice_of_elementwise)
+def dynamic_slice_of_elementwise(
+    op: DynamicSlice, inner: Elementwise, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(f(x, y), i) = f(dynamic_slice(x, i), dynamic_slice(y, i)), if nothing else uses f(x, y)
+
+    >>> made = DynamicSlice(Exponential(tensor("f32", 9)), (tensor("i32", name="i"),), (2,))
+    >>> dynamic_slice_of_elementwise(made)
+    Exponential(DynamicSlice(x, (i,), slice_sizes=(2,)))
+    """
+    if op.tensor.size >= inner.tensor.size:
+        return None
+    operands: list[Value] = []
+    for operand in inner.operands:
+        if isinstance(operand, Constant) and operand.is_splat and operand.shape:
+            operands.append(Constant.of(operand.number, operand.dtype, sizes))
+        else:
+            operands.append(DynamicSlice(operand, starts, sizes) if operand.shape else operand)
+    return inner.with_operands(tuple(operands))
+
+
+@rewrite(DynamicSlice(BroadcastInDim(x, shape, dimensions), starts, sizes))
+def dynamic_slice_of_broadcast(
+    x: Value, shape: Sizes, dimensions: Sizes, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(broadcast(x), i, s) = broadcast(dynamic_slice(x, i, s)), along just those axes that x has
+
+    >>> rows = BroadcastInDim(tensor("f32", 3), (8, 3), (1,))
+    >>> dynamic_slice_of_broadcast(DynamicSlice(rows, (tensor("i32", name="i"), Constant.of(0, "i32")), (2, 3)))
+    BroadcastInDim(x, shape=(2, 3), broadcast_dimensions=(1,))
+    """
+    own = tuple(1 if x.shape[axis] == 1 else sizes[place] for axis, place in enumerate(dimensions))
+    if 0 in sizes or len(x.shape) >= len(shape):
+        return None
+    if own == x.shape:
+        return BroadcastInDim(x, sizes, dimensions)
+    return BroadcastInDim(DynamicSlice(x, pick_values(starts, dimensions), own), sizes, dimensions)
+
+
+def pick_values(values: tuple[Value, ...], axes: Sizes) -> tuple[Value, ...]:
+    """The values at these axes."""
+    return tuple(values[axis] for axis in axes)
+
+
+@rewrite(DynamicSlice(Transpose(x, permutation), starts, sizes), single_use=True)
+def dynamic_slice_of_transpose(
+    op: DynamicSlice, x: Value, permutation: Sizes, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(transpose(x, p), i, s) = transpose(dynamic_slice(x, p⁻¹(i), p⁻¹(s)), p)
+
+    >>> i, zero = tensor("i32", name="i"), Constant.of(0, "i32")
+    >>> dynamic_slice_of_transpose(DynamicSlice(Transpose(tensor("f32", 2, 3), (1, 0)), (i, zero), (1, 2)))
+    Transpose(DynamicSlice(x, (Constant(0), i), slice_sizes=(2, 1)), permutation=(1, 0))
+    """
+    if op.tensor.size >= x.tensor.size:
+        return None
+    place = invert(permutation)
+    return Transpose(DynamicSlice(x, pick_values(starts, place), pick(sizes, place)), permutation)
+
+
+def sample_dynamic_slice_of_reshape(draw: Draw) -> DynamicSlice:
+    """A part of an array that got or lost axes of size 1."""
+    reshaped = Reshape(tensor("f32", 4, 3), draw.choose(((4, 1, 3), (1, 4, 3), (4, 3, 1), (2, 2, 3))))
+    whole = draw.boolean()
+    wanted = tuple(size if whole and size == 3 else draw.integer(1, size) for size in reshaped.shape)
+    return DynamicSlice(reshaped, some_starts(len(wanted)), wanted)
+
+
+@rewrite(DynamicSlice(Reshape(x, shape), starts, sizes), sample=sample_dynamic_slice_of_reshape)
+def dynamic_slice_of_reshape(
+    op: DynamicSlice, x: Value, shape: Sizes, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(reshape(x), i, s) = reshape(dynamic_slice(x, i, s)), where axes that are cut are axes of x
+
+    >>> i, zero = tensor("i32", name="i"), Constant.of(0, "i32")
+    >>> dynamic_slice_of_reshape(DynamicSlice(Reshape(tensor("f32", 4), (4, 1)), (i, zero), (2, 1)))
+    Reshape(DynamicSlice(x, (i,), slice_sizes=(2,)), shape=(2, 1))
+    """
+    groups = group_axes(x.shape, shape)
+    if groups is None or 0 in sizes or len(x.shape) > len(shape):
+        return None
+    own: list[tuple[Value | None, int]] = [(None, size) for size in x.shape]
+    for group in groups:
+        if group.is_single:
+            own[group.old[0]] = starts[group.new[0]], sizes[group.new[0]]
+        elif any(sizes[axis] != shape[axis] for axis in group.new):
+            return None
+    # Along an axis that is taken as a whole any start will do: it is moved to 0.
+    first = tuple(starts[0] if start is None else start for start, _ in own)
+    return Reshape(DynamicSlice(x, first, tuple(size for _, size in own)), sizes)
+
+
+def sample_slice_of_dynamic_slice(draw: Draw) -> Slice:
+    """The first elements of a part at a computed place, or others of a part that is known to lie inside."""
+    cut = DynamicSlice(tensor("f32", 9), (small_number("i", draw.choose((3, 7))),), (draw.integer(1, 5),))
+    return Slice(cut, **Slice.sample(draw, cut.tensor))
+
+
+@rewrite(Slice(DynamicSlice(x, starts, sizes), begin, end, strides), sample=sample_slice_of_dynamic_slice)
+def slice_of_dynamic_slice(
+    op: Slice, x: Value, starts: tuple[Value, ...], sizes: Sizes, begin: Sizes, end: Sizes, strides: Sizes
+) -> Value | None:
+    """slice(dynamic_slice(x, i, s), 0, b) = dynamic_slice(x, i, b), if i needs no clamping where it is cut
+
+    >>> inside = small_number("i", 3)
+    >>> slice_of_dynamic_slice(Slice(DynamicSlice(tensor("f32", 9), (inside,), (5,)), (0,), (2,), (1,))).slice_sizes
+    (2,)
+    """
+    if any(step != 1 for step in strides) or any(begin) or op.shape == sizes:
+        return None
+    for axis, start in enumerate(starts):
+        if end[axis] != sizes[axis] and not is_inside(start, x.shape[axis] - sizes[axis]):
+            return None
+    return DynamicSlice(x, starts, end)
+
+
+def sample_dynamic_slice_of_slice(draw: Draw) -> DynamicSlice:
+    """A part of the first rows."""
+    rows = Slice(tensor("f32", 9, 3), (0, 0), (draw.integer(5, 9), 3), (1, 1))
+    return DynamicSlice(rows, (small_number("i", draw.choose((1, 3))), Constant.of(0, "i32")), (draw.integer(1, 3), 3))
+
+
+@rewrite(DynamicSlice(Slice(x, begin, end, strides), starts, sizes), sample=sample_dynamic_slice_of_slice)
+def dynamic_slice_of_slice(
+    x: Value, begin: Sizes, end: Sizes, strides: Sizes, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(slice(x, 0, b), i, s) = dynamic_slice(x, i, s), if i needs no clamping where x is cut
+
+    >>> rows = Slice(tensor("f32", 9), (0,), (6,), (1,))
+    >>> dynamic_slice_of_slice(DynamicSlice(rows, (small_number("i", 3),), (2,))).operand
+    x
+    """
+    if any(step != 1 for step in strides) or any(begin):
+        return None
+    for axis, start in enumerate(starts):
+        if end[axis] != x.shape[axis] and not is_inside(start, end[axis] - sizes[axis]):
+            return None
+    return DynamicSlice(x, starts, sizes)
+
+
+def sample_dynamic_slice_twice(draw: Draw) -> DynamicSlice:
+    """A part of a part, cut along the same axis or another."""
+    rows, columns = draw.integer(1, 4), draw.choose((3, 3, 2))
+    zero = Constant.of(0, "i32")
+    inner = (draw.choose((zero, small_number("i", 3))), small_number("j", 1))
+    part = DynamicSlice(tensor("f32", 9, 3), inner, (draw.choose((rows, 9)), columns))
+    return DynamicSlice(part, (draw.choose((zero, small_number("k", 1))), zero), (rows, columns))
+
+
+@rewrite(DynamicSlice(DynamicSlice(x, inner_starts, inner_sizes), starts, sizes), sample=sample_dynamic_slice_twice)
+def dynamic_slice_of_dynamic_slice(
+    x: Value, inner_starts: tuple[Value, ...], inner_sizes: Sizes, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(dynamic_slice(x, i), j) = dynamic_slice(x, i or j), where along each axis just one of both cuts
+
+    >>> i, j, zero = tensor("i32", name="i"), tensor("i32", name="j"), Constant.of(0, "i32")
+    >>> rows = DynamicSlice(tensor("f32", 9, 9), (i, zero), (2, 9))
+    >>> dynamic_slice_of_dynamic_slice(DynamicSlice(rows, (zero, j), (2, 3)))
+    DynamicSlice(x, (i, j), slice_sizes=(2, 3))
+    """
+    if inner_starts[0].type is not starts[0].type:
+        return None
+    chosen: list[Value] = []
+    for axis, (first, second) in enumerate(zip(inner_starts, starts, strict=True)):
+        if sizes[axis] == inner_sizes[axis]:
+            chosen.append(first)
+        elif inner_sizes[axis] == x.shape[axis]:
+            chosen.append(second)
+        else:
+            return None
+    return DynamicSlice(x, tuple(chosen), sizes)
+
+
+@rewrite(DynamicSlice(DynamicUpdateSlice(x, update, starts), starts, sizes))
+def dynamic_slice_of_same_update(update: Value, sizes: Sizes) -> Value | None:
+    """dynamic_slice(dynamic_update_slice(x, u, i), i, shape(u)) = u
+
+    >>> x, u, i = tensor("f32", 9), tensor("f32", 3, name="u"), (tensor("i32", name="i"),)
+    >>> dynamic_slice_of_same_update(DynamicSlice(DynamicUpdateSlice(x, u, i), i, (3,)))
     u
     """
-    return update if update.type is x.type else None
+    return update if update.shape == sizes else None
 
 
-@rewrite(DynamicUpdateSlice(x, update, starts))
-def update_of_nothing(x: Value, update: Value) -> Value | None:
-    """dynamic_update_slice(x, u, i) = x, if u has no elements
+def without_clamping(start: Value, latest: int) -> Value:
+    """What an index was before it was clamped, where being moved to 0 … latest does the same."""
+    if isinstance(start, Clamp):
+        low, high = start.min, start.max
+        if isinstance(low, Constant) and isinstance(high, Constant) and low.number <= 0 and high.number >= latest:
+            return start.operand
+    if isinstance(start, Maximum):
+        for bound, value in (start.operands, start.operands[::-1]):
+            if isinstance(bound, Constant) and bound.number <= 0:
+                return value
+    if isinstance(start, Minimum):
+        for bound, value in (start.operands, start.operands[::-1]):
+            if isinstance(bound, Constant) and bound.number >= latest:
+                return value
+    return start
 
-    >>> update_of_nothing(DynamicUpdateSlice(tensor("f32", 4), tensor("f32", 0, name="u"), (tensor("i32", name="i"),)))
-    x
+
+def sample_clamped_index(draw: Draw) -> tuple[Value, int]:
+    """An index that is clamped, and how far it may go."""
+    i, latest = tensor("i32", name="i"), draw.integer(1, 5)
+    zero, last = Constant.of(draw.integer(-1, 0), "i32"), Constant.of(latest + draw.integer(-1, 1), "i32")
+    return draw.choose((Clamp(zero, i, last), Maximum(i, zero), Minimum(last, i))), latest
+
+
+def sample_slice_at_clamped_start(draw: Draw) -> DynamicSlice:
+    start, latest = sample_clamped_index(draw)
+    return DynamicSlice(tensor("f32", latest + 2), (start,), (2,))
+
+
+@rewrite(DynamicSlice(x, starts, sizes), sample=sample_slice_at_clamped_start)
+def dynamic_slice_at_clamped_start(x: Value, starts: tuple[Value, ...], sizes: Sizes) -> Value | None:
+    """dynamic_slice(x, clamp(0, i, n - s), s) = dynamic_slice(x, i, s), which clamps i itself
+
+    >>> start = Maximum(tensor("i32", name="i"), Constant.of(0, "i32"))
+    >>> dynamic_slice_at_clamped_start(DynamicSlice(tensor("f32", 9), (start,), (3,)))
+    DynamicSlice(x, (i,), slice_sizes=(3,))
     """
-    return x if update.tensor.size == 0 else None
+    free = tuple(
+        without_clamping(start, extent - size) for start, extent, size in zip(starts, x.shape, sizes, strict=True)
+    )
+    return DynamicSlice(x, free, sizes) if any(a is not b for a, b in zip(free, starts, strict=True)) else None
 
 
-@rewrite(DynamicUpdateSlice(DynamicUpdateSlice(x, other, starts), update, starts))
-def update_of_same_update(x: Value, other: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
-    """dynamic_update_slice(dynamic_update_slice(x, v, i), u, i) = dynamic_update_slice(x, u, i), if u has v's shape
+def sample_slice_along_whole_axis(draw: Draw) -> DynamicSlice:
+    """A part that is the whole along an axis whose start is computed."""
+    i, j = tensor("i32", name="i"), tensor("i32", name="j")
+    return DynamicSlice(tensor("f32", 4, 3), (i, Add(j, Constant.of(draw.integer(0, 2), "i32"))), (2, 3))
 
-    >>> x, v, u, i = tensor("f32", 9), tensor("f32", 3), tensor("f32", 3, name="u"), (tensor("i32", name="i"),)
-    >>> update_of_same_update(DynamicUpdateSlice(DynamicUpdateSlice(x, v, i), u, i))
-    DynamicUpdateSlice(x, u, (i,))
+
+@rewrite(DynamicSlice(x, starts, sizes), sample=sample_slice_along_whole_axis)
+def dynamic_slice_along_whole_axis(x: Value, starts: tuple[Value, ...], sizes: Sizes) -> Value | None:
+    """dynamic_slice(x, i, n) = dynamic_slice(x, 0, n) along an axis of size n, so that i need not be computed
+
+    >>> i, j = tensor("i32", name="i"), tensor("i32", name="j")
+    >>> dynamic_slice_along_whole_axis(DynamicSlice(tensor("f32", 9, 4), (i, Add(j, j)), (1, 4)))
+    DynamicSlice(x, (i, Constant(0)), slice_sizes=(1, 4))
     """
-    return DynamicUpdateSlice(x, update, starts) if update.type is other.type else None
+    found = tuple(
+        Constant.of(0, start.dtype) if computes_start(start) and extent == size else start
+        for start, extent, size in zip(starts, x.shape, sizes, strict=True)
+    )
+    return DynamicSlice(x, found, sizes) if any(a is not b for a, b in zip(found, starts, strict=True)) else None
 
 
-def sample_hidden_update(draw: Draw) -> DynamicUpdateSlice:
-    """Three updates in a row, the last of which covers the first."""
-    x = tensor("f32", *draw.shape(1, 2, 1))
-    sizes = tuple(draw.integer(1, size) for size in x.shape)
-    begin = tuple(Constant.of(draw.integer(0, all_ - part), "i32") for all_, part in zip(x.shape, sizes, strict=True))
-    small = tuple(draw.integer(1, size) for size in x.shape)
-    somewhere = tuple(Constant.of(draw.integer(0, 2), "i32") for _ in small)
-    first = DynamicUpdateSlice(x, tensor("f32", *sizes, name="v"), begin)
-    second = DynamicUpdateSlice(first, tensor("f32", *small, name="w"), somewhere)
-    return DynamicUpdateSlice(second, tensor("f32", *sizes, name="u"), begin)
+def computes_start(start: Value) -> bool:
+    """Whether a start is arithmetic's result."""
+    return isinstance(start, Elementwise)
 
 
-FARTHEST = 16
-"""How many updates back a rule looks: chains of hundreds must not take time in proportion to their square."""
+def sample_dynamic_slice_of_iota(draw: Draw) -> DynamicSlice:
+    """A part of an iota."""
+    i = Convert(tensor("ui8", name="i"), "i32")
+    return DynamicSlice(Iota((3, 9), "i32", 0), (Constant.of(0, "i32"), i), (3, draw.integer(1, 8)))
 
 
-@rewrite(DynamicUpdateSlice(x, update, starts), sample=sample_hidden_update)
-def update_that_hides_another(x: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
-    """update(…update(x, v, i)…, u, j) = update(…x…, u, j), if u covers v and nothing else sees the updates between
+dtype, iota_dimension = hole("dtype"), hole("iota_dimension")
 
-    >>> at = (Constant.of(2, "i32"),)
-    >>> first = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 3, name="v"), at)
-    >>> second = DynamicUpdateSlice(first, tensor("f32", 1, name="w"), (Constant.of(8, "i32"),))
-    >>> update_that_hides_another(DynamicUpdateSlice(second, tensor("f32", 4, name="u"), at))
-    DynamicUpdateSlice(DynamicUpdateSlice(x, w, (Constant(8),)), u, (Constant(2),))
+
+@rewrite(DynamicSlice(Iota(shape, dtype, iota_dimension), starts, sizes), sample=sample_dynamic_slice_of_iota)
+def dynamic_slice_of_iota(shape: Sizes, dtype: str, iota_dimension: int, sizes: Sizes) -> Value | None:
+    """dynamic_slice(iota, i, s) = iota of shape s, if the axis that counts is not cut
+
+    >>> i, zero = tensor("i32", name="i"), Constant.of(0, "i32")
+    >>> dynamic_slice_of_iota(DynamicSlice(Iota((3, 9), "i32", 0), (zero, i), (3, 2)))
+    Iota(shape=(3, 2), dtype='i32', iota_dimension=0)
     """
-    begin = known_starts(starts, x.shape, update.shape)
-    if begin is None:
-        return None
-    between: list[DynamicUpdateSlice] = []
-    while isinstance(x, DynamicUpdateSlice) and len(x.uses) <= 1 and len(between) < FARTHEST:
-        first = known_starts(x.start_indices, x.shape, x.update.shape)
-        if first is not None and all(
-            a <= b and b + inner <= a + outer
-            for a, b, outer, inner in zip(begin, first, update.shape, x.update.shape, strict=True)
-        ):
-            kept = x.operand
-            for each in reversed(between):
-                kept = DynamicUpdateSlice(kept, each.update, each.start_indices)
-            return DynamicUpdateSlice(kept, update, starts)
-        between.append(x)
-        x = x.operand
-    return None
-
-
-@rewrite(DynamicUpdateSlice(x, Slice(x, hole("begin"), hole("end"), hole("strides")), starts))
-def update_by_own_slice(x: Value, begin: Sizes, end: Sizes, strides: Sizes, starts: tuple[Value, ...]) -> Value | None:
-    """dynamic_update_slice(x, slice(x, a, b), a) = x
-
-    >>> x = tensor("f32", 9)
-    >>> update_by_own_slice(DynamicUpdateSlice(x, Slice(x, (2,), (5,), (1,)), (Constant.of(2, "i32"),)))
-    x
-    """
-    sizes = tuple(b - a for a, b in zip(begin, end, strict=True))
-    if any(step != 1 for step in strides):
-        return None
-    return x if known_starts(starts, x.shape, sizes) == begin else None
+    return Iota(sizes, dtype, iota_dimension) if shape[iota_dimension] == sizes[iota_dimension] else None

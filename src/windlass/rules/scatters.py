@@ -1,0 +1,219 @@
+"""Scatters to places that are known, in regular order, become updates of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from windlass.ir import Op, Region, Value
+from windlass.ir.values import tensor
+from windlass.ops import (
+    Add,
+    And,
+    Constant,
+    Convert,
+    DynamicUpdateSlice,
+    Multiply,
+    Reshape,
+    Reverse,
+    Scatter,
+    Slice,
+    Transpose,
+    make_region,
+)
+from windlass.ops.regions import combiner_region
+from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import range_of
+from windlass.rewriting.pattern import any_op
+from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import Sizes
+from windlass.rules.known_values import Progression, find_progression, known_integers
+
+__all__ = ["Constant", "np"]
+
+
+def put_rows(x: Value, indices: Value, updates: Value, combiner: type[Add] | type[Multiply] | None) -> Scatter:
+    """Rows put or combined into x at indices of shape (n, 1), as `x.at[indices].set(…)` is lowered."""
+    rest = tuple(range(1, len(x.shape)))
+    return Scatter((x,), indices, (updates,), rest, (0,), (), (), (0,), 1, _region(combiner, x.dtype))
+
+
+def _region(combiner: type[Add] | type[Multiply] | None, dtype: str) -> Region:
+    if combiner is not None:
+        return combiner_region(combiner, dtype)
+    return make_region([tensor(dtype).type] * 2, lambda _, new: new)
+
+
+def sample_regular_scatter(draw: Draw) -> Scatter:
+    """A scatter to places that are known, mostly neighbours."""
+    x = tensor("f32", 6, 5)
+    combiner = draw.choose((None, Add, Multiply))
+    count = draw.integer(1, 4)
+    first, step = draw.integer(-1, 4), draw.choose((1, 1, -1, 2))
+    rows = Constant.of(np.array([[first + step * index] for index in range(count)], np.int32))
+    if draw.boolean():
+        return put_rows(x, rows, tensor("f32", count, 5, name="u"), combiner)
+    # One block at one place, its axes of size 1 dropped or not.
+    place = Constant.of(np.array([draw.integer(0, 4), draw.integer(-1, 3)], np.int32))
+    body = _region(combiner, "f32")
+    if draw.boolean():
+        return Scatter((x,), place, (tensor("f32", 2, 3, name="u"),), (0, 1), (), (), (), (0, 1), 0, body)
+    return Scatter((x,), place, (tensor("f32", 3, name="u"),), (0,), (0,), (), (), (0, 1), 0, body)
+
+
+@rewrite(any_op(Scatter), sample=sample_regular_scatter)
+def scatter_at_neighbouring_places(op: Scatter) -> Value | None:
+    """scatter(x, a + iota, u) = dynamic_update_slice(x, f(slice(x), u), a), where f combines what was there with u
+
+    Only if all of it lies inside x: what does not is left out by a scatter, but moved inside by dynamic_update_slice.
+
+    >>> rows = Constant.of(np.array([[2], [3]], np.int32))
+    >>> scatter_at_neighbouring_places(put_rows(tensor("f32", 9), rows, tensor("f32", 2, name="u"), None))
+    DynamicUpdateSlice(x, u, (Constant(2),))
+    """
+    if len(op.inputs) != 1 or 0 in op.updates[0].shape:
+        return None
+    indices = known_integers(op.scatter_indices)
+    if indices is None:
+        return None
+    vectors = indices[..., np.newaxis] if op.index_vector_dim == indices.ndim else indices
+    vectors = np.moveaxis(vectors, op.index_vector_dim, -1)
+    x, updates = op.inputs[0], op.updates[0]
+    places = [Progression(0, None, 0)] * len(x.shape)
+    for component, axis in enumerate(op.scatter_dims_to_operand_dims):
+        found = find_progression(vectors[..., component])
+        if found is None or abs(found.step) > 1:
+            return None
+        places[axis] = found
+    for axis, batch_axis in zip(op.input_batching_dims, op.scatter_indices_batching_dims, strict=True):
+        if x.shape[axis] != 1:
+            places[axis] = Progression(0, batch_axis - (batch_axis > op.index_vector_dim), 1)
+    return _update_block(op, x, updates, places, vectors.shape[:-1])
+
+
+def _update_block(op: Scatter, x: Value, updates: Value, places: list[Progression], batch: Sizes) -> Value | None:
+    """The array with a block of it updated; None if the places are no block, or do not lie inside."""
+    window = dict(zip(_window_axes(op), op.update_window_dims, strict=True))
+    batch_axes = [axis for axis in range(len(updates.shape)) if axis not in op.update_window_dims]
+    moving = [place.axis for place in places if place.axis is not None]
+    if sorted(moving) != [axis for axis, size in enumerate(batch) if size > 1]:
+        return None
+    start: list[int] = []
+    shape: list[int] = []
+    sources: list[int] = []
+    backwards: list[int] = []
+    for axis, place in enumerate(places):
+        size = updates.shape[window[axis]] if axis in window else 1
+        if place.axis is not None:
+            if size != 1:
+                return None
+            size = batch[place.axis]
+            sources.append(batch_axes[place.axis])
+            if place.step < 0:
+                backwards.append(axis)
+        elif axis in window and size > 1:
+            sources.append(window[axis])
+        first = min(place.base, place.last(size)) if place.axis is not None else place.base
+        if first < 0 or first + size > x.shape[axis]:
+            return None
+        start.append(first)
+        shape.append(size)
+    order = (*sources, *(axis for axis in range(len(updates.shape)) if axis not in sources))
+    block = updates if order == tuple(range(len(order))) else Transpose(updates, order)
+    if block.shape != tuple(shape):
+        block = Reshape(block, tuple(shape))
+    if backwards:
+        block = Reverse(block, tuple(backwards))
+    return put_block(op, x, block, tuple(Constant.of(first, "i32") for first in start), tuple(start))
+
+
+def _window_axes(op: Scatter) -> list[int]:
+    """The axes of the operand that the updates' windows have."""
+    taken = (*op.inserted_window_dims, *op.input_batching_dims)
+    return [axis for axis in range(len(op.inputs[0].shape)) if axis not in taken]
+
+
+def put_block(op: Scatter, x: Value, block: Value, starts: tuple[Value, ...], known: Sizes) -> Value | None:
+    """The block put, or combined as the scatter does, into x at the starts, which lie inside."""
+    if not op.is_overwrite:
+        combiner = op.combiner
+        if combiner is None or op.results[0].type is not x.type:
+            return None
+        limit = tuple(first + size for first, size in zip(known, block.shape, strict=True))
+        old = x if block.shape == x.shape else Slice(x, known, limit, (1,) * len(known))
+        block = cast("Callable[[Value, Value], Op]", combiner)(old, block)
+    return block if block.shape == x.shape else DynamicUpdateSlice(x, block, starts)
+
+
+def sample_scatter_outside(draw: Draw) -> Scatter:
+    """A scatter past the end, or of nothing."""
+    count = draw.integer(0, 2)
+    rows = Constant.of(np.array([[draw.choose((-1, 6, 7, 100))] for _ in range(count)], np.int32).reshape(count, 1))
+    return put_rows(tensor("f32", 6, 2), rows, tensor("f32", count, 2, name="u"), draw.choose((None, Add)))
+
+
+@rewrite(any_op(Scatter), sample=sample_scatter_outside)
+def scatter_outside(op: Scatter) -> Value | None:
+    """scatter(x, i, u) = x, if no place i lies inside x, or u has no elements
+
+    >>> outside = Constant.of(np.array([[9]], np.int32))
+    >>> scatter_outside(put_rows(tensor("f32", 9), outside, tensor("f32", 1, name="u"), None))
+    x
+    """
+    if len(op.inputs) != 1 or op.results[0].type is not op.inputs[0].type:
+        return None
+    if 0 in op.updates[0].shape:
+        return op.inputs[0]
+    window = dict(zip(_window_axes(op), op.update_window_dims, strict=True))
+    indices = known_integers(op.scatter_indices)
+    if indices is None:
+        return None
+    vectors = indices[..., np.newaxis] if op.index_vector_dim == indices.ndim else indices
+    vectors = np.moveaxis(vectors, op.index_vector_dim, -1)
+    inside = np.ones(vectors.shape[:-1], bool)
+    for component, axis in enumerate(op.scatter_dims_to_operand_dims):
+        size = op.updates[0].shape[window[axis]] if axis in window else 1
+        start = vectors[..., component]
+        inside &= (start >= 0) & (start + size <= op.inputs[0].shape[axis])
+    return None if inside.any() else op.inputs[0]
+
+
+def sample_scatter_at_counter(draw: Draw) -> Scatter:
+    """A row put at a place that is computed but known to lie inside."""
+    at = Convert(tensor("ui8", name="i"), "i32")
+    place = Reshape(And(at, Constant.of(3, "i32")), (1,))
+    x, row = tensor("f32", 4, 3), tensor("f32", 3, name="u")
+    return Scatter((x,), place, (row,), (0,), (0,), (), (), (0,), 0, _region(None, "f32"))
+
+
+@rewrite(any_op(Scatter), sample=sample_scatter_at_counter)
+def scatter_at_one_place_inside(op: Scatter) -> Value | None:
+    """scatter(x, i, u) = dynamic_update_slice(x, u, i) for one place i that is known to lie inside x
+
+    >>> inside = Constant.of(3, "i32", (1,))
+    >>> one = Scatter((tensor("f32", 9),), inside, (tensor("f32", name="u"),), (), (0,), (), (), (0,), 0,
+    ...               make_region([tensor("f32").type] * 2, lambda _, new: new))
+    >>> scatter_at_one_place_inside(one).update
+    Reshape(u, shape=(1,))
+    """
+    if len(op.inputs) != 1 or not op.is_overwrite or op.input_batching_dims:
+        return None
+    x, updates, indices = op.inputs[0], op.updates[0], op.scatter_indices
+    if len(op.scatter_dims_to_operand_dims) != indices.tensor.size or 0 in updates.shape:
+        return None
+    window = dict(zip(_window_axes(op), op.update_window_dims, strict=True))
+    shape = tuple(updates.shape[window[axis]] if axis in window else 1 for axis in range(len(x.shape)))
+    found = range_of(indices)
+    zero = Constant.of(0, indices.dtype)
+    starts: list[Value] = [zero] * len(shape)
+    for component, axis in enumerate(op.scatter_dims_to_operand_dims):
+        if not found.lies_within(0, x.shape[axis] - shape[axis]):
+            return None
+        one = indices
+        if indices.tensor.size > 1:
+            one = Slice(Reshape(indices, (indices.tensor.size,)), (component,), (component + 1,), (1,))
+        starts[axis] = Reshape(one, ()) if one.shape else one
+    block = updates if updates.shape == shape else Reshape(updates, shape)
+    return DynamicUpdateSlice(x, block, tuple(starts))
