@@ -229,6 +229,7 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     XLA:CPU's updates are settled (see `windlass.runtime.in_place`), unless it divides the program among devices: then
     calls would keep it from that.
     """
+    from windlass.rewriting.materialization import materialize_shared
     from windlass.runtime.in_place import settle_updates
     from windlass.stablehlo import export_bytecode, import_module
     from windlass.stablehlo.optimizing import optimize_module as optimize_with
@@ -238,6 +239,7 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     remove_unused_functions(module)
     optimize_with(module, choices, platform=platforms[0])
     if "cpu" in platforms and not is_partitioned:
+        materialize_shared(module)
         settle_updates(module)
     return export_bytecode(module)
 
@@ -266,9 +268,11 @@ def export_module(name: str, module: Module, callbacks: Sequence[Any] = ()) -> P
 
 
 def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
+    from windlass.rewriting.materialization import materialize_shared
     from windlass.runtime.in_place import settle_updates
     from windlass.stablehlo import export_bytecode
 
+    materialize_shared(module)
     settle_updates(module)
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]

@@ -17,7 +17,8 @@ from windlass.ir import Block, Builder, Function, Module, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, DynamicUpdateSlice, Gather, Reshape, Return, Slice
 from windlass.ops.evaluation import evaluate_function
-from windlass.runtime.in_place import SETTLING, settle_updates
+from windlass.rewriting.settling import is_settling
+from windlass.runtime.in_place import settle_updates
 
 Array = np.ndarray[Any, Any]
 SHAPES = ((256,), (64, 4), (16, 16), (8, 8, 4), (128, 2))
@@ -41,7 +42,7 @@ def run(function: Function, *arrays: Array) -> Array:
 def count_settled(function: Function) -> int:
     module = Module([function.clone()])
     settle_updates(module)
-    return sum(getattr(op, "callee", "").startswith(SETTLING) for op in module.main.walk())
+    return sum(is_settling(op) for op in module.main.walk())
 
 
 def pick(x: Any, indices: Any) -> jax.Array:

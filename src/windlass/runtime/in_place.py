@@ -8,56 +8,27 @@ wrong there (docs/decisions/0006-in-place-updates.md):
 * Time: a slice of an updated array is fused with a second copy of the update, which reads the array as it was before;
   so the whole array is copied first, each time.
 
-Both end where a value is *settled*: handed through a call that XLA doesn't inline. It is then computed before whatever
-takes it from the call, and no loop reaches across. A call gives its argument's own buffer back, so nothing is copied.
+Both end where a value is *settled* (see `windlass.rewriting.settling`): it is then computed before whatever takes it
+from there, and no loop reaches across.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from windlass.ir import Argument, Block, Builder, Function, Module, Op, Type, Value
-from windlass.ops import BroadcastInDim, Call, Constant, DynamicUpdateSlice, Reshape, Return
-
-SETTLING = "windlass_settle"
-NOT_INLINED = {"mhlo.frontend_attributes": '{inlineable = "false"}'}
-"""What XLA's inliner asks for. Other passes take a call for what it is."""
+from windlass.ir import Argument, Block, Builder, Module, Op, Value
+from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, Return
+from windlass.rewriting.settling import Settling, is_settling
 
 
 def settle_updates(module: Module) -> None:
     """Change the module, in place, so that no update meets a read of its array within one of XLA's loops."""
-    settling = _Settling(module)
+    settling = Settling(module)
     for function in list(module.functions.values()):
         _settle_block(function.body, settling)
-    for function in settling.made.values():
-        module.functions[function.name] = function
 
 
-class _Settling:
-    """Calls of functions that give their argument back, one function for each type."""
-
-    def __init__(self, module: Module) -> None:
-        self.taken = set(module.functions)
-        self.made: dict[Type, Function] = {}
-
-    def settle(self, value: Value) -> Value:
-        """The value as the result of a call, where the active builder is."""
-        identity = self.made.get(value.type)
-        if identity is None:
-            body = Block([value.type])
-            with Builder(body):
-                Return(tuple(body.arguments))
-            name = f"{SETTLING}_{len(self.made)}"
-            while name in self.taken:
-                name += "_"
-            identity = self.made[value.type] = Function(name, body, "private")
-        call = Call(identity.name, (value,), (value.type,))
-        call.extra = dict(NOT_INLINED)
-        (settled,) = call.results
-        return settled
-
-
-def _settle_block(block: Block, settling: _Settling) -> None:
+def _settle_block(block: Block, settling: Settling) -> None:
     reads = _Reads(op for op in block if isinstance(op, DynamicUpdateSlice))
     op = block.first
     while op is not None:
@@ -77,7 +48,7 @@ def _settle_block(block: Block, settling: _Settling) -> None:
         op = following
 
 
-def _settle_operands(op: DynamicUpdateSlice, settling: _Settling, reads: _Reads) -> None:
+def _settle_operands(op: DynamicUpdateSlice, settling: Settling, reads: _Reads) -> None:
     assert op.block is not None
     array, update = op.operand, op.update
     with Builder(op.block, before=op, source=op.source):
@@ -113,6 +84,11 @@ class _Reads:
 
     def note(self, op: Op) -> None:
         """Take in an op whose operands are known."""
+        if is_settling(op):
+            (settled,), (operand,) = op.results, op.operands
+            if operand in self.array_of:
+                self.hand_on(operand, settled)
+            return
         bits = 0
         for operand in op.operands:
             bits |= self.reads.get(operand, 0)

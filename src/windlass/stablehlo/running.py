@@ -12,6 +12,7 @@ from windlass.diagnostics import Diagnostic, ProgramError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.rewriting import Rule
+from windlass.rewriting.materialization import materialize_shared
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
@@ -37,7 +38,8 @@ def optimize(
     the order of sums and products, as in XLA's own reductions; with `exact` that order is kept too. `assumes` grants
     what rules may take for granted of floats: "no NaN", "finite", "no -0.0". `compile_seconds` bounds the time that is
     spent; the program is valid whenever it ends. `device` ("cpu", "gpu", "tpu"; by default what JAX runs on) is the one
-    whose costs count. `rules` are rules of your own, declared by `wl.rewrite`, used beside the catalogue's; `without`
+    whose costs count; for the CPU, values that its loops would compute several times over are kept apart by calls that
+    XLA doesn't inline. `rules` are rules of your own, declared by `wl.rewrite`, used beside the catalogue's; `without`
     names rules to be left out.
 
     Raises ProgramError (WL05xx) where the program can't be read, WindlassError (WL08xx) where one of the rules breaks
@@ -54,6 +56,8 @@ def optimize(
     choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
     module = read_program(program)
     optimize_module(module, choices)
+    if choices.device_on().name == "cpu":
+        materialize_shared(module)
     return export_text(module)
 
 
