@@ -7,7 +7,8 @@ from typing import ClassVar
 from windlass.ir.core import Region, Terminator
 from windlass.ir.types import Type
 from windlass.ir.values import Value
-from windlass.ops.base import TensorOp
+from windlass.ops.base import Array, TensorOp
+from windlass.ops.lapack import find_solver
 from windlass.ops.spelling import Int32, MLIRText, QuotedText
 
 
@@ -37,6 +38,19 @@ class CustomCall(TensorOp):
 
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
+
+    def flops(self) -> int:
+        """Those of a triangular solver, the one library routine that is known."""
+        if find_solver(self) is None:
+            return 0
+        matrix, right = (value.tensor for value in self.inputs)
+        return right.size * matrix.shape[0]
+
+    def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
+        solver = find_solver(self)
+        if solver is None:
+            raise NotImplementedError(f"nothing is known of {self.call_target_name}")
+        return (solver.solve(*arrays),)
 
 
 class Opaque(TensorOp):

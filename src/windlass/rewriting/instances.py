@@ -217,6 +217,7 @@ def evaluate_wide(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
                 elif field.kind == "variadic":
                     fields[field.name] = tuple(next(operands) for _ in fields[field.name])
             made_op = type(op).from_fields(fields)
+            made_op.extra = op.extra
             wide.update(zip(op.results, made_op.results, strict=True))
             return wide[each]
         wide[each] = made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from windlass.ir import Op, Result, Value
@@ -14,20 +13,18 @@ from windlass.ops import (
     DynamicSlice,
     Gather,
     Iota,
-    Multiply,
     Reduce,
     Reshape,
     Reverse,
     Slice,
     Transpose,
-    TriangularSolve,
 )
 from windlass.ops.contraction import matmul
 from windlass.ops.reduction import reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import dot, sample_product, sides
+from windlass.rules.contractions import sample_product, sides
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Term, feeds_only, is_plain, multiply_terms, operations, read
 
@@ -455,45 +452,3 @@ def diagonal_of_dot(op: Slice) -> Value | None:
         return Term(term.value, tuple(first if letter == second else letter for letter in term.letters))
 
     return product.rebuild(join(product.left), join(product.right), (first,))
-
-
-def sample_product_of_solution(draw: Draw) -> DotGeneral:
-    """The solutions of triangular systems, times a vector or a thin matrix."""
-    size, count = draw.integer(2, 4), draw.integer(3, 5)
-    a, b = tensor("f32", size, size, name="a"), tensor("f32", size, count, name="b")
-    solution = TriangularSolve(tame(a), b, True, draw.boolean(), True, "NO_TRANSPOSE")
-    return DotGeneral(solution, tensor("f32", count, *draw.choose(((), (1,))), name="y"), (), (), (1,), (0,))
-
-
-def tame(a: Value) -> Value:
-    """A matrix that is tame enough for a solver's result not to depend on its order of operations."""
-    return Multiply(a, Constant.of(0.05, "f32", a.shape))
-
-
-@rewrite(
-    dot(TriangularSolve(x, y, True, hole("lower"), hole("unit"), hole("transpose")), hole("z")),
-    reassociates=True,
-    sample=sample_product_of_solution,
-)
-def dot_of_solution(op: DotGeneral, x: Value, y: Value, z: Value) -> Value | None:
-    """dot(solve(a, b), z) = solve(a, dot(b, z)), if z is thinner than b
-
-    >>> a, b = tensor("f32", 9, 9), tensor("f32", 9, 9, name="b")
-    >>> solution = TriangularSolve(a, b, True, True, False, "NO_TRANSPOSE")
-    >>> made = dot_of_solution(DotGeneral(solution, tensor("f32", 9, name="z"), (), (), (1,), (0,)))
-    >>> made.operand.b.shape
-    (9, 1)
-    """
-    solve = op.lhs
-    assert isinstance(solve, TriangularSolve)
-    if not feeds_only(solve, op) or x.tensor.rank != 2 or not is_plain(op):
-        return None
-    if op.lhs_contracting_dimensions != (1,) or op.lhs_batching_dimensions:
-        return None
-    columns = math.prod(op.shape[1:])
-    if columns >= y.shape[1] or columns == 0:
-        return None
-    right: Value = op.with_operands((y, z))
-    right = right if right.tensor.rank == 2 else Reshape(right, (y.shape[0], columns))
-    made = TriangularSolve(x, right, True, solve.lower, solve.unit_diagonal, solve.transpose_a)
-    return made if made.shape == op.shape else Reshape(made, op.shape)

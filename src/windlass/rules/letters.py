@@ -163,6 +163,13 @@ def feeds_only(value: Value, op: Op) -> bool:
     return len(value.uses) == 1 and value.uses.get(op) == 1 and (not isinstance(home, Op) or home.block is op.block)
 
 
+def has_twin(op: Op) -> bool:
+    """Whether an equal op is beside this one: the two will be shared, and then have two uses."""
+    key = op.structural_key()
+    users = op.operands[0].uses
+    return any(other is not op and type(other) is type(op) and other.structural_key() == key for other in users)
+
+
 def unspread(value: Value) -> tuple[Value, tuple[int, ...]] | None:
     """What a value repeats, and the axes along which it does not; None where it repeats nothing.
 
