@@ -131,8 +131,9 @@ class Branching(TensorOp):
         return 1 / max(len(self.regions), 1)
 
     def flops(self) -> int:
-        """What the longest branch does; elements that are moved count as operations."""
-        return max(sum(work_of(op) for op in branch.block) for branch in self.regions) + self.OVERHEAD
+        """What the longest branch does; elements that are moved count as operations, and values in and out a little."""
+        values = 8 * len(self.results) + sum(len(captures(branch)) for branch in self.regions)
+        return max(sum(work_of(op) for op in branch.block) for branch in self.regions) + values + self.OVERHEAD
 
     OVERHEAD: ClassVar[int] = 64
     """Operations that choosing is worth."""
@@ -149,6 +150,7 @@ class Case(Branching):
     name = "stablehlo.case"
     index: Value
     branches: tuple[Region, ...]
+    OVERHEAD: ClassVar[int] = 96
 
     def infer(self) -> tuple[Type, ...]:
         if self.index.type is not tensor_type((), "i32"):
@@ -288,6 +290,10 @@ class Map(TensorOp):
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> Array:
         return run_pointwise(self.computation, scope or Scope(), *arrays)[0]
+
+    def flops(self) -> int:
+        """Each op of the computation at each place."""
+        return sum(1 for _ in self.computation.walk()) * self.tensor.size
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
