@@ -11,6 +11,7 @@ from windlass.rewriting.rule import catalogue
 from windlass.rules import (
     arithmetic,
     batching,
+    branches,
     broadcasts,
     chains,
     concatenates,
@@ -43,6 +44,7 @@ from windlass.rules import (
 __all__ = [
     "arithmetic",
     "batching",
+    "branches",
     "broadcasts",
     "catalogue",
     "chains",
