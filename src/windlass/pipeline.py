@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from windlass.raising import RaisedKernel
+    from windlass.rewriting import Entry, Ledger
 
 
 @dataclass
@@ -43,6 +44,8 @@ class CompiledLaunch:
     """At the boundary, before optimization."""
     optimized: Function
     program: Program
+    rewrites: Sequence[Entry] = ()
+    """What the optimizer did."""
 
     @cached_property
     def plain_program(self) -> Program:
@@ -165,12 +168,17 @@ def shaped_words(value: Value, form: ArrayForm) -> Value:
 
 def optimize(function: Function) -> Function:
     """The function after the catalogue of rewrites, which keep its meaning to the last bit. Works on a copy."""
+    return optimize_and_note(function)[0]
+
+
+def optimize_and_note(function: Function) -> tuple[Function, Ledger]:
+    """As `optimize`; with what was done."""
     from windlass.rewriting import rewrite_function
     from windlass.rules import catalogue
 
     function = function.clone()
-    rewrite_function(function, catalogue.choose(exact=True))
-    return function
+    ledger = rewrite_function(function, catalogue.choose(exact=True))
+    return function, ledger
 
 
 def protect(function: Function) -> Function:
@@ -290,6 +298,6 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     """
     raised = raise_launch(kernel, binding)
     tensor = at_boundary(name, raised, binding)
-    optimized = optimize(tensor)
+    optimized, ledger = optimize_and_note(tensor)
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
-    return CompiledLaunch(binding, raised, tensor, optimized, export(exact))
+    return CompiledLaunch(binding, raised, tensor, optimized, export(exact), ledger.entries)

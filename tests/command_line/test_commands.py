@@ -125,6 +125,64 @@ def test_opt_simplifies_and_keeps_meaning(
     assert Path("out.mlir").read_text().strip() == captured.out.strip()
 
 
+REVERSED = """func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<4xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<4xf32>
+  %2 = stablehlo.maximum %1, %y : tensor<4xf32>
+  %3 = stablehlo.maximum %2, %2 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}"""
+
+
+@pytest.fixture
+def reversed_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("module.mlir").write_text(REVERSED)
+    return tmp_path
+
+
+def test_opt_explains_which_rules_saved_what_and_where(
+    reversed_program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["opt", "module.mlir", "--explain", "--device", "gpu"]) == 0
+    printed = capsys.readouterr()
+    assert "stablehlo.reverse" not in printed.out
+    assert re.search(r"4 ops → \d", printed.err)
+    assert re.search(r"time +\S+ µs → \S+ µs +\(estimated on gpu\)", printed.err)
+    assert re.search(r"1 +reverse_of_reverse +\S+ µs +module.mlir:3:8", printed.err)
+    assert "reverse 2 → 0" in printed.err
+
+
+def test_opt_takes_choices(reversed_program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    choices = ["--exact", "--assume", "no NaN", "--assume", "no -0.0", "--device", "cpu", "--seconds", "5"]
+    assert run(["opt", "module.mlir", *choices]) == 0
+    assert "reverse" not in capsys.readouterr().out
+    assert run(["opt", "module.mlir", "--without", "reverse_of_reverse"]) == 0
+    assert "reverse" in capsys.readouterr().out
+    assert run(["opt", "module.mlir", "--assume", "luck"]) == 1
+    assert "WL0803" in capsys.readouterr().err
+
+
+def test_bisect_finds_nothing_in_a_right_program(reversed_program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bisect", "module.mlir"]) == 0
+    assert "no fault" in capsys.readouterr().out
+
+
+def test_bisect_by_a_command(reversed_program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("check.py").write_text("import sys; sys.exit('reverse' not in open(sys.argv[1]).read())")
+    command = f"{sys.executable} check.py {{}}"
+    assert run(["bisect", "module.mlir", "--command", command, "-o", "found"]) == 1
+    printed = capsys.readouterr().out
+    assert re.search(r"^reverse_of_reverse  rewrite \d of \d  module.mlir:3:8$", printed, re.MULTILINE)
+    assert "--without reverse_of_reverse" in printed
+    assert "reverse" in Path("found/before.mlir").read_text()
+    assert "reverse" not in Path("found/after.mlir").read_text()
+    assert run(["bisect", "module.mlir", "--command", "false"]) == 1
+    assert "WL0508" in capsys.readouterr().err
+    assert run(["bisect", "module.mlir", "--command", "no-such-command-here"]) == 1
+    assert "WL0703" in capsys.readouterr().err
+
+
 def test_opt_reads_bytecode_and_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,15 @@ app = typer.Typer(
 
 OK, WRONG_INPUT, INTERRUPTED = 0, 1, 130
 
+Exact = Annotated[bool, typer.Option("--exact", help="Keep the order of float sums and products.")]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option("--assume", help='What rules may take for granted: "no NaN", "finite", "no -0.0"; may be repeated.'),
+]
+DeviceKind = Annotated[str | None, typer.Option("--device", help="Whose costs count: cpu, gpu or tpu.")]
+Seconds = Annotated[float, typer.Option("--seconds", help="How long the optimizer may take.")]
+Without = Annotated[list[str] | None, typer.Option("--without", help="A rule to be left out; may be repeated.")]
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program on the arguments (by default the process's own) and exit with its status."""
@@ -107,12 +116,49 @@ def opt(
     statistics: Annotated[
         bool, typer.Option("--statistics", "-s", help="Print op counts and rules on stderr.")
     ] = False,
+    explained: Annotated[
+        bool, typer.Option("--explain", help="Tell on stderr which rules were applied where, and what each saves.")
+    ] = False,
+    exact: Exact = False,
+    assume: Assume = None,
+    device: DeviceKind = None,
+    seconds: Seconds = 10.0,
+    without: Without = None,
 ) -> int:
     """Optimize a StableHLO module with the catalogue of rewrites."""
     from windlass.command_line.optimize import optimize_file
+    from windlass.stablehlo.optimizing import Choices
 
-    optimize_file(file, output, statistics)
+    choices = Choices.make(exact, assume or (), seconds, device, without=without or ())
+    optimize_file(file, output, choices, statistics, explained)
     return OK
+
+
+@app.command()
+def bisect(
+    file: Annotated[Path, typer.Argument(help="A StableHLO module, text or bytecode; - for standard input.")],
+    command: Annotated[
+        str | None,
+        typer.Option("--command", "-c", help="Exits with status 0 for good programs; {} stands for the file."),
+    ] = None,
+    evaluated: Annotated[
+        bool, typer.Option("--evaluate", help="Compare results on NumPy, op by op, and not through XLA.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder for the programs that show the fault.")
+    ] = None,
+    exact: Exact = False,
+    assume: Assume = None,
+    device: DeviceKind = None,
+    seconds: Seconds = 60.0,
+    without: Without = None,
+) -> int:
+    """Find the rewrite after which a program behaves otherwise: by a command, or by its results on random arrays."""
+    from windlass.command_line.bisect import bisect_file
+    from windlass.stablehlo.optimizing import Choices
+
+    choices = Choices.make(exact, assume or (), seconds, device, without=without or ())
+    return OK if bisect_file(file, command, choices, evaluated, output) else WRONG_INPUT
 
 
 @app.command()

@@ -14,6 +14,7 @@ from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
+    from windlass.rewriting import Entry
 
 
 @dataclass
@@ -21,7 +22,8 @@ class Report:
     """What became of one kernel in one launch. `str(report)` tells it; the fields have it as data.
 
     `ops` counts the tensor ops by name after optimization; `bytes_read` and `bytes_written` are the sizes of the arrays
-    that the program takes and gives; `flops` the arithmetic of one run, bodies of loops counted once.
+    that the program takes and gives; `flops` the arithmetic of one run, bodies of loops counted once; `rewrites` are
+    the rules that the optimizer applied, in order.
     """
 
     kernel: str
@@ -34,6 +36,7 @@ class Report:
     accesses: tuple[str, ...] = ()
     loops: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    rewrites: tuple[Entry, ...] = ()
 
     @property
     def is_raised(self) -> bool:
@@ -111,6 +114,7 @@ def report_of(kernel: Kernel, shape: LaunchShape | None, compiled: CompiledLaunc
             for loop in raising.loops
         ),
         notes=tuple(raising.notes),
+        rewrites=tuple(compiled.rewrites),
     )
 
 

@@ -8,6 +8,9 @@ passed MLIR's verifier. `screen` refuses what would crash XLA. `Program` is a fi
 Start reading at `importing.py` and `exporting.py`.
 """
 
+# Before jaxlib, as it says how much XLA logs.
+import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
 from windlass.stablehlo.exporting import export_bytecode, export_module, export_text, function_text
 from windlass.stablehlo.importing import import_bytecode, import_module, import_text
 from windlass.stablehlo.program import Program

@@ -141,7 +141,7 @@ class Report:
         return Counter(entry.rule for entry in self.rewrites)
 
     def __str__(self) -> str:
-        lines = [f"{self.ops_before.total()} ops → {self.ops_after.total()}, {len(self.rewrites)} rewrites"]
+        lines = [f"{self.ops_before.total()} ops → {self.ops_after.total()}"]
         if self.cost_before and self.cost_after:
             before, after = 1e6 * self.cost_before.seconds, 1e6 * self.cost_after.seconds
             lines.append(f"estimated on {self.device}: {before:.3g} µs → {after:.3g} µs")
