@@ -70,7 +70,7 @@ def grow(draw: RandomDraw, values: list[Value], n: int) -> Value:
             other = draw.choose(values)
             return DotGeneral(x, other, **DotGeneral.sample(draw, x.tensor, other.tensor))
         case 4 | 5:
-            if rank == 0:
+            if rank == 0 or 0 in x.shape:
                 raise Unsuitable
             axes = draw.subset(rank, draw.integer(1, rank))
             return reduce_with(draw.choose((Add, Add, Maximum, Minimum)), x, axes)

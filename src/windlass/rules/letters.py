@@ -134,14 +134,23 @@ def sum_letters(term: Term, dropped: Iterable[int]) -> Term:
     return Term(reduce_sum(term.value, axes), kept)
 
 
+def lay(value: Value, shape: tuple[int, ...], axes: tuple[int, ...]) -> Value:
+    """The value with its axes as these ones of the shape, repeated along the others.
+
+    >>> from windlass.ir.values import tensor
+    >>> lay(tensor("f32", 3, 3), (3, 3), (1, 0))
+    BroadcastInDim(x, shape=(3, 3), broadcast_dimensions=(1, 0))
+    """
+    if isinstance(value, Constant) and value.is_splat:
+        return Constant.of(value.number, value.dtype, shape)
+    in_place = value.shape == shape and axes == tuple(range(len(shape)))
+    return value if in_place else BroadcastInDim(value, shape, axes)
+
+
 def spread(term: Term, letters: Letters, sizes: Mapping[int, int]) -> Value:
     """The term broadcast to axes with these letters, of these sizes."""
     shape = tuple(sizes[letter] for letter in letters)
-    if term.letters == letters and term.value.shape == shape:
-        return term.value
-    if isinstance(term.value, Constant) and term.value.is_splat:
-        return Constant.of(term.value.number, term.value.dtype, shape)
-    return BroadcastInDim(term.value, shape, tuple(letters.index(letter) for letter in term.letters))
+    return lay(term.value, shape, tuple(letters.index(letter) for letter in term.letters))
 
 
 def operations(letters: Iterable[int], sizes: Mapping[int, int]) -> int:

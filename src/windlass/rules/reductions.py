@@ -47,7 +47,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rewriting.structure import find_index
-from windlass.rules.letters import feeds_only, unspread
+from windlass.rules.letters import feeds_only, lay, unspread
 
 __all__ = ["reduce_max", "reduce_sum"]
 
@@ -217,14 +217,14 @@ def reduce_of_reshape(op: Reduce) -> Value | None:
             dimensions += own
         elif any(inside):
             return None
-    kept = [size for axis, size in enumerate(x.shape) if axis not in dimensions]
     wanted = op.results[0].shape
     # Axes of size 1 are reduced too where the result lacks them.
+    kept = [axis for axis in range(x.tensor.rank) if axis not in dimensions]
     for axis in reversed(range(x.tensor.rank)):
-        if x.shape[axis] == 1 and len(kept) > len(wanted):
+        if x.shape[axis] == 1 and axis in kept and len(kept) > len(wanted):
             dimensions.append(axis)
-            kept.remove(1)
-    if tuple(kept) != wanted or not dimensions:
+            kept.remove(axis)
+    if tuple(x.shape[axis] for axis in kept) != wanted or not dimensions:
         return None
     return again(op, x, tuple(sorted(dimensions)))
 
@@ -253,7 +253,7 @@ def reduce_of_transpose(op: Reduce) -> Value | None:
 
 
 def broadcast(draw: Draw, shape: Sizes, dtype: str) -> Value:
-    axes = draw.subset(len(shape), draw.integer(0, len(shape) - 1))
+    axes = draw.permutation(len(shape))[: draw.integer(0, len(shape) - 1)]
     x = tensor(dtype, *(shape[axis] for axis in axes))
     return Constant.of(draw.integer(0, 2), dtype, shape) if draw.integer(0, 3) == 0 else BroadcastInDim(x, shape, axes)
 
@@ -286,7 +286,7 @@ def reduce_of_broadcast(op: Reduce) -> Value | None:
             return None
         number = np.array(count).astype(whole.tensor.numpy_dtype)
         made = Multiply(Constant.of(number, whole.dtype, made.shape), made)
-    return made if made.shape == shape else BroadcastInDim(made, shape, tuple(left))
+    return lay(made, shape, tuple(left))
 
 
 def concatenated(draw: Draw, shape: Sizes, dtype: str) -> Value:
@@ -416,7 +416,7 @@ def reduce_of_masked_range(op: Reduce) -> Value | None:
 
 def chosen_by_row(draw: Draw, shape: Sizes, dtype: str) -> Value:
     """A choice that is the same along some axes."""
-    axes = draw.subset(len(shape), draw.integer(0, len(shape) - 1))
+    axes = draw.permutation(len(shape))[: draw.integer(0, len(shape) - 1)]
     mask = BroadcastInDim(tensor("i1", *(shape[axis] for axis in axes), name="p"), shape, axes)
     rest = Constant.of(identity_of(draw.choose(FOLDS), dtype), dtype, shape)
     return Select(mask, tensor(dtype, *shape), rest)
@@ -448,8 +448,7 @@ def reduce_of_masked_rows(op: Reduce) -> Value | None:
     if any(axis in op.dimensions for axis in axes):
         return None
     kept = [axis for axis in range(value.tensor.rank) if axis not in op.dimensions]
-    if mask.shape != result.shape:
-        mask = BroadcastInDim(mask, result.shape, tuple(kept.index(axis) for axis in axes))
+    mask = lay(mask, result.shape, tuple(kept.index(axis) for axis in axes))
     return Select(mask, again(op, value.on_true, op.dimensions), Constant.of(init.number, init.dtype, result.shape))
 
 

@@ -33,10 +33,10 @@ from windlass.ops.reduction import reduce_and, reduce_max, reduce_or, reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import feeds_only, unspread
+from windlass.rules.letters import feeds_only, lay, unspread
 from windlass.rules.reductions import EXTREMES, Sizes, again, begins_neutral, broadcast, fold_of, sample_fold
 
-__all__ = ["reduce_max", "reduce_sum"]
+__all__ = ["BroadcastInDim", "reduce_max", "reduce_sum"]
 
 
 def converted(draw: Draw, shape: Sizes, dtype: str) -> Value:
@@ -135,10 +135,7 @@ def sum_of_scaled(op: Reduce) -> Value | None:
             continue
         kept = [axis for axis in range(value.tensor.rank) if axis not in free]
         inner = again(op, x, free)
-        part = BroadcastInDim(factor, inner.shape, tuple(kept.index(axis) for axis in axes))
-        own: Value = factor if factor.shape == inner.shape and len(axes) == len(kept) else part
-        if isinstance(factor, Constant):
-            own = Constant.of(factor.number, factor.dtype, inner.shape)
+        own = lay(factor, inner.shape, tuple(kept.index(axis) for axis in axes))
         scaled_sum = Divide(inner, own) if isinstance(value, Divide) else Multiply(own, inner)
         rest = tuple(kept.index(axis) for axis in op.dimensions if axis not in free)
         if rest and scaled_sum.tensor.size * 2 >= value.tensor.size:
@@ -185,8 +182,7 @@ def sum_of_shifted(op: Reduce) -> Value | None:
         else:
             number = np.array(count).astype(value.tensor.numpy_dtype)
             total = Multiply(Constant.of(number, shift.dtype, shift.shape), shift)
-            if total.shape != result.shape:
-                total = BroadcastInDim(total, result.shape, tuple(kept.index(axis) for axis in axes))
+            total = lay(total, result.shape, tuple(kept.index(axis) for axis in axes))
         return type(value)(again(op, x, op.dimensions), total)
     return None
 
@@ -234,10 +230,7 @@ def extreme_of_shifted(op: Reduce) -> Value | None:
             continue
         shift, axes = found
         kept = [axis for axis in range(value.tensor.rank) if axis not in op.dimensions]
-        if isinstance(shift, Constant):
-            shift = Constant.of(shift.number, shift.dtype, result.shape)
-        elif shift.shape != result.shape:
-            shift = BroadcastInDim(shift, result.shape, tuple(kept.index(axis) for axis in axes))
+        shift = lay(shift, result.shape, tuple(kept.index(axis) for axis in axes))
         return type(value)(again(op, x, op.dimensions), shift)
     return None
 
