@@ -11,6 +11,7 @@ from windlass.rewriting.rule import catalogue
 from windlass.rules import (
     arithmetic,
     batching,
+    bitcasts,
     branches,
     broadcasts,
     chains,
@@ -25,6 +26,7 @@ from windlass.rules import (
     elementwise_movement,
     factors,
     gathers,
+    iotas,
     loops,
     pads,
     reductions,
@@ -44,6 +46,7 @@ from windlass.rules import (
 __all__ = [
     "arithmetic",
     "batching",
+    "bitcasts",
     "branches",
     "broadcasts",
     "catalogue",
@@ -59,6 +62,7 @@ __all__ = [
     "elementwise_movement",
     "factors",
     "gathers",
+    "iotas",
     "loops",
     "pads",
     "reductions",

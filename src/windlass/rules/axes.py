@@ -86,3 +86,36 @@ def pick(values: Sequence[int], axes: Sequence[int]) -> Sizes:
 def replace(sizes: Sizes, axis: int, size: int) -> Sizes:
     """The sizes with another at one axis."""
     return (*sizes[:axis], size, *sizes[axis + 1 :])
+
+
+def places_after_reshape(small: Sizes, wide: Sizes, places: Sizes, shape: Sizes) -> Sizes | None:
+    """Where the axes of an array stand that was broadcast and then reshaped from `wide` to `shape`, if that tells.
+
+    `small` is the array's shape, `places` where its axes stand in `wide`. None where axes of it were split or joined
+    with others.
+
+    >>> places_after_reshape((3,), (2, 4, 3), (2,), (8, 1, 3))
+    (2,)
+    """
+    groups = group_axes(wide, shape)
+    if groups is None:
+        return None
+    own = {place: axis for axis, place in enumerate(places) if small[axis] != 1}
+    found: dict[int, int] = {}
+    for group in groups:
+        held = [axis for axis in group.old if axis in own]
+        kept = [axis for axis in group.new if shape[axis] != 1]
+        if not held:
+            continue
+        if len(held) < len([axis for axis in group.old if wide[axis] != 1]):
+            return None
+        if pick(wide, held) != pick(shape, kept):
+            return None
+        found.update((own[axis], place) for axis, place in zip(held, kept, strict=True))
+    # Axes of size 1 may become any axis that is left.
+    free = [axis for axis in range(len(shape)) if axis not in found.values()]
+    units = [axis for axis, size in enumerate(small) if size == 1]
+    if len(units) > len(free):
+        return None
+    found.update(zip(units, free, strict=False))
+    return tuple(found[axis] for axis in range(len(small)))

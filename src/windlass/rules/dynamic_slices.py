@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from windlass.ir import Argument, Value
+from windlass.ir.types import NUMPY_DTYPES
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -15,6 +18,7 @@ from windlass.ops import (
     DynamicUpdateSlice,
     Elementwise,
     Exponential,
+    Gather,
     Iota,
     Maximum,
     Minimum,
@@ -375,3 +379,118 @@ def dynamic_slice_of_iota(shape: Sizes, dtype: str, iota_dimension: int, sizes: 
     Iota(shape=(3, 2), dtype='i32', iota_dimension=0)
     """
     return Iota(sizes, dtype, iota_dimension) if shape[iota_dimension] == sizes[iota_dimension] else None
+
+
+def clamped(start: Value, latest: int) -> Value:
+    """A start as it is after clamping to 0 … latest."""
+    if latest == 0:
+        return Constant.of(0, start.dtype)
+    if is_inside(start, latest):
+        return start
+    return Clamp(Constant.of(0, start.dtype), start, Constant.of(latest, start.dtype))
+
+
+def can_hold(dtype: str, number: int) -> bool:
+    """Whether an index type has a number."""
+    return number <= int(np.iinfo(NUMPY_DTYPES[dtype]).max)
+
+
+def sample_slice_within_dynamic_slice(draw: Draw) -> Slice:
+    """Rows out of the middle of a part at a place of which nothing is known."""
+    part = DynamicSlice(tensor("f32", 9), some_starts(1), (draw.integer(3, 9),))
+    return Slice(part, **Slice.sample(draw, part.tensor))
+
+
+@rewrite(
+    Slice(DynamicSlice(x, starts, sizes), begin, end, strides),
+    by_cost=True,
+    single_use=True,
+    sample=sample_slice_within_dynamic_slice,
+)
+def slice_within_dynamic_slice(
+    op: Slice, x: Value, starts: tuple[Value, ...], sizes: Sizes, begin: Sizes, end: Sizes, strides: Sizes
+) -> Value | None:
+    """slice(dynamic_slice(x, i, s), a, b) = dynamic_slice(x, clamp(0, i, n - s) + a, b - a)
+
+    >>> part = DynamicSlice(tensor("f32", 9), (tensor("i32", name="i"),), (5,))
+    >>> slice_within_dynamic_slice(Slice(part, (0,), (2,), (1,)))
+    DynamicSlice(x, (Clamp(Constant(0), i, Constant(4)),), slice_sizes=(2,))
+    """
+    if any(step != 1 for step in strides) or op.shape == sizes or not can_hold(starts[0].dtype, max(x.shape)):
+        return None
+    first: list[Value] = []
+    for axis, start in enumerate(starts):
+        if op.shape[axis] == sizes[axis]:
+            first.append(start)
+            continue
+        inside = clamped(start, x.shape[axis] - sizes[axis])
+        first.append(Add(inside, Constant.of(begin[axis], start.dtype)) if begin[axis] else inside)
+    return DynamicSlice(x, tuple(first), op.shape)
+
+
+def sample_dynamic_slice_within(draw: Draw) -> DynamicSlice:
+    """A part of a part along one axis, at places of which nothing is known."""
+    part = DynamicSlice(tensor("f32", 9), some_starts(1), (draw.integer(3, 8),))
+    return DynamicSlice(part, (tensor("i32", name="j"),), (draw.integer(1, 3),))
+
+
+@rewrite(
+    DynamicSlice(DynamicSlice(x, inner_starts, inner_sizes), starts, sizes),
+    by_cost=True,
+    single_use=True,
+    sample=sample_dynamic_slice_within,
+)
+def dynamic_slice_within_dynamic_slice(
+    x: Value, inner_starts: tuple[Value, ...], inner_sizes: Sizes, starts: tuple[Value, ...], sizes: Sizes
+) -> Value | None:
+    """dynamic_slice(dynamic_slice(x, i, s), j, t) = dynamic_slice(x, clamp(0, i, n - s) + clamp(0, j, s - t), t)
+
+    >>> part = DynamicSlice(tensor("f32", 9), (small_number("i", 3),), (5,))
+    >>> dynamic_slice_within_dynamic_slice(DynamicSlice(part, (small_number("j", 1),), (2,))).start_indices
+    (Add(And(i, Constant(3)), And(j, Constant(1))),)
+    """
+    if inner_starts[0].type is not starts[0].type or not can_hold(starts[0].dtype, max(x.shape)):
+        return None
+    first: list[Value] = []
+    for axis, (outer, inner) in enumerate(zip(starts, inner_starts, strict=True)):
+        if sizes[axis] == inner_sizes[axis]:
+            first.append(inner)
+        elif inner_sizes[axis] == x.shape[axis]:
+            first.append(outer)
+        else:
+            latest = x.shape[axis] - inner_sizes[axis], inner_sizes[axis] - sizes[axis]
+            first.append(Add(clamped(inner, latest[0]), clamped(outer, latest[1])))
+    return DynamicSlice(x, tuple(first), sizes)
+
+
+def sample_dynamic_slice_of_rows(draw: Draw) -> DynamicSlice:
+    """Some of the rows that were gathered."""
+    rows = Gather(tensor("f32", 5, 3), tensor("i32", 4, 1, name="k"), (1,), (0,), (), (), (0,), 1, (1, 3))
+    return DynamicSlice(rows, some_starts(2), (draw.integer(1, 3), 3))
+
+
+@rewrite(DynamicSlice(hole("rows"), starts, sizes), sample=sample_dynamic_slice_of_rows)
+def dynamic_slice_of_gather(rows: Value, starts: tuple[Value, ...], sizes: Sizes) -> Value | None:
+    """dynamic_slice(x[k], i, s) = x[dynamic_slice(k, i, s)], if nothing else uses x[k]
+
+    >>> k, zero = tensor("i32", 4, 1, name="k"), Constant.of(0, "i32")
+    >>> rows = Gather(tensor("f32", 5, 3), k, (1,), (0,), (), (), (0,), 1, (1, 3))
+    >>> dynamic_slice_of_gather(DynamicSlice(rows, (tensor("i32", name="i"), zero), (1, 3))).start_indices
+    DynamicSlice(k, (i, Constant(0)), slice_sizes=(1, 1))
+    """
+    if not isinstance(rows, Gather) or len(rows.uses) != 1 or rows.operand_batching_dims or 0 in sizes:
+        return None
+    indices = rows.start_indices
+    if any(sizes[place] != rows.shape[place] for place in rows.offset_dims) or indices.tensor.size >= rows.tensor.size:
+        return None
+    if len(indices.shape) > len(rows.shape):
+        return None
+    batch = iter([place for place in range(len(sizes)) if place not in rows.offset_dims])
+    first: list[Value] = []
+    wanted: list[int] = []
+    for axis, size in enumerate(indices.shape):
+        place = None if axis == rows.index_vector_dim else next(batch)
+        # Along the axis of the components, which is taken as a whole, any start will do: it is moved to 0.
+        first.append(starts[-1] if place is None else starts[place])
+        wanted.append(size if place is None else sizes[place])
+    return rows.with_operands((rows.operand, DynamicSlice(indices, tuple(first), tuple(wanted))))

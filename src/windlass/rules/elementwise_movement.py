@@ -16,12 +16,13 @@ from windlass.ops import (
     Multiply,
     Reshape,
     Reverse,
+    Select,
     Transpose,
 )
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import Sizes
+from windlass.rules.axes import Sizes, pick, places_after_reshape
 
 __all__ = ["Constant"]
 
@@ -37,10 +38,16 @@ def same_everywhere(value: Value, shape: Sizes) -> Value | None:
     return None
 
 
-def operands_before(op: Op, kind: type[Op], fits: Callable[[Op], bool], shape: Sizes) -> tuple[Value, ...] | None:
+def operands_before(
+    op: Op,
+    kind: type[Op],
+    fits: Callable[[Op], bool],
+    shape: Sizes,
+    undo: Callable[[BroadcastInDim], Value | None] = lambda _: None,
+) -> tuple[Value, ...] | None:
     """What the op's operands were before a movement that all of them went through, and nothing else uses the result.
 
-    Operands that are one number for all elements have gone through any movement.
+    Operands that are one number for all elements have gone through any movement; broadcasts through what `undo` says.
     """
     before: list[Value] = []
     for operand in op.operands:
@@ -50,6 +57,8 @@ def operands_before(op: Op, kind: type[Op], fits: Callable[[Op], bool], shape: S
             before.append(operand.operands[0])
         else:
             number = same_everywhere(operand, shape)
+            if number is None and isinstance(operand, BroadcastInDim):
+                number = undo(operand)
             if number is None:
                 return None
             before.append(number)
@@ -78,7 +87,9 @@ def sample_moved_operands(kind: type[Op]) -> Callable[[Draw], Elementwise]:
             return Reshape(value, (6, 4))
 
         moved = move(x)
-        others = (move(y), Constant.of(2, "f32", moved.shape), BroadcastInDim(tensor("f32"), moved.shape, ()))
+        rows = BroadcastInDim(tensor("f32", moved.shape[-1]), moved.shape, (len(moved.shape) - 1,))
+        number = BroadcastInDim(tensor("f32"), moved.shape, ())
+        others = (move(y), Constant.of(2, "f32", moved.shape), number, rows)
         other = draw.choose(others)
         return Exponential(moved) if draw.boolean() else draw.choose((Add, Multiply))(moved, other)
 
@@ -89,6 +100,8 @@ def sample_moved_operands(kind: type[Op]) -> Callable[[Draw], Elementwise]:
 def elementwise_of_transposes(op: Elementwise) -> Value | None:
     """f(transpose(x, p), transpose(y, p)) = transpose(f(x, y), p), if nothing else uses the transposes
 
+    Broadcasts join in: they may be of any axes.
+
     >>> elementwise_of_transposes(Exponential(Transpose(tensor("f32", 2, 3), (1, 0))))
     Transpose(Exponential(x), permutation=(1, 0))
     """
@@ -96,8 +109,13 @@ def elementwise_of_transposes(op: Elementwise) -> Value | None:
     if not isinstance(first, Transpose) or first.shape != op.shape:
         return None
     p = first.permutation
+
+    def undo(operand: BroadcastInDim) -> Value:
+        return BroadcastInDim(operand.operand, shape, pick(p, operand.broadcast_dimensions))
+
+    shape = first.operand.shape
     before = operands_before(
-        op, Transpose, lambda each: isinstance(each, Transpose) and each.permutation == p, first.operand.shape
+        op, Transpose, lambda each: isinstance(each, Transpose) and each.permutation == p, shape, undo
     )
     return None if before is None else Transpose(op.with_operands(before), p)
 
@@ -123,6 +141,8 @@ def elementwise_of_reverses(op: Elementwise) -> Value | None:
 def elementwise_of_reshapes(op: Elementwise) -> Value | None:
     """f(reshape(x), reshape(y)) = reshape(f(x, y)), if x and y have one shape and nothing else uses the reshapes
 
+    Broadcasts join in, if they are broadcasts in x's shape too.
+
     >>> elementwise_of_reshapes(Exponential(Reshape(tensor("f32", 2, 3), (6,))))
     Reshape(Exponential(x), shape=(6,))
     """
@@ -133,14 +153,21 @@ def elementwise_of_reshapes(op: Elementwise) -> Value | None:
     if not shape or not op.shape:
         # Numbers of rank 0 may stand for all elements of a select or clamp: their shape tells how they are used.
         return None
-    before = operands_before(op, Reshape, lambda each: each.operands[0].shape == shape, shape)
+
+    def undo(operand: BroadcastInDim) -> Value | None:
+        places = places_after_reshape(operand.operand.shape, op.shape, operand.broadcast_dimensions, shape)
+        return None if places is None else BroadcastInDim(operand.operand, shape, places)
+
+    before = operands_before(op, Reshape, lambda each: each.operands[0].shape == shape, shape, undo)
     return None if before is None else Reshape(op.with_operands(before), op.shape)
 
 
 def sample_concatenated_operands(draw: Draw) -> Elementwise:
-    """An elementwise op on arrays that are concatenated from parts of the same sizes."""
+    """An elementwise op on arrays that are concatenated from parts of the same sizes, at times with one that is not."""
     a, b, c, d = (tensor("f32", size, 2, name=name) for name, size in (("a", 2), ("b", 1), ("c", 2), ("d", 1)))
     first, second = Concatenate((a, b), 0), Concatenate((c, d), 0)
+    if draw.integer(0, 3) == 0:
+        return Select(tensor("i1", 3, 2, name="p"), first, second)
     return draw.choose((Add, Multiply))(first, second)
 
 

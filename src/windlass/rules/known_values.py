@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,15 +38,19 @@ def known_integers(value: Value) -> Integers | None:
     >>> known_integers(Add(Iota((3,), "i32", 0), Constant.of(5, "i32", (3,)))).tolist()
     [5, 6, 7]
     """
-    if not value.tensor.is_integer:
-        return None
+    found = known_elements(value) if value.tensor.is_integer else None
+    return None if found is None else found.astype(np.int64)
+
+
+def known_elements(value: Value) -> NDArray[Any] | None:
+    """As `known_integers`, for booleans too."""
     ops = _list_ops(value)
     if ops is None:
         return None
-    found: dict[Value, NDArray[np.generic]] = {}
+    found: dict[Value, NDArray[Any]] = {}
     for op in reversed(ops):
         found[op] = np.asarray(op.evaluate(*[found[operand] for operand in op.operands]))
-    return found[value].astype(np.int64)
+    return found[value]
 
 
 def _list_ops(value: Value) -> list[TensorOp] | None:

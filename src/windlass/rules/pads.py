@@ -168,12 +168,12 @@ y, other_low, other_high = hole("y"), hole("other_low"), hole("other_high")
 
 
 def sample_sum_of_pads(draw: Draw) -> Add:
-    """A sum of two arrays that are padded to lie next to each other, mostly."""
+    """A sum of two arrays that are padded to lie next to each other, mostly; at times they have gaps or lose rows."""
     x, y = tensor("f32", 2, 3), tensor("f32", draw.integer(1, 3), 3, name="y")
     zero, rows = Constant.of(0, "f32"), y.shape[0]
-    below = draw.integer(0, 1)
-    first = Pad(x, zero, (0, 0), (rows + below, 0), (0, 0))
-    second = Pad(y, zero, (2 + below, 0), (0, 0), (0, 0))
+    below, gap, lost = draw.integer(0, 1), draw.choose((0, 0, 0, 1)), draw.choose((0, 0, 0, 1))
+    first = Pad(x, zero, (0, 0), (rows + (rows - 1) * gap + below - lost, 0), (gap, 0))
+    second = Pad(y, zero, (2 + gap + below, 0), (-lost, 0), (gap, 0))
     return Add(first, second)
 
 

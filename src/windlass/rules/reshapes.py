@@ -8,7 +8,7 @@ from windlass.ops import BroadcastInDim, Iota, Reshape, Slice, Transpose
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import Sizes, group_axes, pick
+from windlass.rules.axes import Sizes, group_axes, places_after_reshape
 
 x, shape, inner_shape = hole("x"), hole("shape"), hole("inner_shape")
 permutation, dimensions = hole("permutation"), hole("dimensions")
@@ -51,28 +51,8 @@ def reshape_of_broadcast(x: Value, inner_shape: Sizes, dimensions: Sizes, shape:
     >>> reshape_of_broadcast(Reshape(BroadcastInDim(tensor("f32", 3), (2, 4, 3), (2,)), (8, 1, 3)))
     BroadcastInDim(x, shape=(8, 1, 3), broadcast_dimensions=(2,))
     """
-    groups = group_axes(inner_shape, shape)
-    if groups is None:
-        return None
-    own = {place: axis for axis, place in enumerate(dimensions) if x.shape[axis] != 1}
-    places = dict[int, int]()
-    for group in groups:
-        held = [axis for axis in group.old if axis in own]
-        kept = [axis for axis in group.new if shape[axis] != 1]
-        if not held:
-            continue
-        if len(held) < len([axis for axis in group.old if inner_shape[axis] != 1]):
-            return None
-        if pick(inner_shape, held) != pick(shape, kept):
-            return None
-        places.update((own[axis], place) for axis, place in zip(held, kept, strict=True))
-    # Axes of size 1 may become any axis that is left.
-    free = [axis for axis in range(len(shape)) if axis not in places.values()]
-    units = [axis for axis, size in enumerate(x.shape) if size == 1]
-    if len(units) > len(free):
-        return None
-    places.update(zip(units, free, strict=False))
-    return BroadcastInDim(x, shape, tuple(places[axis] for axis in range(len(x.shape))))
+    places = places_after_reshape(x.shape, inner_shape, dimensions, shape)
+    return None if places is None else BroadcastInDim(x, shape, places)
 
 
 @rewrite(Transpose(x, permutation))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from windlass.ir import Result, Value
+from windlass.ir import Result, TensorType, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -215,7 +215,28 @@ def slice_of_update(
     return None
 
 
-inner = hole("inner", lambda value: isinstance(value, Elementwise) and len(value.uses) == 1)
+MOST_SLICES = 16
+"""Users of one value that are looked at."""
+
+
+def sliced_size(value: Value) -> int | None:
+    """How many elements of a value its users look at, if all of them are slices (some elements may count twice)."""
+    if len(value.uses) > MOST_SLICES or not all(isinstance(user, Slice) for user in value.uses):
+        return None
+    return sum(user.type.size for user in value.uses if isinstance(user.type, TensorType))
+
+
+def is_worth_slicing(value: Value) -> bool:
+    """Whether computing the slices of an elementwise op's operands instead of those of its result is less work."""
+    if not isinstance(value, Elementwise):
+        return False
+    if len(value.uses) == 1:
+        return True
+    total, full = sliced_size(value), sum(1 for operand in value.operands if operand.shape)
+    return total is not None and (total < value.tensor.size or (total == value.tensor.size and full == 1))
+
+
+inner = hole("inner", is_worth_slicing)
 
 
 def sample_slice_of_elementwise(draw: Draw) -> Slice:
@@ -227,7 +248,7 @@ def sample_slice_of_elementwise(draw: Draw) -> Slice:
 
 @rewrite(Slice(inner, start, limit, stride), sample=sample_slice_of_elementwise)
 def slice_of_elementwise(inner: Elementwise, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
-    """slice(f(x, y), a, b) = f(slice(x, a, b), slice(y, a, b)), if nothing else uses f(x, y)
+    """slice(f(x, y), a, b) = f(slice(x, a, b), slice(y, a, b)), if only such slices use f(x, y), and few of it
 
     An operand that is one number for all elements (of a select or clamp) stays as it is.
 
@@ -348,6 +369,8 @@ def slice_of_parts_of_concatenate(
     op: Slice, x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
 ) -> Value | None:
     """slice(concatenate(x, y), a, b) = concatenate(slice(x, a, n), slice(y, 0, b - n)), where it meets both
+
+    Only if nothing but slices use the concatenation, and together no more than all of it.
 
     >>> both = Concatenate((tensor("f32", 4), tensor("f32", 4, name="y")), 0)
     >>> slice_of_parts_of_concatenate(Slice(both, (2,), (8,), (1,)))
@@ -485,6 +508,9 @@ def slice_of_windows(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Val
         end = begin + (counts[axis] - 1) * stride[axis] * step + width
         inside = max(begin, 0) < min(end, size)
         if not inside:
+            return None
+        if windows.window_dimensions[axis] > max(2 * (min(end, size) - max(begin, 0)), 2):
+            # A running sum: XLA knows it by its windows, which are as wide as what it goes over.
             return None
         first.append(max(begin, 0))
         last.append(min(end, size))
