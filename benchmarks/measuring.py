@@ -36,7 +36,12 @@ class Result:
         return (self.ours if self.ratio is None else self.ratio) <= self.goal
 
 
-def time_interleaved(runs: Mapping[str, Run], rounds: int, calls: int = 1) -> dict[str, float]:
+def time_interleaved(
+    runs: Mapping[str, Run],
+    rounds: int,
+    calls: int = 1,
+    summarize: Callable[[Sequence[float]], float] = statistics.median,
+) -> dict[str, float]:
     """The median time of one call of each, in seconds. One round runs each of them once, in turn; `calls` at a time."""
     for run in runs.values():
         run()
@@ -47,7 +52,7 @@ def time_interleaved(runs: Mapping[str, Run], rounds: int, calls: int = 1) -> di
             for _ in range(calls):
                 run()
             times[name].append((time.perf_counter() - begin) / calls)
-    return {name: statistics.median(each) for name, each in times.items()}
+    return {name: summarize(each) for name, each in times.items()}
 
 
 def compare(name: str, ours: Run, theirs: Mapping[str, Run], rounds: int, goal: float | None, calls: int = 1) -> Result:

@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,8 @@ class Line:
         return None if outcome is None or outcome.fault else self.outcomes["jax"].run / outcome.run
 
 
-def measure(program: Program, ways: dict[str, Way], rounds: int) -> Line:
-    """Prepare the program in each way, check results, then time what is right."""
+def measure(program: Program, ways: dict[str, Way], rounds: int, summarize: Callable[[Sequence[float]], float]) -> Line:
+    """Prepare the program in each way, check results, then time them."""
     line = Line(program.name, program.group)
     arguments, text = program.arguments(), program.lower()
     expected: list[Any] = []
@@ -86,7 +87,7 @@ def measure(program: Program, ways: dict[str, Way], rounds: int) -> Line:
             outcome.fault = "WRONG"
         runs[name] = call(candidate, arguments)
     longest = max(time_interleaved(runs, 1).values())
-    times = time_interleaved(runs, rounds, max(1, round(SHORTEST_SAMPLE / longest)))
+    times = time_interleaved(runs, rounds, max(1, round(SHORTEST_SAMPLE / longest)), summarize)
     for name, seconds in times.items():
         line.outcomes[name].run = seconds
     return line
@@ -168,6 +169,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="a regular expression for names or groups")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--best", action="store_true", help="take the best round, not the median: on a busy machine")
     parser.add_argument("--list", action="store_true", help="only list the programs")
     parser.add_argument("--dump", type=Path, metavar="DIR", help="only write each program's StableHLO to DIR")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers there too")
@@ -194,7 +196,7 @@ def main() -> int:
     lines: list[Line] = []
     for each in chosen:
         console.print(f"  {each.name} ...", style="dim")
-        lines.append(measure(each, ways, options.rounds))
+        lines.append(measure(each, ways, options.rounds, min if options.best else statistics.median))
     show(lines, list(ways), console)
     if options.json:
         options.json.write_text(json.dumps([asdict(line) for line in lines], indent=1))
