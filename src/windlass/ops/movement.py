@@ -58,11 +58,15 @@ class Slice(TensorOp):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        starts = tuple(draw.integer(0, size) for size in operand_types[0].shape)
-        limits = tuple(draw.integer(start, size) for start, size in zip(starts, operand_types[0].shape, strict=True))
+        starts: list[int] = []
+        limits: list[int] = []
+        for size in operand_types[0].shape:
+            least = min(size, 1) if draw.integer(0, 9) else 0
+            starts.append(draw.integer(0, size - least))
+            limits.append(draw.integer(starts[-1] + least, size))
         return {
-            "start_indices": starts,
-            "limit_indices": limits,
+            "start_indices": tuple(starts),
+            "limit_indices": tuple(limits),
             "strides": tuple(draw.choose((1, 1, 2, 3)) for _ in starts),
         }
 
