@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from windlass.ir import Op, Result, Value
 from windlass.ir.values import tensor
@@ -193,12 +194,13 @@ def _inner_flops(op: DotGeneral, count: int) -> int:
     return total
 
 
-def summed_input(op: Reduce) -> Value | None:
-    """What a sum of one input sums up, if it begins with zero."""
-    if len(op.inputs) != 1 or op.combiner is not Add:
+def summed_input(op: Reduce, made_by: Any = Value) -> Value | None:
+    """What a sum of one input sums up, if it begins with zero and that input is of the class `made_by`."""
+    operands = op.operands
+    if len(operands) != 2 or not isinstance(operands[0], made_by) or op.combiner is not Add:
         return None
-    init = op.init_values[0]
-    return op.inputs[0] if isinstance(init, Constant) and bool(init.number == 0) else None
+    init = operands[1]
+    return operands[0] if isinstance(init, Constant) and bool(init.number == 0) else None
 
 
 def owner(value: Value) -> Value:
@@ -222,7 +224,7 @@ def sum_of_dot(op: Reduce) -> Value | None:
     >>> made.lhs.owner.dimensions, made.rhs.owner.dimensions
     ((0,), (1,))
     """
-    inner = summed_input(op)
+    inner = summed_input(op, made_by=DotGeneral)
     if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not op.dimensions or not is_plain(inner):
         return None
     product = read(inner)

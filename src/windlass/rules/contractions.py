@@ -5,7 +5,6 @@ Rules that `reassociates` here hold for finite values: a product with zeros is l
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +71,11 @@ def sample_product(draw: Draw, left: Dress = plain, right: Dress = plain, least:
         *(places(order, len(batch), len(summed)) for order in orders),
     )
     return DotGeneral(*operands, *both)
+
+
+def made_by(op: DotGeneral, kind: Any) -> bool:
+    """Whether an operand is of this class: asked before a product is taken apart."""
+    return isinstance(op.lhs, kind) or isinstance(op.rhs, kind)
 
 
 def sides(product: Product) -> tuple[tuple[Term, Term], tuple[Term, Term]]:
@@ -146,10 +150,11 @@ def dot_over_one_element(op: DotGeneral) -> Value | None:
     Multiply(BroadcastInDim(Reshape(x, shape=(2,)), shape=(2, 3), broadcast_dimensions=(0,)), \
 BroadcastInDim(Reshape(y, shape=(3,)), shape=(2, 3), broadcast_dimensions=(1,)))
     """
+    lhs = op.lhs
+    if any(lhs.shape[axis] != 1 for axis in op.lhs_contracting_dimensions) or op.tensor.size == 0:
+        return None
     product = read(op)
     sizes = product.sizes()
-    if math.prod(sizes[letter] for letter in product.summed) != 1 or op.tensor.size == 0:
-        return None
     if any(term.value.dtype != op.dtype for term in (product.left, product.right)):
         return None
     factors: list[Value] = []
@@ -212,6 +217,8 @@ def dot_of_equal_rows(op: DotGeneral) -> Value | None:
     >>> dot_of_equal_rows(matmul(rows, tensor("f32", 3, 4, name="y"))).operand.shape
     (4,)
     """
+    if not made_by(op, BroadcastInDim | Constant):
+        return None
     product = read(op)
     sizes = product.sizes()
     for term, other in sides(product):
@@ -234,6 +241,8 @@ def dot_of_equal_terms(op: DotGeneral) -> Value | None:
     >>> dot_of_equal_terms(DotGeneral(tensor("f32", 200, 300), ones, (), (), (1,), (0,))).rhs
     Constant(1.0)
     """
+    if not made_by(op, BroadcastInDim | Constant):
+        return None
     product = read(op)
     sizes = product.sizes()
     for term, other in sides(product):
@@ -255,6 +264,8 @@ def dot_of_equal_batches(op: DotGeneral) -> Value | None:
     >>> dot_of_equal_batches(DotGeneral(tensor("f32", 5, 2, 3), same, (0,), (0,), (2,), (1,))).rhs
     y
     """
+    if not made_by(op, BroadcastInDim):
+        return None
     product = read(op)
     for term, other in sides(product):
         smaller = narrow(term, lambda letter, other=other: letter in other.letters and letter in product.result)
@@ -297,6 +308,8 @@ def dot_of_padded_terms(op: DotGeneral) -> Value | None:
     >>> dot_of_padded_terms(matmul(wide, tensor("f32", 8, 4, name="y"))).rhs
     Slice(y, start_indices=(0, 0), limit_indices=(3, 4), strides=(1, 1))
     """
+    if not made_by(op, Pad):
+        return None
     product = read(op)
     for term, other in sides(product):
         pad = term.value
@@ -331,6 +344,8 @@ def dot_of_padded_rows(op: DotGeneral) -> Value | None:
     >>> dot_of_padded_rows(matmul(tall, tensor("f32", 3, 4, name="y"))).edge_padding_high
     (9, 0)
     """
+    if not made_by(op, Pad):
+        return None
     product = read(op)
     for term, other in sides(product):
         pad = term.value

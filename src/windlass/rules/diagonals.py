@@ -43,7 +43,7 @@ from windlass.rewriting.structure import (
     take_diagonal,
 )
 from windlass.rules.chains import diagonal_slice, is_diagonal_slice, owner, summed_input
-from windlass.rules.contractions import sample_product, sides
+from windlass.rules.contractions import made_by, sample_product, sides
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Term, feeds_only, is_plain, read, spread
 
@@ -116,7 +116,8 @@ def sample_product_with_diagonal(draw: Draw) -> DotGeneral:
 
 
 def _scaled_by_diagonal(op: DotGeneral, identity: bool) -> Value | None:
-    if not is_plain(op):
+    known = [find_diagonal(operand) for operand in op.operands]
+    if known == [None, None] or not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -181,7 +182,7 @@ def dot_of_shifted_matrix(op: DotGeneral) -> Value | None:
     >>> dot_of_shifted_matrix(DotGeneral(shifted, tensor("f32", 9, name="y"), (), (), (1,), (0,))).lhs.lhs
     x
     """
-    if not is_plain(op):
+    if not made_by(op, Add) or not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -303,7 +304,7 @@ def sum_of_diagonal_matrix(op: Reduce) -> Value | None:
     >>> sum_of_diagonal_matrix(reduce_sum(masked, (0, 1)).owner).owner.inputs[0].strides
     (4,)
     """
-    matrix = summed_input(op)
+    matrix = summed_input(op) if op.operands[0].tensor.rank == 2 else None
     found = None if matrix is None else find_diagonal(matrix)
     if found is None or not op.dimensions:
         return None
@@ -523,7 +524,7 @@ def sum_of_one_hot_choice(op: Reduce) -> Value | None:
     >>> sum_of_one_hot_choice(reduce_sum(picked, (1,)).owner).on_true.operand
     x
     """
-    picked = summed_input(op)
+    picked = summed_input(op, made_by=Select | Multiply)
     if len(op.dimensions) != 1 or picked is None or not feeds_only(picked, op) or picked.tensor.size == 0:
         return None
     axis = op.dimensions[0]

@@ -15,7 +15,7 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import plain, sample_product, sides
+from windlass.rules.contractions import made_by, plain, sample_product, sides
 from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, operations, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
@@ -68,7 +68,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     >>> dot_of_scaled_operand(matmul(x, tensor("f32", 300, 4, name="y"))).lhs
     Constant(3.0)
     """
-    if not is_plain(op):
+    if not made_by(op, Multiply | Divide) or not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -95,7 +95,7 @@ def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
     >>> dot_of_weighted_operand(DotGeneral(weighted, tensor("f32", 30, name="y"), (), (), (1,), (0,))).rhs
     Multiply(y, w)
     """
-    if not is_plain(op):
+    if not made_by(op, Multiply | Divide) or not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -256,7 +256,7 @@ def dot_of_rank_one_update(op: DotGeneral) -> Value | None:
     >>> dot_of_rank_one_update(DotGeneral(updated, tensor("f32", 40, name="y"), (), (), (1,), (0,))).lhs.lhs
     x
     """
-    if not is_plain(op):
+    if not made_by(op, Add) or not is_plain(op):
         return None
     product = read(op)
     sizes = product.sizes()

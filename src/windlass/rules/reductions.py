@@ -58,11 +58,12 @@ FOLDS = (Add, Maximum, Minimum, Multiply)
 EXTREMES = (Maximum, Minimum)
 
 
-def fold_of(op: Reduce, *combiners: type[Op]) -> Value | None:
-    """The input of a reduction of one input by one of these ops."""
-    if len(op.inputs) != 1 or op.combiner not in combiners or op.inputs[0].tensor.size == 0:
+def fold_of(op: Reduce, *combiners: type[Op], made_by: Any = Value) -> Value | None:
+    """The input of a reduction of one input by one of these ops; None also if it is not of the class `made_by`."""
+    operands = op.operands
+    if len(operands) != 2 or not isinstance(operands[0], made_by) or op.combiner not in combiners:
         return None
-    return op.inputs[0]
+    return operands[0] if operands[0].tensor.size else None
 
 
 def begins_neutral(op: Reduce) -> bool:
@@ -121,7 +122,7 @@ def reduce_of_reduce(op: Reduce) -> Value | None:
     >>> reduce_of_reduce(reduce_sum(reduce_sum(tensor("f32", 2, 3, 4), (1,)), (1,)).owner).owner.dimensions
     (1, 2)
     """
-    value = fold_of(op, *FOLDS, And, Or)
+    value = fold_of(op, *FOLDS, And, Or, made_by=Result)
     inner = value.owner if isinstance(value, Result) else None
     if not isinstance(inner, Reduce) or value is None or not feeds_only(value, op) or inner.combiner is not op.combiner:
         return None
@@ -143,12 +144,13 @@ def reduce_over_unit_axes(op: Reduce) -> Value | None:
     >>> reduce_over_unit_axes(reduce_max(tensor("f32", 3, 1), (1,)).owner)
     Reshape(x, shape=(3,))
     """
+    if len(op.operands) != 2 or any(op.operands[0].shape[axis] != 1 for axis in op.dimensions):
+        return None
     x = fold_of(op, *EXTREMES, Multiply, And, Or, *((Add,) if op.inputs[0].tensor.is_integer else ()))
     # A sum of one float begins with 0 and so turns -0.0 to 0.0.
     if x is None:
         return None
-    unit = [axis for axis in op.dimensions if x.shape[axis] == 1]
-    if len(unit) < len(op.dimensions) or not unit or not begins_neutral(op):
+    if not op.dimensions or not begins_neutral(op):
         return None
     return Reshape(x, op.results[0].shape)
 
@@ -160,10 +162,12 @@ def sum_over_unit_axes(op: Reduce) -> Value | None:
     >>> sum_over_unit_axes(reduce_sum(tensor("f32", 3, 1), (1,)).owner)
     Reshape(x, shape=(3,))
     """
+    if len(op.operands) != 2 or any(op.operands[0].shape[axis] != 1 for axis in op.dimensions):
+        return None
     x = fold_of(op, Add)
     if x is None or not begins_neutral(op):
         return None
-    return Reshape(x, op.results[0].shape) if all(x.shape[axis] == 1 for axis in op.dimensions) else None
+    return Reshape(x, op.results[0].shape)
 
 
 def groups_of(before: Sizes, after: Sizes) -> list[tuple[Sizes, Sizes]] | None:
@@ -203,7 +207,7 @@ def reduce_of_reshape(op: Reduce) -> Value | None:
     >>> reduce_of_reshape(reduce_sum(Reshape(tensor("f32", 2, 3, 4), (24,)), (0,)).owner).owner.dimensions
     (0, 1, 2)
     """
-    flat = fold_of(op, *FOLDS, And, Or)
+    flat = fold_of(op, *FOLDS, And, Or, made_by=Reshape)
     if not isinstance(flat, Reshape):
         return None
     x = flat.operand
@@ -240,7 +244,7 @@ def reduce_of_transpose(op: Reduce) -> Value | None:
     >>> reduce_of_transpose(reduce_sum(Transpose(tensor("f32", 2, 3), (1, 0)), (0,)).owner).owner.dimensions
     (1,)
     """
-    moved = fold_of(op, *FOLDS, And, Or)
+    moved = fold_of(op, *FOLDS, And, Or, made_by=Transpose)
     if not isinstance(moved, Transpose):
         return None
     dimensions = tuple(sorted(moved.permutation[axis] for axis in op.dimensions))
@@ -265,7 +269,7 @@ def reduce_of_broadcast(op: Reduce) -> Value | None:
     >>> reduce_of_broadcast(reduce_sum(BroadcastInDim(tensor("f32"), (5,), ()), (0,)).owner)
     Multiply(Constant(5.0), x)
     """
-    whole = fold_of(op, Add, *EXTREMES, And, Or)
+    whole = fold_of(op, Add, *EXTREMES, And, Or, made_by=BroadcastInDim | Constant)
     found = None if whole is None else unspread(whole)
     if whole is None or found is None or not begins_neutral(op):
         return None
@@ -306,7 +310,7 @@ def reduce_of_concatenate_aside(op: Reduce) -> Value | None:
     >>> reduce_of_concatenate_aside(reduce_sum(both, (1,)).owner).dimension
     0
     """
-    joined = fold_of(op, *FOLDS, And, Or)
+    joined = fold_of(op, *FOLDS, And, Or, made_by=Concatenate)
     if not isinstance(joined, Concatenate) or joined.dimension in op.dimensions or not feeds_only(joined, op):
         return None
     if op.results[0].tensor.size >= joined.tensor.size:
@@ -323,7 +327,7 @@ def reduce_of_concatenate_along(op: Reduce) -> Value | None:
     >>> type(reduce_of_concatenate_along(reduce_sum(both, (0,)).owner)).__name__
     'Add'
     """
-    joined = fold_of(op, *FOLDS, And, Or)
+    joined = fold_of(op, *FOLDS, And, Or, made_by=Concatenate)
     if not isinstance(joined, Concatenate) or joined.dimension not in op.dimensions or not feeds_only(joined, op):
         return None
     if not begins_neutral(op) or len(joined.inputs) > 4:
@@ -350,7 +354,7 @@ def reduce_of_pad(op: Reduce) -> Value | None:
     >>> reduce_of_pad(reduce_sum(padded, (0,)).owner).owner.inputs
     (x,)
     """
-    pad = fold_of(op, *FOLDS, And, Or)
+    pad = fold_of(op, *FOLDS, And, Or, made_by=Pad)
     if not isinstance(pad, Pad) or not begins_neutral(op) or pad.operand.tensor.size == 0 or not feeds_only(pad, op):
         return None
     fill, init = pad.padding_value, op.init_values[0]
@@ -384,7 +388,7 @@ def reduce_of_masked_range(op: Reduce) -> Value | None:
     >>> reduce_of_masked_range(reduce_sum(chosen, (0,)).owner).owner.inputs[0].limit_indices
     (4,)
     """
-    value = fold_of(op, *FOLDS, And, Or)
+    value = fold_of(op, *FOLDS, And, Or, made_by=Select)
     if not isinstance(value, Select) or not isinstance(value.pred, Compare) or not begins_neutral(op):
         return None
     rest, init = value.on_false, op.init_values[0]
@@ -431,7 +435,7 @@ def reduce_of_masked_rows(op: Reduce) -> Value | None:
     >>> reduce_of_masked_rows(reduce_sum(chosen, (1,)).owner).pred
     p
     """
-    value = fold_of(op, *FOLDS, And, Or)
+    value = fold_of(op, *FOLDS, And, Or, made_by=Select)
     if not isinstance(value, Select) or not begins_neutral(op) or not feeds_only(value, op):
         return None
     rest, init, result = value.on_false, op.init_values[0], op.results[0]
@@ -463,7 +467,7 @@ def reduce_of_iota(op: Reduce) -> Value | None:
     >>> reduce_of_iota(reduce_sum(Iota((5,), "i32", 0), (0,)).owner)
     Constant(10)
     """
-    value = fold_of(op, Add, *EXTREMES)
+    value = fold_of(op, Add, *EXTREMES, made_by=Iota)
     if not isinstance(value, Iota) or not begins_neutral(op) or value.iota_dimension not in op.dimensions:
         return None
     size = value.shape[value.iota_dimension]
@@ -485,7 +489,7 @@ def reduce_of_reverse(op: Reduce) -> Value | None:
     >>> reduce_of_reverse(reduce_sum(Reverse(tensor("f32", 9), (0,)), (0,)).owner).owner.inputs
     (x,)
     """
-    value = fold_of(op, *FOLDS, And, Or)
+    value = fold_of(op, *FOLDS, And, Or, made_by=Reverse)
     if not isinstance(value, Reverse):
         return None
     kept = [axis for axis in range(value.tensor.rank) if axis not in op.dimensions]
@@ -512,7 +516,7 @@ def reduce_of_sort(op: Reduce) -> Value | None:
     >>> reduce_of_sort(reduce_sum(ordered, (0,)).owner).owner.inputs
     (x,)
     """
-    value = fold_of(op, *FOLDS, And, Or)
+    value = fold_of(op, *FOLDS, And, Or, made_by=Result)
     sort = value.owner if isinstance(value, Result) else None
     if (
         not isinstance(sort, Sort)

@@ -61,7 +61,7 @@ def extreme_of_widened(op: Reduce) -> Value | None:
     >>> extreme_of_widened(reduce_max(Convert(tensor("bf16", 9), "f32"), (0,)).owner).dtype
     'f32'
     """
-    wide = fold_of(op, *EXTREMES)
+    wide = fold_of(op, *EXTREMES, made_by=Convert)
     if not isinstance(wide, Convert) or wide.operand.dtype not in WIDENINGS.get(wide.dtype, ()):
         return None
     if not begins_neutral(op) or op.results[0].tensor.size >= wide.tensor.size:
@@ -80,7 +80,7 @@ def sum_of_negated(op: Reduce) -> Value | None:
     >>> sum_of_negated(reduce_sum(Negate(tensor("f32", 9)), (0,)).owner).operand.owner.inputs
     (x,)
     """
-    value = fold_of(op, Add)
+    value = fold_of(op, Add, made_by=Negate)
     if not isinstance(value, Negate) or not begins_neutral(op) or op.results[0].tensor.size >= value.tensor.size:
         return None
     return Negate(again(op, value.operand, op.dimensions))
@@ -93,7 +93,7 @@ def extreme_of_negated(op: Reduce) -> Value | None:
     >>> type(extreme_of_negated(reduce_max(Negate(tensor("f32", 9)), (0,)).owner)).__name__
     'Negate'
     """
-    value = fold_of(op, *EXTREMES)
+    value = fold_of(op, *EXTREMES, made_by=Negate)
     if not isinstance(value, Negate) or not value.tensor.is_float or not begins_neutral(op):
         return None
     if op.results[0].tensor.size >= value.tensor.size:
@@ -118,7 +118,7 @@ def sum_of_scaled(op: Reduce) -> Value | None:
     >>> sum_of_scaled(reduce_sum(scaled, (0,)).owner).lhs
     c
     """
-    value = fold_of(op, Add)
+    value = fold_of(op, Add, made_by=Multiply | Divide)
     if not isinstance(value, Multiply | Divide) or not feeds_only(value, op) or not begins_neutral(op):
         return None
     if isinstance(value, Divide) and value.tensor.is_integer:
@@ -157,7 +157,7 @@ def sum_of_shifted(op: Reduce) -> Value | None:
     >>> sum_of_shifted(reduce_sum(shifted, (0,)).owner).rhs
     Constant(18.0)
     """
-    value = fold_of(op, Add)
+    value = fold_of(op, Add, made_by=Add | Subtract)
     if not isinstance(value, Add | Subtract) or not feeds_only(value, op) or not begins_neutral(op):
         return None
     result = op.results[0]
@@ -201,7 +201,7 @@ def extreme_of_increasing(op: Reduce) -> Value | None:
     >>> extreme_of_increasing(reduce_max(Exponential(tensor("f32", 9)), (0,)).owner).operand.owner.inputs
     (x,)
     """
-    value = fold_of(op, *EXTREMES)
+    value = fold_of(op, *EXTREMES, made_by=INCREASING)
     if not isinstance(value, INCREASING) or not feeds_only(value, op) or not begins_neutral(op):
         return None
     if op.results[0].tensor.size >= value.tensor.size:
@@ -217,7 +217,7 @@ def extreme_of_shifted(op: Reduce) -> Value | None:
     >>> extreme_of_shifted(reduce_max(shifted, (0,)).owner).rhs
     Constant(2.0)
     """
-    value = fold_of(op, *EXTREMES)
+    value = fold_of(op, *EXTREMES, made_by=Add | Subtract)
     if not isinstance(value, Add | Subtract) or not value.tensor.is_float or not feeds_only(value, op):
         return None
     result = op.results[0]
@@ -248,7 +248,7 @@ def fold_of_not(op: Reduce) -> Value | None:
     >>> fold_of_not(reduce_or(Not(tensor("i1", 9)), (0,)).owner).operand.owner.combiner.__name__
     'And'
     """
-    value = fold_of(op, And, Or)
+    value = fold_of(op, And, Or, made_by=Not)
     if not isinstance(value, Not) or not begins_neutral(op) or op.results[0].tensor.size >= value.tensor.size:
         return None
     return Not(again(op, value.operand, op.dimensions, And if op.combiner is Or else Or))

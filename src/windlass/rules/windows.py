@@ -229,7 +229,7 @@ def reduce_of_window_blocks(op: Reduce) -> Value | None:
     >>> reduce_of_window_blocks(reduce_sum(pooled, (0, 1)).owner).owner.inputs
     (x,)
     """
-    value = fold_of(op, *FOLDS, And, Or)
+    value = fold_of(op, *FOLDS, And, Or, made_by=Result)
     inner = value.owner if isinstance(value, Result) else None
     if not isinstance(inner, ReduceWindow) or value is None or not feeds_only(value, op) or not begins_neutral(op):
         return None
