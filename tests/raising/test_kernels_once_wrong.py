@@ -108,6 +108,34 @@ Kernel(
     lambda: [drawn("float32", 8), np.zeros(1, np.int32)],
 )
 
+Kernel(
+    "zeros taken from zero",
+    """
+    __global__ void kernel(const float *x, float *out) {
+        int i = threadIdx.x;
+        float sum = 0.0f, some = 0.0f;
+        for (int k = 0; k < 5; k++) sum -= x[i];
+        for (int k = 0; k < i; k++) some -= x[k];
+        out[2 * i] = 1.0f / sum;
+        out[2 * i + 1] = 1.0f / some;
+    }""",
+    1,
+    8,
+    lambda: [np.zeros(8, np.float32), np.zeros(16, np.float32)],
+)
+
+Kernel(
+    "zero as a signed number of one bit",
+    """
+    __global__ void kernel(float *out) {
+        int i = threadIdx.x;
+        out[i] = (float)((int)(i % 4 != 1) - 1);
+    }""",
+    1,
+    8,
+    lambda: [drawn("float32", 8)],
+)
+
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda each: each.what)
 def test_raised_kernel_agrees_with_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,3 +146,4 @@ def test_raised_kernel_agrees_with_emulator(kernel: Kernel, monkeypatch: pytest.
     wl.emulate(compiled)[kernel.grid, kernel.block](*wanted)
     for mine, right in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(mine, right)
+        np.testing.assert_array_equal(np.signbit(mine), np.signbit(right))

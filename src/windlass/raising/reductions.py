@@ -8,6 +8,7 @@ whose factors lie over different dimensions become contractions.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -226,6 +227,8 @@ def finish(
     dtype = accumulation.root.dtype
     became = "reduce"
     result = initial
+    # Sums that start from zero take that zero as their first summand: 0.0 - 0.0 is 0.0, but -0.0 is its own sum.
+    start = 0.0 if combiner is Add and is_float(dtype) and _is_positive_zero(initial) else None
     summed: dict[Domain, Lanes] = {}
     reduced: list[Lanes] = []
     for term in accumulation.terms:
@@ -236,7 +239,7 @@ def finish(
                 contracted = _contract(state, lanes, term.domain, dimension)
             if contracted is not None:
                 became = "contraction"
-                reduced.append(_extend(state, contracted, term.domain, combiner, dtype))
+                reduced.append(_extend(state, contracted, term.domain, combiner, dtype, start))
                 continue
             if accumulation.nan:
                 lanes = _without_nan(lanes, combiner, dtype, state.box)
@@ -248,8 +251,8 @@ def finish(
             masked = _mask(state, lanes, domain, dimension, combiner, dtype)
         if fusion is not None:
             masked, domain = _split_back(masked, domain, fusion, identity(combiner, dtype))
-        total = _reduce(masked, domain.box, dimension, combiner, dtype)
-        reduced.append(_extend(state, total, domain, combiner, dtype))
+        total = _reduce(masked, domain.box, dimension, combiner, dtype, start)
+        reduced.append(_extend(state, total, domain, combiner, dtype, start))
     if accumulation.nan == KEEPS_NUMBERS:
         reduced = [_with_nan(state, accumulation, initial, reduced, dimension, fusion)]
     for total in reduced:
@@ -318,12 +321,18 @@ def _split_back(lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | flo
 
 
 def is_zero(item: Item) -> bool:
-    """Whether an item is the number zero, to which sums are added for nothing (the sign of a zero sum is not kept)."""
+    """Whether an item is the number zero, to which sums are added for nothing."""
     from windlass.raising.index import Index
 
     if isinstance(item, Index):
         return item.constant_value == 0
     return isinstance(item, Lanes) and emission.splat_number(item.value) == 0
+
+
+def _is_positive_zero(item: Item) -> bool:
+    if not isinstance(item, Lanes) or not isinstance(item.value, Constant) or not is_zero(item):
+        return False
+    return math.copysign(1.0, float(item.value.number)) > 0
 
 
 def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, nan: str) -> Item:
@@ -384,8 +393,10 @@ def relevant_mask(domain: Domain, dimension: Dimension, state: RaisingState) -> 
     return conjunction(part for part in domain.mask.conjuncts() if part not in outer)
 
 
-def _reduce(lanes: Lanes, box: Box, dimension: Dimension, combiner: Combiner, dtype: str) -> Lanes:
-    """The lanes folded over a dimension of the box, which they may not depend on."""
+def _reduce(
+    lanes: Lanes, box: Box, dimension: Dimension, combiner: Combiner, dtype: str, start: float | None = None
+) -> Lanes:
+    """The lanes folded over a dimension of the box, which they may not depend on; from `start` or the identity on."""
     if dimension not in lanes.dims:
         extent = box.extent(dimension)
         if combiner in (Minimum, Maximum, And, Or):
@@ -394,10 +405,14 @@ def _reduce(lanes: Lanes, box: Box, dimension: Dimension, combiner: Combiner, dt
         if combiner is Add and not is_float(dtype) and dtype != "i1":
             factor = Constant.of(wrapped(extent, dtype), dtype, lanes.value.shape)
             return Lanes(Multiply(lanes.value, factor), lanes.dims, lanes.lower)
-        lanes = wide
+        total = _reduce(wide, box, dimension, combiner, dtype)
+        if start is None:
+            return total
+        # XLA turns the sum of equal numbers into a product, and forgets where it started.
+        return Lanes.elementwise(combiner, total, Lanes(emission.constant(start, dtype)), box=box)
     lanes = lanes.at(box)
     axis = lanes.dims.index(dimension)
-    init = Constant.of(identity(combiner, dtype), dtype)
+    init = Constant.of(identity(combiner, dtype) if start is None else start, dtype)
     total = Reduce((lanes.value,), (init,), (axis,), combiner_region(combiner, dtype)).results[0]
     return without_axis(total, lanes, dimension)
 
@@ -416,14 +431,16 @@ def without_axis(value: Value, lanes: Lanes, dimension: Dimension) -> Lanes:
     return Lanes(value, [each for each, _ in kept], [lower for _, lower in kept])
 
 
-def _extend(state: RaisingState, lanes: Lanes, domain: Domain, combiner: Combiner, dtype: str) -> Lanes:
-    """A total over a term's lanes as one for all lanes of the loop: the identity where the term does not count."""
+def _extend(
+    state: RaisingState, lanes: Lanes, domain: Domain, combiner: Combiner, dtype: str, start: float | None = None
+) -> Lanes:
+    """A total over a term's lanes as one for all lanes of the loop: `start` or the identity where there is no term."""
     box = state.box
     missing = [each for each in box_difference(domain.box, box) if each in state.domain.dimensions]
     if not missing:
         return lanes
     condition = box_condition(Box({each: domain.box.bounds(each) for each in missing}), box)
-    neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
+    neutral = Lanes(emission.constant(identity(combiner, dtype) if start is None else start, dtype))
     return Lanes.elementwise(Select, condition.to_lanes(box), state.covering(lanes), neutral, box=box)
 
 

@@ -391,8 +391,9 @@ def translate_to_float(translator: Translator, instruction: Instruction) -> LLVM
 
     def compute(value: Value) -> Value:
         if source == 1:
-            found = Convert(value, dtype)
-            return Negate(found) if opcode == "sitofp" else found
+            # The one bit of a signed number is -1; its zero has no sign.
+            number = Convert(value, "i32") if opcode == "sitofp" else value
+            return Convert(Negate(number) if opcode == "sitofp" else number, dtype)
         if opcode == "sitofp":
             return Convert(signed(emit, value, source), dtype)
         return Convert(emit.as_unsigned(value), dtype)
