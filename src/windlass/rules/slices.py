@@ -41,6 +41,23 @@ low, high, interior = hole("low"), hole("high"), hole("interior")
 shape, dimensions, permutation = hole("shape"), hole("dimensions"), hole("permutation")
 
 
+MOST_SLICES = 16
+"""Users of one value that are looked at."""
+
+
+def sliced_size(value: Value) -> int | None:
+    """How many elements of a value its users look at, if all of them are slices (some elements may count twice)."""
+    if len(value.uses) > MOST_SLICES or not all(isinstance(user, Slice) for user in value.uses):
+        return None
+    return sum(user.type.size for user in value.uses if isinstance(user.type, TensorType))
+
+
+def is_only_sliced(value: Value) -> bool:
+    """Whether a value's users are slices of it that have, together, no more elements than it."""
+    total = sliced_size(value)
+    return total is not None and total <= value.tensor.size
+
+
 @rewrite(Slice(x, start, limit, stride))
 def slice_of_everything(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
     """slice(x, 0, shape, 1) = x
@@ -117,13 +134,17 @@ def slice_of_broadcast(
     return BroadcastInDim(sliced, counts, dimensions)
 
 
-@rewrite(Slice(Transpose(x, permutation), start, limit, stride), single_use=True)
-def slice_of_transpose(x: Value, permutation: Sizes, start: Sizes, limit: Sizes, stride: Sizes) -> Value:
+@rewrite(Slice(Transpose(x, permutation), start, limit, stride))
+def slice_of_transpose(
+    op: Slice, x: Value, permutation: Sizes, start: Sizes, limit: Sizes, stride: Sizes
+) -> Value | None:
     """slice(transpose(x, p), a, b) = transpose(slice(x, p⁻¹·a, p⁻¹·b), p)
 
     >>> slice_of_transpose(Slice(Transpose(tensor("f32", 2, 3), (1, 0)), (1, 0), (3, 2), (1, 1)))
     Transpose(Slice(x, start_indices=(0, 1), limit_indices=(2, 3), strides=(1, 1)), permutation=(1, 0))
     """
+    if not is_only_sliced(op.operand):
+        return None
     place = [permutation.index(axis) for axis in range(len(permutation))]
 
     def reorder(sizes: Sizes) -> Sizes:
@@ -132,14 +153,14 @@ def slice_of_transpose(x: Value, permutation: Sizes, start: Sizes, limit: Sizes,
     return Transpose(Slice(x, reorder(start), reorder(limit), reorder(stride)), permutation)
 
 
-@rewrite(Slice(Reverse(x, dimensions), start, limit, stride), single_use=True)
-def slice_of_reverse(x: Value, dimensions: Sizes, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
+@rewrite(Slice(Reverse(x, dimensions), start, limit, stride))
+def slice_of_reverse(op: Slice, x: Value, dimensions: Sizes, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
     """slice(reverse(x), a, b) = reverse(slice(x, n - b, n - a)) for stride 1
 
     >>> slice_of_reverse(Slice(Reverse(tensor("f32", 5), (0,)), (1,), (3,), (1,)))
     Reverse(Slice(x, start_indices=(2,), limit_indices=(4,), strides=(1,)), dimensions=(0,))
     """
-    if any(stride[axis] != 1 for axis in dimensions):
+    if any(stride[axis] != 1 for axis in dimensions) or not is_only_sliced(op.operand):
         return None
     first, last = list(start), list(limit)
     for axis in dimensions:
@@ -213,17 +234,6 @@ def slice_of_update(
             return None
         x, y, update_indices = x.operand, x.update, x.start_indices
     return None
-
-
-MOST_SLICES = 16
-"""Users of one value that are looked at."""
-
-
-def sliced_size(value: Value) -> int | None:
-    """How many elements of a value its users look at, if all of them are slices (some elements may count twice)."""
-    if len(value.uses) > MOST_SLICES or not all(isinstance(user, Slice) for user in value.uses):
-        return None
-    return sum(user.type.size for user in value.uses if isinstance(user.type, TensorType))
 
 
 def is_worth_slicing(value: Value) -> bool:
@@ -364,7 +374,7 @@ def sample_slice_of_concatenate(draw: Draw) -> Slice:
     return Slice(both, **Slice.sample(draw, both.tensor))
 
 
-@rewrite(Slice(Concatenate(x, dimensions), start, limit, stride), single_use=True, sample=sample_slice_of_concatenate)
+@rewrite(Slice(Concatenate(x, dimensions), start, limit, stride), sample=sample_slice_of_concatenate)
 def slice_of_parts_of_concatenate(
     op: Slice, x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
 ) -> Value | None:
@@ -377,7 +387,7 @@ def slice_of_parts_of_concatenate(
     Concatenate((Slice(x, start_indices=(2,), limit_indices=(4,), strides=(1,)), y), dimension=0)
     """
     axis = dimensions
-    if stride[axis] != 1 or not op.tensor.size:
+    if stride[axis] != 1 or not op.tensor.size or not is_only_sliced(op.operand):
         return None
     offset, parts = 0, list[Value]()
     for part in x:
@@ -403,9 +413,17 @@ def sample_slice_of_pad(draw: Draw) -> Slice:
     return Slice(padded, **fields)
 
 
-@rewrite(Slice(Pad(x, fill, low, high, interior), start, limit, stride), single_use=True, sample=sample_slice_of_pad)
+@rewrite(Slice(Pad(x, fill, low, high, interior), start, limit, stride), sample=sample_slice_of_pad)
 def slice_across_edge_of_pad(
-    x: Value, fill: Value, low: Sizes, high: Sizes, interior: Sizes, start: Sizes, limit: Sizes, stride: Sizes
+    op: Slice,
+    x: Value,
+    fill: Value,
+    low: Sizes,
+    high: Sizes,
+    interior: Sizes,
+    start: Sizes,
+    limit: Sizes,
+    stride: Sizes,
 ) -> Value | None:
     """slice(pad(x, c, l, h), a, b) = pad(slice(x), c, less), where it cuts the padding
 
@@ -414,7 +432,7 @@ def slice_across_edge_of_pad(
     Slice(x, start_indices=(0,), limit_indices=(3,), strides=(1,))
     """
     axes = range(len(start))
-    if any(interior) or any(step != 1 for step in stride):
+    if not is_only_sliced(op.operand) or any(interior) or any(step != 1 for step in stride):
         return None
     first = tuple(max(start[axis] - low[axis], 0) for axis in axes)
     last = tuple(min(limit[axis] - low[axis], x.shape[axis]) for axis in axes)
