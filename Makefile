@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-all lint bench bench-tensor clean
+.PHONY: demo test test-all lint bench bench-tensor rules rule-counts clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -31,6 +31,14 @@ bench: .venv/ready
 
 bench-tensor: .venv/ready
 	$(BIN)/python -m benchmarks.tensor
+
+# The page of the catalogue, from the rules; `make rule-counts` counts anew how often they fire.
+rules: .venv/ready
+	$(BIN)/windlass rules --page docs/reference/rules.md --counts docs/reference/rule_counts.json
+
+rule-counts: .venv/ready
+	$(BIN)/python benchmarks/count_rules.py
+	$(MAKE) rules
 
 clean:
 	rm -rf .venv build dist

@@ -162,6 +162,28 @@ def bisect(
 
 
 @app.command()
+def rules(
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Only rules whose names hold one of these, with examples.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the whole catalogue as a Markdown page here.")
+    ] = None,
+    counts: Annotated[
+        Path | None, typer.Option("--counts", help="How often rules fire, from benchmarks/count_rules.py.")
+    ] = None,
+) -> int:
+    """List the catalogue of rewrites."""
+    from windlass.command_line.catalogue import list_rules, write_page
+
+    if page is not None:
+        write_page(counts, page)
+    else:
+        list_rules(words or [])
+    return OK
+
+
+@app.command()
 def doctor() -> int:
     """Show devices, versions and caches, and try the whole way from source to result."""
     from windlass.command_line.doctor import examine

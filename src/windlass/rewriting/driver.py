@@ -16,7 +16,7 @@ from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving
 from windlass.rewriting.ledger import Entry, Ledger
-from windlass.rewriting.passes import MOST_RUNS
+from windlass.rewriting.passes import MOST_RUNS, Pass
 from windlass.rewriting.pattern import Matcher
 from windlass.rewriting.rule import Rule, RuleSet
 
@@ -99,18 +99,24 @@ class _Driver:
         first = len(self.ledger.entries)
         for each in self.rules.passes:
             for block in reversed(blocks):
-                for change in each.body(block, self.device):
-                    number = len(self.ledger.entries)
-                    self.ledger.entries.append(
-                        Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
-                    )
-                    self.steps_left -= 1
-                    if self.steps_left <= 0 or time.monotonic() > self.deadline:
-                        break
+                self.run_pass(each, block)
         changes = len(self.ledger.entries) - first
         if changes:
             self.push_all(self.body)
         return changes
+
+    def run_pass(self, each: Pass, block: Block) -> None:
+        """Let a pass change a block, as far as the budget goes."""
+        if self.steps_left <= 0:
+            return
+        for change in each.body(block, self.device):
+            number = len(self.ledger.entries)
+            self.ledger.entries.append(
+                Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
+            )
+            self.steps_left -= 1
+            if self.steps_left <= 0 or time.monotonic() > self.deadline:
+                return
 
     def push(self, op: Op) -> None:
         if not op.queued:

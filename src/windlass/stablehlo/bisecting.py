@@ -20,6 +20,7 @@ from windlass.ops import Constant, Return
 from windlass.ops.evaluation import evaluate_function
 from windlass.ops.sampling import RandomDraw
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
+from windlass.rewriting.passes import Pass
 from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.importing import import_text
 from windlass.stablehlo.optimizing import Choices, inline_module, optimize_module
@@ -43,7 +44,7 @@ class Fault:
 
     step: int
     steps: int
-    rule: Rule | None
+    rule: Rule | Pass | None
     source: Position | None
     before: str
     after: str
@@ -100,10 +101,17 @@ def bisect(
             low = middle
         else:
             high = middle
-    rule, op = _watched(program, choices, high)
-    smallest = _smallest(rule, op) if compares else None
+    entry = optimize_module(import_text(program), choices, steps=high).rewrites[-1]
+    found = _watched(program, choices, high)
+    if found is None:
+        # Not a rule but a pass over a block.
+        rule = next(each for each in choices.rule_set().passes if each.name == entry.rule)
+        smallest = None
+    else:
+        rule, op = found
+        smallest = _smallest(rule, op) if compares else None
     before, after = _replay(program, choices, low)[0], _replay(program, choices, high)[0]
-    return Fault(high, steps, rule, op.source, before, after, smallest)
+    return Fault(high, steps, rule, entry.source, before, after, smallest)
 
 
 def _replay(program: str, choices: Choices, steps: int | None) -> tuple[str, int]:
@@ -116,8 +124,8 @@ def _replay(program: str, choices: Choices, steps: int | None) -> tuple[str, int
     return export_text(module), len(report.rewrites)
 
 
-def _watched(program: str, choices: Choices, step: int) -> tuple[Rule, Op]:
-    """The rule of a rewrite, by its number, and a copy of the op that it replaced with all that it is computed from."""
+def _watched(program: str, choices: Choices, step: int) -> tuple[Rule, Op] | None:
+    """The rule of a rewrite, by its number, and a copy of the op that it replaced with what it is computed from."""
     found: list[tuple[Rule, Op]] = []
     done = 0
 
@@ -131,7 +139,7 @@ def _watched(program: str, choices: Choices, step: int) -> tuple[Rule, Op]:
     for function in module.functions.values():
         left = Budget(step - done, choices.compile_seconds)
         done += len(rewrite_function(function, rules, left, device, watch=watch).entries)
-    return found[0]
+    return found[0] if found else None
 
 
 class Comparison:

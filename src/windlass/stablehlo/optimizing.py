@@ -77,7 +77,7 @@ class Choices:
         if device is not None and PLATFORMS.get(device, device) not in DEVICES:
             raise _unknown(f"there is no cost model of '{device}'", f"one of: {', '.join(DEVICES)}")
         left_out = (without,) if isinstance(without, str) else tuple(without)
-        names = {rule.name for rule in (*_catalogue(), *own)}
+        names = {rule.name for rule in (*_catalogue(), *_catalogue().passes, *own)}
         for name in left_out:
             if name not in names:
                 raise _unknown(f"there is no rule called '{name}'", "see the catalogue of rules for their names")
@@ -85,7 +85,7 @@ class Choices:
 
     def rule_set(self) -> RuleSet:
         """The rules that may be used, the user's own first."""
-        return _rule_set(self)
+        return _rule_set(self, len(_catalogue()))
 
     def device_on(self, platform: str | None = None) -> Device:
         """The device whose costs count: the one chosen, else that of the platform, else what JAX would run on."""
@@ -108,10 +108,13 @@ def _catalogue() -> RuleSet:
 
 
 @lru_cache(maxsize=64)
-def _rule_set(choices: Choices) -> RuleSet:
+def _rule_set(choices: Choices, _: int) -> RuleSet:
+    """The rules for these choices, kept as long as the catalogue has so many."""
     granted = [implied for each in choices.assumes for implied in ASSUMPTIONS.get(each, (each,))]
     if choices.rules:
-        chosen = RuleSet((*choices.rules, *_catalogue())).choose(choices.exact, granted)
+        together = RuleSet((*choices.rules, *_catalogue()))
+        together.passes = list(_catalogue().passes)
+        chosen = together.choose(choices.exact, granted)
     else:
         chosen = _catalogue().choose(choices.exact, granted)
     return chosen.without(*choices.without) if choices.without else chosen

@@ -1,0 +1,139 @@
+"""`windlass rules`: the catalogue of rewrites, on the terminal or as a page."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from windlass.command_line.optimize import write_text
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.rewriting import Rule
+
+HEAD = """\
+# The catalogue of rewrites
+
+Made by `make rules`; don't edit.
+
+{count} rules, by family. For each: its equation, an example (the op as it is found, and what takes its place), what it
+takes for granted, and how often it fires on the {programs} programs that were counted. What every rule keeps is said in
+[the guide to the optimizer](../guides/optimizing.md). Marks:
+
+* **reassociates**: changes the order of float sums or products; left out with `exact=True`.
+* **by cost**: applied where the cost model estimates that time is saved on the device at hand.
+* **single use**: applied where the inner ops have no other user.
+* **assumes ...**: applied only if the user grants it.
+"""
+
+
+def list_rules(names: list[str]) -> None:
+    """Prints the rules whose names hold one of the words, with their examples; all rules in short without words.
+
+    Raises WindlassError (WL0702) if there are none.
+    """
+    console = Console(highlight=False)
+    found = [rule for rule in _catalogue() if not names or any(name in rule.name for name in names)]
+    if not found:
+        raise WindlassError(
+            Diagnostic("WL0702", f"no rule is called like '{names[0]}'", help="`windlass rules` lists them all")
+        )
+    for rule in found:
+        title = Text(rule.name, style="cyan")
+        marks = ", ".join(list_marks(rule))
+        title.append(f"  {marks}" if marks else "", style="dim")
+        console.print(title, soft_wrap=True)
+        console.print(Text(f"    {rule.equation}"), soft_wrap=True)
+        if names:
+            for line in _example_lines(rule):
+                console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
+
+
+def write_page(counts: Path | None, output: Path) -> None:
+    """Writes the page of all rules; `counts` is what `benchmarks/count_rules.py` wrote.
+
+    Raises ProgramError (WL0701) for files that can't be read or written.
+    """
+    counted: dict[str, Any] = json.loads(counts.read_text("utf-8")) if counts is not None and counts.exists() else {}
+    write_text(output, make_page(counted))
+
+
+def make_page(counted: Mapping[str, Any]) -> str:
+    """The page as Markdown. `counted` has the number of `programs`, and for rules `[times, programs]` in `rules`."""
+    from windlass.rules import catalogue
+
+    rules = _catalogue()
+    fired: dict[str, list[int]] = counted.get("rules", {})
+    families: dict[str, list[Rule]] = {}
+    for rule in rules:
+        families.setdefault(rule.__module__.rpartition(".")[2], []).append(rule)
+    passes = sorted(catalogue.passes, key=lambda each: each.name)
+    lines = [HEAD.format(count=len(rules), programs=counted.get("programs", 0))]
+    for family in sorted(families):
+        module = sys.modules[families[family][0].__module__]
+        lines.append(f"## {family.replace('_', ' ').capitalize()}\n")
+        lines.append(f"{(module.__doc__ or '').strip()}\n")
+        for rule in sorted(families[family], key=lambda each: each.name):
+            lines += _entry(rule, fired.get(rule.name))
+    if passes:
+        lines.append("## Passes\n")
+        lines.append("These look at a whole block at once.\n")
+    for each in passes:
+        lines += [f"### {each.name}\n", f"    {each.equation}\n"]
+        marks = ["**reassociates**"] if each.reassociates else []
+        marks += _spell_fired(fired.get(each.name))
+        lines += ["; ".join(marks) + "\n"] if marks else []
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _entry(rule: Rule, fired: list[int] | None) -> Iterator[str]:
+    yield f"### {rule.name}\n"
+    yield f"    {rule.equation}\n"
+    marks = [f"**{mark}**" for mark in list_marks(rule)]
+    marks += _spell_fired(fired)
+    if marks:
+        yield "; ".join(marks) + "\n"
+    example = list(_example_lines(rule))
+    if example:
+        yield "\n".join(["```pycon", *example, "```", ""])
+
+
+def _spell_fired(fired: list[int] | None) -> list[str]:
+    if fired is None:
+        return []
+    times, programs = fired
+    if times == 1:
+        return ["fires once"]
+    return [f"fires {times} times, in {programs} program{'s' if programs > 1 else ''}"]
+
+
+def list_marks(rule: Rule) -> list[str]:
+    """What a reader should know of a rule besides its equation.
+
+    >>> from windlass.rules import catalogue
+    >>> [list_marks(rule) for rule in catalogue if rule.name == "reverse_of_reverse"]
+    [[]]
+    """
+    marks = ["reassociates"] if rule.reassociates else []
+    marks += ["by cost"] if rule.by_cost else []
+    marks += ["single use"] if rule.single_use else []
+    return marks + [f"assumes {each}" for each in rule.assumes]
+
+
+def _example_lines(rule: Rule) -> Iterator[str]:
+    for example in doctest.DocTestParser().get_examples(rule.__doc__ or ""):
+        first, *rest = example.source.rstrip("\n").split("\n")
+        yield f">>> {first}"
+        yield from (f"... {line}" for line in rest)
+        yield from example.want.rstrip("\n").split("\n") if example.want else ()
+
+
+def _catalogue() -> list[Rule]:
+    from windlass.rules import catalogue
+
+    return sorted(catalogue, key=lambda rule: rule.name)
