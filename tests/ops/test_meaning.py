@@ -10,7 +10,7 @@ import pytest
 
 from windlass import ops
 from windlass.ir import Block, Builder, Function, Module, Op, tensor_type
-from windlass.ir.types import MLIR_DTYPES
+from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 
 
 def apply(op: Any, *operands: Any, **fields: Any) -> Any:
@@ -58,6 +58,33 @@ def test_floats_to_integers_saturate() -> None:
     assert apply(ops.Convert, f32(1e20, -1e20, math.nan, -1.9, 2.9), dtype="i32") == [2**31 - 1, LEAST, 0, -1, 2]
     assert apply(ops.Convert, f32(-5, 300, math.inf), dtype="ui8") == [0, 255, 255]
     assert apply(ops.Convert, i32(300, -1), dtype="ui8") == [44, 255]
+
+
+def test_bits_of_small_integers() -> None:
+    numbers = np.array([-8, -1, 0, 7], NUMPY_DTYPES["i4"])
+    assert [int(each) for each in apply(ops.Popcnt, numbers)] == [1, 4, 0, 3]
+    assert [int(each) for each in apply(ops.CountLeadingZeros, numbers)] == [0, 0, 4, 1]
+
+
+def test_the_bits_of_the_last_axis_become_one_element() -> None:
+    pairs = np.array([[[1, 0], [0, 1]], [[2, 0], [0, 0]], [[0, 0], [3, 0]]], np.uint32)
+    assert apply(ops.BitcastConvert, pairs, dtype="ui64") == [[1, 2**32], [2, 0], [0, 3]]
+
+
+def test_the_last_branch_stands_in_for_numbers_out_of_range() -> None:
+    branches = tuple(ops.make_region((), lambda number=number: ops.Constant.of(number, "i32")) for number in (5, 6, 7))
+
+    def choose(index: Any) -> Op:
+        return ops.Case(index, branches)
+
+    chosen = [
+        choose(*Block([tensor_type((), "i32")]).arguments).evaluate(np.int32(index)) for index in (-1, 0, 1, 2, 3)
+    ]
+    assert [int(each) for (each,) in chosen] == [7, 5, 6, 7, 7]
+
+
+def test_a_float_can_lose_its_whole_mantissa() -> None:
+    assert apply(ops.ReducePrecision, f32(1.25, 1.5, 1.75, 3), exponent_bits=8, mantissa_bits=0) == [1, 2, 2, 4]
 
 
 def test_nan_wins_in_minimum_and_maximum() -> None:

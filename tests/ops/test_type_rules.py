@@ -14,6 +14,14 @@ X, Y, S = tensor("f32", 4, 3), tensor("i32", 4, 3), tensor("f32")
 I32 = tensor("i32")
 ADD = ops.combiner_region(ops.Add, "f32")
 
+
+def convolution(lhs: Value, rhs: Value) -> ops.Convolution:
+    """With one window dimension, as if both operands had it last."""
+    one, axes = (1,), (0, 1, (2,))
+    order = (*axes, 1, 0, (2,), *axes)
+    return ops.Convolution(lhs, rhs, one, ((0, 0),), one, one, (False,), *order)
+
+
 BROKEN: dict[str, tuple[Callable[[], Value], str]] = {
     "add of two types": (lambda: ops.Add(X, Y), r"stablehlo\.add \(C1\): operand types differ"),
     "sine of integers": (lambda: ops.Sine(Y), r"stablehlo\.sine \(I1\): does not take tensor<4x3xi32>"),
@@ -36,6 +44,24 @@ BROKEN: dict[str, tuple[Callable[[], Value], str]] = {
     "bits of a boolean": (lambda: ops.BitcastConvert(tensor("i1", 8), "i8"), r"\(C1\): booleans"),
     "bits of odd width": (lambda: ops.BitcastConvert(X, "f64"), r"\(C1\): the last axis must have 2 elements"),
     "reduce along a missing axis": (lambda: ops.Reduce((X,), (S,), (2,), ADD), r"\(C4\): dimensions \(2,\)"),
+    "convolution of two ranks": (
+        lambda: convolution(tensor("f32", 1, 1, 5), tensor("f32", 1, 1)),
+        r"convolution \(C1\)",
+    ),
+    "convolution of vectors": (lambda: convolution(tensor("f32", 5), tensor("f32", 3)), r"convolution \(C1\)"),
+    "scatter to too many": (
+        lambda: ops.ReduceScatter(X, 0, ((0, 1, 2),), ADD, 3),
+        r"reduce_scatter \(C\d+\)",
+    ),
+    "scatter to none": (lambda: ops.ReduceScatter(X, 0, ((),), ADD, 0), r"reduce_scatter \(C\d+\)"),
+    "fewer than no largest": (lambda: ops.TopK(X, -1), r"top_k \(C2\): -1 of 3"),
+    "more largest than there are": (lambda: ops.TopK(X, 4), r"top_k \(C2\): 4 of 3"),
+    "no exponent": (lambda: ops.ReducePrecision(X, 0, 3), r"reduce_precision \(C2\)"),
+    "negative mantissa": (lambda: ops.ReducePrecision(X, 5, -1), r"reduce_precision \(C3\)"),
+    "gather that drops two elements": (
+        lambda: ops.Gather(X, tensor("i32", 7, 1), (1,), (0,), (), (), (0,), 1, (2, 3)),
+        r"gather \(C8\): axis 0 is dropped but has 2 elements",
+    ),
     "branch on a number": (lambda: ops.If(X, Region(), Region()), r"stablehlo\.if \(I1\)"),
 }
 

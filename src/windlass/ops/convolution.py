@@ -16,7 +16,7 @@ from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
 from windlass.ops.movement import pad_array
 from windlass.ops.reduction import window_shape
-from windlass.ops.sampling import Draw
+from windlass.ops.sampling import Draw, Unsuitable
 from windlass.ops.spelling import Matrix, PrecisionConfig
 
 _LIST_DEFAULTS = {"window_strides": 1, "lhs_dilation": 1, "rhs_dilation": 1, "window_reversal": False}
@@ -210,7 +210,7 @@ class Convolution(TensorOp):
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         rank, dtype = draw.integer(0, 2), draw.dtype(("f32", "f32", "f64", "bf16"))
-        samples, inputs, outputs = draw.integer(1, 3), draw.integer(1, 4), draw.integer(1, 4)
+        samples, inputs, outputs = draw.integer(1, 4), draw.integer(1, 4), draw.integer(1, 4)
         groups = draw.choose([count for count in range(1, inputs + 1) if inputs % count == 0])
         lhs = (samples, inputs, *(draw.integer(1, 5) for _ in range(rank)))
         rhs = (outputs * groups, inputs // groups, *(draw.integer(1, 3) for _ in range(rank)))
@@ -220,6 +220,15 @@ class Convolution(TensorOp):
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         lhs, rhs = operand_types
         rank = lhs.rank - 2
+        axes, kernel_axes = tuple(range(lhs.rank)), (1, 0, *range(2, lhs.rank))
+        if draw.boolean():
+            axes, kernel_axes = draw.permutation(lhs.rank), draw.permutation(lhs.rank)
+        batch, features = (lhs.shape[axis] for axis in axes[:2])
+        inputs, outputs = (rhs.shape[axis] for axis in kernel_axes[:2])
+        groups = features // inputs
+        if features % inputs or outputs % groups:
+            raise Unsuitable("these axes don't divide into groups")
+        possible = [count for count in (1, 2, 3, 4) if batch % count == outputs % count == 0]
         output = draw.permutation(lhs.rank)
         return {
             "window_strides": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
@@ -227,16 +236,17 @@ class Convolution(TensorOp):
             "lhs_dilation": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
             "rhs_dilation": tuple(draw.choose((1, 1, 2)) for _ in range(rank)),
             "window_reversal": tuple(draw.boolean() for _ in range(rank)),
-            "input_batch_dimension": 0,
-            "input_feature_dimension": 1,
-            "input_spatial_dimensions": tuple(range(2, rank + 2)),
-            "kernel_input_feature_dimension": 1,
-            "kernel_output_feature_dimension": 0,
-            "kernel_spatial_dimensions": tuple(range(2, rank + 2)),
+            "input_batch_dimension": axes[0],
+            "input_feature_dimension": axes[1],
+            "input_spatial_dimensions": axes[2:],
+            "kernel_input_feature_dimension": kernel_axes[0],
+            "kernel_output_feature_dimension": kernel_axes[1],
+            "kernel_spatial_dimensions": kernel_axes[2:],
             "output_batch_dimension": output[0],
             "output_feature_dimension": output[1],
             "output_spatial_dimensions": output[2:],
-            "feature_group_count": lhs.shape[1] // rhs.shape[1],
+            "feature_group_count": groups,
+            "batch_group_count": draw.choose(possible) if groups == 1 else 1,
         }
 
     def sample_array(self, draw: Draw, position: int) -> Array:
