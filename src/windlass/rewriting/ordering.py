@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.ir import Block, Op
+from windlass.ir import Block, Op, TypeFault
 from windlass.rewriting.batcher import op_of
 from windlass.rewriting.carries import sources
 
@@ -27,6 +27,7 @@ def sort_block(block: Block) -> None:
     """
     ops = list(block)
     inside = set(ops)
+    edges = sum(1 + len(sources(op)) for op in ops)
     done: set[Op] = set()
     order: list[Op] = []
     for root in ops:
@@ -42,6 +43,8 @@ def sort_block(block: Block) -> None:
                 if (owner := op_of(value)) is not None and owner in inside and owner not in done
             ]
             if waiting:
+                if len(stack) > edges:
+                    raise TypeFault(f"{type(op).__name__} depends on itself")
                 stack += waiting
                 continue
             done.add(op)

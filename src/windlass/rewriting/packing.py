@@ -139,14 +139,19 @@ class Packing:
         """The results of equal ops as those of one."""
         first = ops[0]
         assert isinstance(first, TensorOp)
+        known = len(self.members)
         operands = [self.pack(tuple(column)) for column in zip(*(op.operands for op in ops), strict=True)]
         flags = tuple(is_many for _, is_many in operands)
         if not any(flags):
+            del self.members[known:]
             return None
         with Builder(self.scratch):
             results = first.batch(tuple(value for value, _ in operands), flags, self.size)
-        if results is not None:
-            self.members.append((tuple(ops), results))
+        if results is None:
+            # What was packed for it has no use.
+            del self.members[known:]
+            return None
+        self.members.append((tuple(ops), results))
         return results
 
     def _whole(self, slices: list[Slice]) -> Value | None:
@@ -386,6 +391,8 @@ def _pack_parts(view: BlockView, op: Concatenate) -> Change | None:
     if not _has_work(owners):
         return None
     packing = Packing(view, len(parts))
+    # The concatenation that is replaced is not there to be used.
+    view.stacks = {key: stack for key, stack in view.stacks.items() if stack is not op}
     try:
         found, _ = packing.pack(parts)
     except CannotPack:
