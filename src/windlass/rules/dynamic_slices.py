@@ -13,13 +13,11 @@ from windlass.ops import (
     BroadcastInDim,
     Clamp,
     Constant,
-    Convert,
     DynamicSlice,
     DynamicUpdateSlice,
     Elementwise,
     Exponential,
     Gather,
-    Iota,
     Maximum,
     Minimum,
     Reshape,
@@ -200,30 +198,6 @@ def dynamic_slice_of_reshape(
     return Reshape(DynamicSlice(x, first, tuple(size for _, size in own)), sizes)
 
 
-def sample_slice_of_dynamic_slice(draw: Draw) -> Slice:
-    """The first elements of a part at a computed place, or others of a part that is known to lie inside."""
-    cut = DynamicSlice(tensor("f32", 9), (small_number("i", draw.choose((3, 7))),), (draw.integer(1, 5),))
-    return Slice(cut, **Slice.sample(draw, cut.tensor))
-
-
-@rewrite(Slice(DynamicSlice(x, starts, sizes), begin, end, strides), sample=sample_slice_of_dynamic_slice)
-def slice_of_dynamic_slice(
-    op: Slice, x: Value, starts: tuple[Value, ...], sizes: Sizes, begin: Sizes, end: Sizes, strides: Sizes
-) -> Value | None:
-    """slice(dynamic_slice(x, i, s), 0, b) = dynamic_slice(x, i, b), if i needs no clamping where it is cut
-
-    >>> inside = small_number("i", 3)
-    >>> slice_of_dynamic_slice(Slice(DynamicSlice(tensor("f32", 9), (inside,), (5,)), (0,), (2,), (1,))).slice_sizes
-    (2,)
-    """
-    if any(step != 1 for step in strides) or any(begin) or op.shape == sizes:
-        return None
-    for axis, start in enumerate(starts):
-        if end[axis] != sizes[axis] and not is_inside(start, x.shape[axis] - sizes[axis]):
-            return None
-    return DynamicSlice(x, starts, end)
-
-
 def sample_dynamic_slice_of_slice(draw: Draw) -> DynamicSlice:
     """A part of the first rows."""
     rows = Slice(tensor("f32", 9, 3), (0, 0), (draw.integer(5, 9), 3), (1, 1))
@@ -359,26 +333,6 @@ def dynamic_slice_along_whole_axis(x: Value, starts: tuple[Value, ...], sizes: S
 def computes_start(start: Value) -> bool:
     """Whether a start is arithmetic's result."""
     return isinstance(start, Elementwise)
-
-
-def sample_dynamic_slice_of_iota(draw: Draw) -> DynamicSlice:
-    """A part of an iota."""
-    i = Convert(tensor("ui8", name="i"), "i32")
-    return DynamicSlice(Iota((3, 9), "i32", 0), (Constant.of(0, "i32"), i), (3, draw.integer(1, 8)))
-
-
-dtype, iota_dimension = hole("dtype"), hole("iota_dimension")
-
-
-@rewrite(DynamicSlice(Iota(shape, dtype, iota_dimension), starts, sizes), sample=sample_dynamic_slice_of_iota)
-def dynamic_slice_of_iota(shape: Sizes, dtype: str, iota_dimension: int, sizes: Sizes) -> Value | None:
-    """dynamic_slice(iota, i, s) = iota of shape s, if the axis that counts is not cut
-
-    >>> i, zero = tensor("i32", name="i"), Constant.of(0, "i32")
-    >>> dynamic_slice_of_iota(DynamicSlice(Iota((3, 9), "i32", 0), (zero, i), (3, 2)))
-    Iota(shape=(3, 2), dtype='i32', iota_dimension=0)
-    """
-    return Iota(sizes, dtype, iota_dimension) if shape[iota_dimension] == sizes[iota_dimension] else None
 
 
 def clamped(start: Value, latest: int) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import Value
-from windlass.ops import And, Compare, Constant, Iota, Or, Slice
+from windlass.ops import And, Compare, Constant, Iota, Slice
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
@@ -52,23 +52,5 @@ def conjunction_without_variables(op: And) -> Value | None:
     >>> counted, three = Iota((9,), "i32", 0), Constant.of(3, "i32", (9,))
     >>> conjunction_without_variables(And(Compare(counted, three, "LT"), Compare(counted, three, "GT")))
     Constant(False)
-    """
-    return _fold_predicate(op) if op.tensor.is_boolean else None
-
-
-def sample_known_disjunction(draw: Draw) -> Or:
-    """One of two comparisons of the same numbers."""
-    counted = Iota((9, 2), "i32", 0)
-    low, high = (Constant.of(draw.integer(-1, 9), "i32", (9, 2)) for _ in range(2))
-    return Or(Compare(counted, low, "GE"), Compare(counted, high, "LT"))
-
-
-@rewrite(any_op(Or), sample=sample_known_disjunction)
-def disjunction_without_variables(op: Or) -> Value | None:
-    """or(p(iota), q(iota)) = true or false, if it is the same for all elements
-
-    >>> counted, three = Iota((9,), "i32", 0), Constant.of(3, "i32", (9,))
-    >>> disjunction_without_variables(Or(Compare(counted, three, "LE"), Compare(counted, three, "GE")))
-    Constant(True)
     """
     return _fold_predicate(op) if op.tensor.is_boolean else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, BroadcastInDim, Concatenate, Constant, Convert, Pad, Reshape, Slice
+from windlass.ops import Add, Concatenate, Constant, Convert, Pad, Reshape, Slice
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
@@ -15,7 +15,7 @@ __all__ = ["Constant", "tensor"]
 x, fill = hole("x"), hole("fill")
 low, high, interior = hole("low"), hole("high"), hole("interior")
 inner_low, inner_high, inner_interior = hole("inner_low"), hole("inner_high"), hole("inner_interior")
-shape, dimensions = hole("shape"), hole("dimensions")
+shape = hole("shape")
 
 
 @rewrite(Pad(x, fill, low, high, interior))
@@ -74,27 +74,6 @@ def pad_of_pad(
         tuple(b + e for b, e in zip(inner_high, high, strict=True)),
         inner_interior,
     )
-
-
-@rewrite(Pad(BroadcastInDim(fill, shape, dimensions), fill, low, high, interior))
-def pad_of_padding(op: Pad, fill: Value) -> Value:
-    """pad(broadcast(c), c) = broadcast(c) of the larger shape
-
-    >>> c = tensor("f32", name="c")
-    >>> pad_of_padding(Pad(BroadcastInDim(c, (2,), ()), c, (1,), (1,), (0,)))
-    BroadcastInDim(c, shape=(4,), broadcast_dimensions=())
-    """
-    return BroadcastInDim(fill, op.shape, ())
-
-
-@rewrite(Pad(x, fill, low, high, interior))
-def pad_of_empty(op: Pad, x: Value, fill: Value) -> Value | None:
-    """pad(x, c) = broadcast(c), if x has no elements
-
-    >>> pad_of_empty(Pad(tensor("f32", 0), tensor("f32", name="c"), (1,), (1,), (0,)))
-    BroadcastInDim(c, shape=(2,), broadcast_dimensions=())
-    """
-    return BroadcastInDim(fill, op.shape, ()) if x.tensor.size == 0 else None
 
 
 @rewrite(Pad(Pad(x, fill, inner_low, inner_high, inner_interior), fill, low, high, interior))

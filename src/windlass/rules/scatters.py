@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from windlass.ir import Op, Region, Value
+from windlass.ir import Op, Region, Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -66,6 +66,8 @@ def sample_regular_scatter(draw: Draw) -> Scatter:
 @rewrite(any_op(Scatter), sample=sample_regular_scatter)
 def scatter_at_neighbouring_places(op: Scatter) -> Value | None:
     """scatter(x, a + iota, u) = dynamic_update_slice(x, f(slice(x), u), a), where f combines what was there with u
+
+    Where x itself is combined with u, only for small u (docs/decisions/0006-in-place-updates.md).
 
     Only if all of it lies inside x: what does not is left out by a scatter, but moved inside by dynamic_update_slice.
 
@@ -135,11 +137,30 @@ def _window_axes(op: Scatter) -> list[int]:
     return [axis for axis in range(len(op.inputs[0].shape)) if axis not in taken]
 
 
+SMALL_PART = 4
+"""An update that reads the array which it updates costs a pass over the block: no part larger than one in so many."""
+
+
+def reads(value: Value, array: Value) -> bool:
+    """Whether a value is computed from an array, as far as the last ops tell."""
+    pending, seen = [value], 0
+    while pending and seen < 32:
+        each = pending.pop()
+        if each is array:
+            return True
+        seen += 1
+        op = each.owner if isinstance(each, Result) else each
+        pending += op.operands if isinstance(op, Op) else ()
+    return bool(pending)
+
+
 def put_block(op: Scatter, x: Value, block: Value, starts: tuple[Value, ...], known: Sizes) -> Value | None:
     """The block put, or combined as the scatter does, into x at the starts, which lie inside."""
     if not op.is_overwrite:
         combiner = op.combiner
         if combiner is None or op.results[0].type is not x.type:
+            return None
+        if block.shape != x.shape and not isinstance(x, Constant) and block.tensor.size * SMALL_PART > x.tensor.size:
             return None
         limit = tuple(first + size for first, size in zip(known, block.shape, strict=True))
         old = x if block.shape == x.shape else Slice(x, known, limit, (1,) * len(known))
@@ -192,6 +213,8 @@ def sample_scatter_at_counter(draw: Draw) -> Scatter:
 def scatter_at_one_place_inside(op: Scatter) -> Value | None:
     """scatter(x, i, u) = dynamic_update_slice(x, u, i) for one place i that is known to lie inside x
 
+    Not where u is computed from x: that would be kept apart (docs/decisions/0006-in-place-updates.md).
+
     >>> inside = Constant.of(3, "i32", (1,))
     >>> one = Scatter((tensor("f32", 9),), inside, (tensor("f32", name="u"),), (), (0,), (), (), (0,), 0,
     ...               make_region([tensor("f32").type] * 2, lambda _, new: new))
@@ -201,7 +224,7 @@ def scatter_at_one_place_inside(op: Scatter) -> Value | None:
     if len(op.inputs) != 1 or not op.is_overwrite or op.input_batching_dims:
         return None
     x, updates, indices = op.inputs[0], op.updates[0], op.scatter_indices
-    if len(op.scatter_dims_to_operand_dims) != indices.tensor.size or 0 in updates.shape:
+    if len(op.scatter_dims_to_operand_dims) != indices.tensor.size or 0 in updates.shape or reads(updates, x):
         return None
     window = dict(zip(_window_axes(op), op.update_window_dims, strict=True))
     shape = tuple(updates.shape[window[axis]] if axis in window else 1 for axis in range(len(x.shape)))
