@@ -193,6 +193,8 @@ class Elementwise(TensorOp):
     dtypes: ClassVar[frozenset[str]] = ANY
     effort: ClassVar[int] = 1
     """About how many additions take as long as doing this once."""
+    spreads_nan: ClassVar[bool] = False
+    """An element of the result is NaN where one of any operand is."""
 
     def flops(self) -> int:
         """So many for each element as one takes additions."""

@@ -9,6 +9,7 @@ import numpy as np
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, Elementwise
+from windlass.ops.creation import Constant
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.sampling import Draw
@@ -27,7 +28,7 @@ COMPARISONS = {
 class Compare(Elementwise):
     """Whether lhs compares to rhs in the direction EQ, NE, LT, LE, GT or GE; comparison with NaN is false save for NE.
 
-    `compare_type` TOTALORDER orders floats as -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
+    `compare_type` is TOTALORDER or None: TOTALORDER orders floats as -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
     """
 
     name = "stablehlo.compare"
@@ -36,6 +37,11 @@ class Compare(Elementwise):
     direction: ComparisonDirection
     compare_type: ComparisonType = None
     mlir_names: ClassVar[dict[str, str]] = {"direction": "comparison_direction"}
+
+    @property
+    def disorder(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Constants belong on the right."""
+        return int(isinstance(self.lhs, Constant) and not isinstance(self.rhs, Constant))
 
     def infer(self) -> Type:
         lhs, rhs = self._operands
@@ -46,6 +52,9 @@ class Compare(Elementwise):
             self.fault("I3", f"unknown direction {self.direction!r}")
         if type_.is_complex and self.direction not in ("EQ", "NE"):
             self.fault("C3", "complex numbers compare with EQ and NE only")
+        if self.compare_type != "TOTALORDER":
+            # The others (FLOAT, SIGNED, UNSIGNED) only say what the element type says.
+            self.__dict__["compare_type"] = None
         return tensor_type(type_.shape, "i1")
 
     def find_range(self, of: RangeOf) -> Range:

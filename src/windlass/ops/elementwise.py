@@ -33,6 +33,7 @@ class Add(Binary):
     """lhs + rhs; integers wrap around; for booleans: or."""
 
     name = "stablehlo.add"
+    spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.addf", "arith.addi")
 
@@ -49,6 +50,7 @@ class Subtract(Binary):
     """lhs - rhs; integers wrap around."""
 
     name = "stablehlo.subtract"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.subf", "arith.subi")
 
@@ -63,6 +65,7 @@ class Multiply(Binary):
     """lhs * rhs; integers wrap around; for booleans: and."""
 
     name = "stablehlo.multiply"
+    spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.mulf", "arith.muli")
 
@@ -81,6 +84,7 @@ class Divide(Binary):
     """lhs / rhs; integers truncate toward zero, and dividing by zero gives all bits set."""
 
     name = "stablehlo.divide"
+    spreads_nan: ClassVar[bool] = True
     effort: ClassVar[int] = 4
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames("arith.divf", "arith.divsi", "arith.divui")
@@ -107,6 +111,7 @@ class Remainder(Binary):
     """What lhs leaves when divided by rhs, with the sign of lhs; by zero: lhs for integers, NaN for floats."""
 
     name = "stablehlo.remainder"
+    spreads_nan: ClassVar[bool] = True
     effort: ClassVar[int] = 8
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN - COMPLEX
     loop_names: ClassVar[LoopNames] = LoopNames("arith.remf", "arith.remsi", "arith.remui")
@@ -181,6 +186,7 @@ class Maximum(Binary):
     """The larger of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
 
     name = "stablehlo.maximum"
+    spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("arith.maximumf", "arith.maxsi", "arith.maxui")
 
@@ -195,6 +201,7 @@ class Minimum(Binary):
     """The smaller of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
 
     name = "stablehlo.minimum"
+    spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("arith.minimumf", "arith.minsi", "arith.minui")
 
@@ -209,6 +216,7 @@ class Negate(Unary):
     """-operand; integers wrap around."""
 
     name = "stablehlo.negate"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
 
     def find_range(self, of: RangeOf) -> Range:
@@ -230,6 +238,7 @@ class Abs(Elementwise):
     """The absolute value; the least integer stays itself; a complex number gives its real modulus."""
 
     name = "stablehlo.abs"
+    spreads_nan: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("math.absf", "math.absi")
     operand: Value
     dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
@@ -258,6 +267,7 @@ class Sign(Unary):
     """-1, 0 or 1; zeros keep their sign, NaN stays NaN; a complex number is divided by its modulus."""
 
     name = "stablehlo.sign"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
 
     def find_range(self, of: RangeOf) -> Range:
@@ -283,6 +293,7 @@ class Floor(Unary):
     """The next integer below."""
 
     name = "stablehlo.floor"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.floor")
 
@@ -297,6 +308,7 @@ class Ceil(Unary):
     """The next integer above."""
 
     name = "stablehlo.ceil"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.ceil")
 
@@ -311,6 +323,7 @@ class RoundNearestEven(Unary):
     """The nearest integer, halves to the even one."""
 
     name = "stablehlo.round_nearest_even"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.roundeven")
 
@@ -325,6 +338,7 @@ class RoundNearestAfz(Unary):
     """The nearest integer, halves away from zero."""
 
     name = "stablehlo.round_nearest_afz"
+    spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.round")
 

@@ -24,6 +24,7 @@ class FloatUnary(Unary):
     """A function of floats and complex numbers."""
 
     dtypes: ClassVar[frozenset[str]] = FLOAT | COMPLEX
+    spreads_nan: ClassVar[bool] = True
 
 
 class Sqrt(FloatUnary):
@@ -153,7 +154,7 @@ class Logistic(FloatUnary):
     """1 / (1 + exp(-operand))."""
 
     name = "stablehlo.logistic"
-    effort: ClassVar[int] = 12
+    effort: ClassVar[int] = 11
 
     def find_range(self, of: RangeOf) -> Range:
         if self.tensor.is_complex:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.splats import splat_hole
 
 __all__ = ["tensor"]
 
 x, y = hole("x"), hole("y")
-
-
-def splat_hole(name: str, number: Any) -> Any:
-    """A hole for a constant that is `number` everywhere, the sign of zero included."""
-
-    def accepts(value: object) -> bool:
-        if not (isinstance(value, Constant) and value.is_splat):
-            return False
-        found = value.number
-        return bool(found == number) and (number != 0 or bool(np.signbit(np.real(found)) == np.signbit(number)))
-
-    return hole(name, accepts)
 
 
 zero, minus_zero, one = splat_hole("zero", 0), splat_hole("minus_zero", -0.0), splat_hole("one", 1)

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BitcastConvert, Convert, Iota
-from windlass.rewriting.pattern import hole
+from windlass.ops import (
+    BitcastConvert,
+    Ceil,
+    Constant,
+    Convert,
+    Floor,
+    Iota,
+    RoundNearestAfz,
+    RoundNearestEven,
+    Select,
+)
+from windlass.ops.base import TensorOp
+from windlass.ops.conversion import bit_width
+from windlass.ops.ranges import everything
+from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import range_of
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.known_operands import bounded, condition, free, non_negative, number, random_type, whole
+from windlass.rules.splats import compute, is_number, splat
 
-__all__ = ["tensor"]
+__all__ = ["holds_exactly", "tensor"]
 
 x, dtype, inner_dtype = hole("x"), hole("dtype"), hole("inner_dtype")
 
@@ -115,3 +132,126 @@ def convert_of_iota(shape: tuple[int, ...], inner_dtype: str, iota_dimension: in
         if bits is None or name == "i1" or shape[iota_dimension] > 2 ** (bits - sign):
             return None
     return Iota(shape, dtype, iota_dimension)
+
+
+# -- by what is known of the elements ---------------------------------------------------------------------------------
+
+
+def sample_round_trip(draw: Draw) -> Convert:
+    type_ = random_type(draw, ("i32", "i64", "f32"))
+    x = bounded(draw, type_, 0, 100)
+    if type_.is_float:
+        x = RoundNearestEven(Convert(bounded(draw, random_type(draw, ("i32",)), 0, 90), "f32"))
+    return Convert(Convert(x, draw.choose(("i8", "ui8", "i16", "f16", "bf16"))), draw.choose((type_.dtype, "f32")))
+
+
+@rewrite(Convert(Convert(x, inner_dtype), dtype), sample=sample_round_trip)
+def convert_of_convert_within_range(x: Value, inner_dtype: str, dtype: str) -> Value | None:
+    """convert(convert(x, a), b) = convert(x, b), if a is proven to hold every element of x exactly
+
+    >>> from windlass.ops import Clamp
+    >>> small = Clamp(Constant.of(0, "i32"), tensor("i32"), Constant.of(9, "i32"))
+    >>> convert_of_convert_within_range(Convert(Convert(small, "i8"), "f32"))
+    Convert(Clamp(Constant(0), x, Constant(9)), dtype='f32')
+    """
+    if x.tensor.is_complex or x.tensor.is_boolean or dtype == "i1":
+        return None
+    return Convert(x, dtype) if all_fit(x, inner_dtype) else None
+
+
+def all_fit(x: Value, dtype: str) -> bool:
+    """Whether every element of x is proven to be a number of another type, to the last bit."""
+    known = range_of(x)
+    if known.nan or known.negative_zero or not known.whole:
+        return False
+    if dtype in EXACT_INTEGER_BITS:
+        return known.magnitude <= 2 ** EXACT_INTEGER_BITS[dtype] and (dtype != "f16" or known.magnitude <= 2048)
+    limits = everything(Convert(Constant.of(0, "i32"), dtype).type)
+    bits, _ = _integer_bits(dtype)
+    return bits is not None and dtype != "i1" and limits.low <= known.low and known.high <= limits.high
+
+
+def sample_narrowing(draw: Draw) -> Convert:
+    x = free(random_type(draw, ("i64", "i32", "ui32")))
+    return Convert(Convert(x, draw.choose(("i32", "i16", "ui32"))), draw.choose(("i8", "ui8", "i16")))
+
+
+@rewrite(Convert(Convert(x, inner_dtype), dtype), sample=sample_narrowing)
+def convert_of_narrowing(x: Value, inner_dtype: str, dtype: str) -> Value | None:
+    """convert(convert(x, a), b) = convert(x, b) for integers, if b is no wider than a: only low bits count
+
+    >>> convert_of_narrowing(Convert(Convert(tensor("i64"), "ui32"), "i32"))
+    Convert(x, dtype='i32')
+    """
+    integers = [_integer_bits(each) for each in (x.dtype, inner_dtype, dtype)]
+    if any(bits is None for bits, _ in integers) or "i1" in (x.dtype, inner_dtype, dtype):
+        return None
+    return Convert(x, dtype) if bit_width(dtype) <= bit_width(inner_dtype) else None
+
+
+def sample_convert_of_choice(draw: Draw) -> Convert:
+    type_ = random_type(draw)
+    choice = Select(condition(type_), number(draw, type_), number(draw, type_))
+    return Convert(choice, draw.choose(("f32", "i32", "bf16")))
+
+
+p, c, d = hole("p"), splat("c"), splat("d")
+
+
+@rewrite(Convert(Select(p, c, d), dtype), sample=sample_convert_of_choice, single_use=True)
+def convert_of_choice(p: Value, c: Constant, d: Constant, dtype: str) -> Value:
+    """convert(select(p, c, d)) = select(p, convert(c), convert(d)) for constants
+
+    >>> choice = Select(tensor("i1", name="p"), Constant.of(2, "i32"), Constant.of(3, "i32"))
+    >>> convert_of_choice(Convert(choice, "f32"))
+    Select(p, Constant(2.0), Constant(3.0))
+    """
+    return Select(p, compute(Convert, c, dtype=dtype), compute(Convert, d, dtype=dtype))
+
+
+def sample_unit_choice(draw: Draw) -> Select:
+    type_ = random_type(draw)
+    return Select(condition(type_), *(Constant.of(each, type_.dtype, type_.shape) for each in (1, 0)))
+
+
+@rewrite(Select(p, c, d), sample=sample_unit_choice)
+def choice_of_one_or_zero(op: Select, p: Value, c: Constant, d: Constant) -> Value | None:
+    """select(p, 1, 0) = convert(p)
+
+    >>> choice_of_one_or_zero(Select(tensor("i1", name="p"), Constant.of(1, "f32"), Constant.of(0, "f32")))
+    Convert(p, dtype='f32')
+    """
+    if op.tensor.is_boolean or op.tensor.is_complex or p.shape != op.shape:
+        return None
+    return Convert(p, op.dtype) if is_number(c, 1) and is_number(d, 0) else None
+
+
+ROUNDINGS = (Floor, Ceil, RoundNearestEven, RoundNearestAfz)
+
+
+def sample_rounding_of_whole(draw: Draw) -> TensorOp:
+    return draw.choose(ROUNDINGS)(whole(draw, random_type(draw, ("f32", "f64", "bf16"))))
+
+
+@rewrite(any_op(TensorOp), sample=sample_rounding_of_whole)
+def rounding_of_whole(op: TensorOp) -> Value | None:
+    """floor(x) = ceil(x) = round(x) = x, if x is proven to be whole
+
+    >>> rounding_of_whole(Floor(Convert(tensor("i32"), "f32")))
+    Convert(x, dtype='f32')
+    """
+    return op.operand if isinstance(op, ROUNDINGS) and range_of(op.operand).whole else None
+
+
+def sample_truncation(draw: Draw) -> Convert:
+    return Convert(Floor(non_negative(draw, random_type(draw, ("f32", "f64")))), draw.choose(("i32", "ui8", "i64")))
+
+
+@rewrite(Convert(Floor(x), dtype), sample=sample_truncation)
+def truncation_of_floor(op: Convert, x: Value, dtype: str) -> Value | None:
+    """convert(floor(x)) = convert(x) to integers, which truncates, if x is proven not to be negative
+
+    >>> truncation_of_floor(Convert(Floor(Convert(tensor("ui8"), "f32")), "i32"))
+    Convert(Convert(x, dtype='f32'), dtype='i32')
+    """
+    return Convert(x, dtype) if op.tensor.is_integer and range_of(x).low >= 0 else None

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import And, Compare, Constant, Not, Select
-from windlass.rewriting.pattern import hole
+from windlass.ops import Abs, Add, And, Compare, Constant, Elementwise, Multiply, Negate, Not, Or, Select, Subtract
+from windlass.ops.base import Binary, Unary
+from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import range_of
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type
+from windlass.rules.splats import compute, is_number, is_splat
 
 __all__ = ["Compare", "tensor"]
 
@@ -99,3 +104,210 @@ def not_of_not(x: Value) -> Value:
     x
     """
     return x
+
+
+@rewrite(Select(p, false, true))
+def select_of_false_and_true(op: Select, p: Value) -> Value | None:
+    """select(p, false, true) = not(p)
+
+    >>> select_of_false_and_true(Select(tensor("i1", name="p"), Constant.of(False), Constant.of(True)))
+    Not(p)
+    """
+    return Not(p) if op.dtype == "i1" and p.shape == op.shape else None
+
+
+@rewrite(Select(p, true, x))
+def select_of_true(op: Select, p: Value, x: Value) -> Value | None:
+    """select(p, true, x) = or(p, x)
+
+    >>> select_of_true(Select(tensor("i1", name="p"), Constant.of(True), tensor("i1")))
+    Or(p, x)
+    """
+    return Or(p, x) if op.dtype == "i1" and p.shape == op.shape else None
+
+
+q = hole("q")
+
+
+@rewrite(Select(p, x, Select(q, x, y)), single_use=True)
+def select_of_same_in_either_case(op: Select, p: Value, q: Value, x: Value, y: Value) -> Value | None:
+    """select(p, x, select(q, x, y)) = select(p or q, x, y)
+
+    >>> p, q, x, y = tensor("i1", name="p"), tensor("i1", name="q"), tensor("f32"), tensor("f32", name="y")
+    >>> select_of_same_in_either_case(Select(p, x, Select(q, x, y)))
+    Select(Or(p, q), x, y)
+    """
+    return Select(Or(p, q), x, y) if p.type is q.type and op.tensor.size else None
+
+
+@rewrite(Select(p, Select(q, x, y), y), single_use=True)
+def select_in_both_cases(op: Select, p: Value, q: Value, x: Value, y: Value) -> Value | None:
+    """select(p, select(q, x, y), y) = select(p and q, x, y)
+
+    >>> p, q, x, y = tensor("i1", name="p"), tensor("i1", name="q"), tensor("f32"), tensor("f32", name="y")
+    >>> select_in_both_cases(Select(p, Select(q, x, y), y))
+    Select(And(p, q), x, y)
+    """
+    return Select(And(p, q), x, y) if p.type is q.type and op.tensor.size else None
+
+
+def sample_equal_choice(draw: Draw) -> Select:
+    type_ = random_type(draw)
+    x, y = non_negative(draw, type_), number(draw, type_)
+    kind = draw.choose(("EQ", "NE"))
+    return Select(Compare(x, y, kind), *((y, x) if kind == "EQ" else (x, y)))
+
+
+@rewrite(Select(Compare(x, y, hole("direction")), z, hole("w")), sample=sample_equal_choice)
+def select_of_equals(op: Select, x: Value, y: Value, direction: str) -> Value | None:
+    """select(x = y, y, x) = x, for integers, and floats that are proven not to be zeros of two signs
+
+    >>> x = tensor("i32")
+    >>> select_of_equals(Select(Compare(x, Constant.of(3, "i32"), "EQ"), Constant.of(3, "i32"), x))
+    x
+    """
+    if direction not in ("EQ", "NE") or x.tensor.is_complex or op.pred.shape != op.shape:
+        return None
+    equal, different = (op.on_true, op.on_false) if direction == "EQ" else (op.on_false, op.on_true)
+    for one, other in ((x, y), (y, x)):
+        if _is_same(equal, one) and different is other:
+            if x.tensor.is_float and _may_differ_in_sign(x, y):
+                return None
+            return different
+    return None
+
+
+def _may_differ_in_sign(x: Value, y: Value) -> bool:
+    left, right = range_of(x), range_of(y)
+    signs = left.negative_zero or right.negative_zero
+    # Both are -0.0 where that is the only zero that they have.
+    return signs and left.has_zero and right.has_zero
+
+
+def _is_same(left: Value, right: Value) -> bool:
+    if left is right:
+        return True
+    return isinstance(left, Constant) and isinstance(right, Constant) and left.value == right.value
+
+
+# -- elementwise ops of selects ---------------------------------------------------------------------------------------
+
+
+def sample_op_of_choice(draw: Draw) -> Elementwise:
+    type_ = random_type(draw, ("f32", "i32", "bf16"))
+    choice = Select(condition(type_), number(draw, type_), number(draw, type_))
+    if draw.boolean():
+        return draw.choose((Negate, Abs))(choice)
+    operands = (choice, number(draw, type_))
+    return draw.choose((Add, Multiply, Subtract))(*draw.choose((operands, operands[::-1])))
+
+
+@rewrite(any_op(Elementwise), sample=sample_op_of_choice)
+def op_of_choice_of_constants(op: Elementwise) -> Value | None:
+    """f(select(p, c, d), e) = select(p, f(c, e), f(d, e)) for constants, if nothing else uses the choice
+
+    >>> choice = Select(tensor("i1", name="p"), Constant.of(2, "f32"), Constant.of(3, "f32"))
+    >>> op_of_choice_of_constants(Add(choice, Constant.of(1, "f32")))
+    Select(p, Constant(3.0), Constant(4.0))
+    """
+    if not isinstance(op, Unary | Binary):
+        return None
+    operands = op.operands
+    choices = [each for each in operands if isinstance(each, Select)]
+    if len(choices) != 1 or len(choices[0].uses) != 1 or not all(map(is_splat, choices[0].operands[1:])):
+        return None
+    choice = choices[0]
+    if not all(each is choice or is_splat(each) for each in operands) or operands.count(choice) != 1:
+        return None
+    if not op.tensor.size:
+        return None
+    made: list[Constant] = []
+    for side in (choice.on_true, choice.on_false):
+        numbers = [side if each is choice else each for each in operands]
+        made.append(compute(type(op), *[each for each in numbers if isinstance(each, Constant)]))
+    return Select(choice.pred, *made)
+
+
+def sample_op_of_choices(draw: Draw) -> Binary:
+    type_ = random_type(draw, ("f32", "i32", "bf16"))
+    p = condition(type_)
+    sides = [draw.choose((number(draw, type_, 0, 1), free(type_, name))) for name in "wxyz"]
+    return draw.choose((Add, Multiply, Subtract))(Select(p, sides[0], sides[1]), Select(p, sides[2], sides[3]))
+
+
+@rewrite(any_op(Binary), sample=sample_op_of_choices)
+def op_of_two_choices(op: Binary) -> Value | None:
+    """f(select(p, a, b), select(p, c, d)) = select(p, f(a, c), f(b, d)), if neither side is left to compute
+
+    >>> p, x, y = tensor("i1", name="p"), tensor("i32"), tensor("i32", name="y")
+    >>> zero = Constant.of(0, "i32")
+    >>> op_of_two_choices(Add(Select(p, x, zero), Select(p, zero, y)))
+    Select(p, x, y)
+    """
+    left, right = op.operands
+    if not (isinstance(left, Select) and isinstance(right, Select) and left.pred is right.pred):
+        return None
+    if op.type is not left.type:
+        return None
+    sides: list[Value] = []
+    for one, other in zip(left.operands[1:], right.operands[1:], strict=True):
+        found = _without_computing(op, one, other)
+        if found is None:
+            return None
+        sides.append(found)
+    return Select(left.pred, *sides)
+
+
+def _without_computing(op: Binary, left: Value, right: Value) -> Value | None:
+    """The op on two operands, where that is one of them or a constant."""
+    if isinstance(left, Constant) and isinstance(right, Constant) and left.is_splat and right.is_splat:
+        return compute(type(op), left, right)
+    if op.tensor.is_complex:
+        return None
+    neutral = 1 if isinstance(op, Multiply) else 0 if op.tensor.is_integer else -0.0
+    if isinstance(op, Subtract) and op.tensor.is_float:
+        neutral = 0
+    if isinstance(op, Add | Multiply | Subtract) and is_number(right, neutral):
+        return left
+    return right if isinstance(op, Add | Multiply) and is_number(left, neutral) else None
+
+
+# -- where NaN is tested for ------------------------------------------------------------------------------------------
+
+
+def sample_needless_test(draw: Draw) -> Select:
+    type_ = random_type(draw, FLOATS)
+    x = free(type_)
+    used = draw.choose((x, Abs(x), Negate(x)))
+    kind = draw.choose(("NE", "EQ"))
+    sides = (Add(x, number(draw, type_)), Multiply(used, free(type_, "y")))
+    return Select(Compare(x, x, kind), *(sides if kind == "NE" else sides[::-1]))
+
+
+@rewrite(Select(Compare(x, x, hole("direction")), z, hole("w")), sample=sample_needless_test)
+def select_of_nan_either_way(op: Select, x: Value, direction: str) -> Value | None:
+    """select(x ≠ x, f(x), g(x)) = g(x), if f and g of NaN are NaN anyway
+
+    >>> x = tensor("f32")
+    >>> select_of_nan_either_way(Select(Compare(x, x, "NE"), Add(x, x), Abs(x)))
+    Abs(x)
+    """
+    if direction not in ("EQ", "NE") or not x.tensor.is_float or not op.tensor.is_float or op.pred.shape != op.shape:
+        return None
+    missing, present = (op.on_true, op.on_false) if direction == "NE" else (op.on_false, op.on_true)
+    roots = {x}
+    if isinstance(x, Subtract) and is_splat(x.rhs) and range_of(x.rhs).is_finite:
+        roots.add(x.lhs)
+    return present if spreads_nan(missing, roots) and spreads_nan(present, roots) else None
+
+
+DEPTH = 12
+
+
+def spreads_nan(value: Value, roots: set[Value], depth: int = DEPTH) -> bool:
+    """Whether an element is sure to be NaN where one of the roots is, all of which are NaN at the same places."""
+    if value in roots or (isinstance(value, Constant) and value.is_splat and value.number != value.number):
+        return True
+    if not isinstance(value, Elementwise) or depth == 0 or not value.spreads_nan:
+        return False
+    return any(spreads_nan(operand, roots, depth - 1) for operand in value.operands)

@@ -1,0 +1,195 @@
+"""Logic: what absorbs, complements or repeats itself."""
+
+from __future__ import annotations
+
+from windlass.ir import Value
+from windlass.ir.values import tensor
+from windlass.ops import And, Constant, Convert, Multiply, Not, Or, Select, Subtract, Xor
+from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import range_of
+from windlass.rewriting.pattern import hole
+from windlass.rewriting.rule import rewrite
+from windlass.rules.known_operands import condition, random_type
+from windlass.rules.splats import splat_hole
+
+__all__ = ["tensor"]
+
+x, y, p, q = hole("x"), hole("y"), hole("p"), hole("q")
+true = hole(
+    "true", lambda value: isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and bool(value.number)
+)
+
+
+@rewrite(And(x, Or(x, y)))
+def and_absorbs_or(x: Value) -> Value:
+    """x and (x or y) = x
+
+    >>> x, y = tensor("i1"), tensor("i1", name="y")
+    >>> and_absorbs_or(And(x, Or(x, y)))
+    x
+    """
+    return x
+
+
+@rewrite(Or(x, And(x, y)))
+def or_absorbs_and(x: Value) -> Value:
+    """x or (x and y) = x
+
+    >>> x, y = tensor("i1"), tensor("i1", name="y")
+    >>> or_absorbs_and(Or(x, And(x, y)))
+    x
+    """
+    return x
+
+
+@rewrite(And(x, And(x, y)))
+def and_of_and_with_same(x: Value, y: Value) -> Value:
+    """x and (x and y) = x and y
+
+    >>> x, y = tensor("i1"), tensor("i1", name="y")
+    >>> and_of_and_with_same(And(x, And(x, y)))
+    And(x, y)
+    """
+    return And(x, y)
+
+
+@rewrite(Or(x, Or(x, y)))
+def or_of_or_with_same(x: Value, y: Value) -> Value:
+    """x or (x or y) = x or y
+
+    >>> x, y = tensor("i1"), tensor("i1", name="y")
+    >>> or_of_or_with_same(Or(x, Or(x, y)))
+    Or(x, y)
+    """
+    return Or(x, y)
+
+
+@rewrite(Or(And(x, y), And(x, Not(y))))
+def or_of_both_cases(x: Value) -> Value:
+    """(x and y) or (x and not y) = x
+
+    >>> x, y = tensor("i1"), tensor("i1", name="y")
+    >>> or_of_both_cases(Or(And(x, y), And(x, Not(y))))
+    x
+    """
+    return x
+
+
+@rewrite(Or(And(x, y), And(x, q)), single_use=True)
+def or_with_common_condition(x: Value, y: Value, q: Value) -> Value:
+    """(x and y) or (x and z) = x and (y or z)
+
+    >>> x, y, z = (tensor("i1", name=name) for name in "xyz")
+    >>> or_with_common_condition(Or(And(x, y), And(x, z)))
+    And(x, Or(y, z))
+    """
+    return And(x, Or(y, q))
+
+
+@rewrite(And(x, Not(x)))
+def and_of_opposites(op: And) -> Value:
+    """x and not x = false, and no bit for integers
+
+    >>> x = tensor("i1")
+    >>> and_of_opposites(And(x, Not(x)))
+    Constant(False)
+    """
+    return Constant.of(0, op.dtype, op.shape)
+
+
+@rewrite(Or(x, Not(x)))
+def or_of_opposites(op: Or) -> Value | None:
+    """x or not x = true
+
+    >>> x = tensor("i1")
+    >>> or_of_opposites(Or(x, Not(x)))
+    Constant(True)
+    """
+    return Constant.of(True, "i1", op.shape) if op.tensor.is_boolean else None
+
+
+@rewrite(Xor(x, true))
+def xor_with_true(x: Value) -> Value:
+    """x xor true = not x
+
+    >>> xor_with_true(Xor(tensor("i1"), Constant.of(True)))
+    Not(x)
+    """
+    return Not(x)
+
+
+@rewrite(Xor(x, x))
+def xor_of_same(op: Xor) -> Value:
+    """x xor x = false, and no bit for integers
+
+    >>> x = tensor("i32")
+    >>> xor_of_same(Xor(x, x))
+    Constant(0)
+    """
+    return Constant.of(0, op.dtype, op.shape)
+
+
+@rewrite(Xor(Xor(x, y), y))
+def xor_of_xor(x: Value) -> Value:
+    """(x xor y) xor y = x
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> xor_of_xor(Xor(Xor(x, y), y))
+    x
+    """
+    return x
+
+
+def sample_conditions(draw: Draw) -> Multiply:
+    type_ = random_type(draw)
+    return Multiply(*(Convert(condition(type_, name), type_.dtype) for name in "pq"))
+
+
+@rewrite(Multiply(Convert(p, hole("dtype")), Convert(q, hole("dtype"))), sample=sample_conditions)
+def multiply_of_conditions(op: Multiply, p: Value, q: Value) -> Value | None:
+    """convert(p) · convert(q) = convert(p and q) for booleans
+
+    >>> p, q = tensor("i1", name="p"), tensor("i1", name="q")
+    >>> multiply_of_conditions(Multiply(Convert(p, "f32"), Convert(q, "f32")))
+    Convert(And(p, q), dtype='f32')
+    """
+    both = p.tensor.is_boolean and q.tensor.is_boolean
+    return Convert(And(p, q), op.dtype) if both and not op.tensor.is_complex and not op.tensor.is_boolean else None
+
+
+def sample_complement(draw: Draw) -> Subtract:
+    type_ = random_type(draw)
+    return Subtract(Constant.of(1, type_.dtype, type_.shape), Convert(condition(type_), type_.dtype))
+
+
+@rewrite(Subtract(splat_hole("one", 1), Convert(p, hole("dtype"))), sample=sample_complement, single_use=True)
+def one_minus_condition(op: Subtract, p: Value) -> Value | None:
+    """1 - convert(p) = convert(not p) for booleans
+
+    >>> one_minus_condition(Subtract(Constant.of(1, "f32"), Convert(tensor("i1", name="p"), "f32")))
+    Convert(Not(p), dtype='f32')
+    """
+    return Convert(Not(p), op.dtype) if p.tensor.is_boolean and not op.tensor.is_complex else None
+
+
+def sample_choice_by_product(draw: Draw) -> Multiply:
+    type_ = random_type(draw, ("i32", "ui8", "i64"))
+    return Multiply(tensor(type_.dtype, *type_.shape), Convert(condition(type_), type_.dtype))
+
+
+@rewrite(Multiply(x, Convert(p, hole("dtype"))), sample=sample_choice_by_product)
+def multiply_by_condition(op: Multiply, x: Value, p: Value) -> Value | None:
+    """x · convert(p) = select(p, x, 0) for booleans p, if x is an integer, or proven to be finite and without sign
+
+    >>> multiply_by_condition(Multiply(tensor("i32"), Convert(tensor("i1", name="p"), "i32")))
+    Select(p, x, Constant(0))
+    """
+    if not p.tensor.is_boolean or not op.tensor.size:
+        return None
+    if op.tensor.is_float:
+        known = range_of(x)
+        if not known.is_finite or known.may_be_negative:
+            return None
+    elif not op.tensor.is_integer:
+        return None
+    return Select(p, x, Constant.of(0, op.dtype, op.shape))
