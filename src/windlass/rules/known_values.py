@@ -14,6 +14,7 @@ from windlass.ops import (
     Constant,
     Elementwise,
     Iota,
+    Pad,
     Reshape,
     Reverse,
     Slice,
@@ -28,7 +29,7 @@ LARGEST_KNOWN = 1 << 15
 
 MOST_OPS = 48
 
-_PLAIN = (BroadcastInDim, Concatenate, Constant, Elementwise, Iota, Reshape, Reverse, Slice, Transpose)
+_PLAIN = (BroadcastInDim, Concatenate, Constant, Elementwise, Iota, Pad, Reshape, Reverse, Slice, Transpose)
 
 
 def known_integers(value: Value) -> Integers | None:
