@@ -27,7 +27,7 @@ class Builder:
     every op placed. Builders nest: the innermost places.
     """
 
-    __slots__ = ("before", "block", "made_by", "placed", "source")
+    __slots__ = ("before", "block", "made_by", "nested", "placed", "source")
 
     def __init__(self, block: Block, before: Op | None = None, source: Position | None = None) -> None:
         self.block = block
@@ -36,6 +36,8 @@ class Builder:
         self.made_by: tuple[str, ...] = ()
         self.placed: list[Op] | None = None
         """Set to a list to have every op placed appended to it."""
+        self.nested: list[Op] | None = None
+        """Set to a list to have every op appended to it that builders within this one place."""
 
     def place(self, op: Op) -> None:
         if op.source is None:
@@ -48,9 +50,14 @@ class Builder:
             self.block.insert_before(op, self.before)
         if self.placed is not None:
             self.placed.append(op)
+        elif self.nested is not None:
+            self.nested.append(op)
 
     def __enter__(self) -> Builder:
-        _stack.builders.append(self)
+        builders = _stack.builders
+        if builders and self.nested is None:
+            self.nested = builders[-1].nested
+        builders.append(self)
         return self
 
     def __exit__(

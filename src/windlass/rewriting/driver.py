@@ -159,6 +159,7 @@ class _Driver:
         """Apply the first of the rules that fits the op and does not decline."""
         builder: Builder | None = None
         placed: list[Op] = []
+        nested: list[Op] = []
         try:
             for rule, matcher in applicable:
                 found = matcher(op)
@@ -169,6 +170,7 @@ class _Driver:
                     assert block is not None
                     builder = Builder(block, op, op.source)
                     builder.placed = placed
+                    builder.nested = nested = []
                     builder.__enter__()
                 found["op"] = op
                 try:
@@ -177,7 +179,11 @@ class _Driver:
                     raise
                 except Exception as error:
                     raise _failed(rule, op, error) from error
-                if replacement is not None and self.apply(rule, op, replacement, placed):
+                is_applied = replacement is not None and self.apply(rule, op, replacement, placed)
+                if nested:
+                    self.forget(nested, is_applied)
+                    nested.clear()
+                if is_applied:
                     return
                 if placed:
                     for made in reversed(placed):
@@ -186,6 +192,27 @@ class _Driver:
         finally:
             if builder is not None:
                 builder.__exit__(None, None, None)
+
+    def forget(self, nested: list[Op], is_applied: bool) -> None:
+        """Let ops that a rule made in blocks of its own use nothing, unless they have become part of the program."""
+        homes: dict[Block, bool] = {}
+        for op in nested:
+            block = op.block
+            if block is None:
+                continue
+            if block not in homes:
+                homes[block] = is_applied and self.holds(block)
+            if not homes[block]:
+                op.drop_operands()
+
+    def holds(self, block: Block) -> bool:
+        """Whether a block is part of the program."""
+        while block is not self.body:
+            holder = None if block.parent is None else block.parent.parent
+            if holder is None or holder.block is None:
+                return False
+            block = holder.block
+        return True
 
     def clear(self) -> None:
         """Forget the queue, but leave no dead code behind."""
