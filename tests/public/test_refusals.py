@@ -37,3 +37,18 @@ def test_loop_whose_counter_wraps_around_is_refused(monkeypatch: pytest.MonkeyPa
     assert x[0] == 15
     with pytest.raises(wl.WindlassError, match="wraps around"):
         total[1, 1](x, 4294967295, 4)
+
+
+def test_load_of_what_several_threads_stored_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    last = wl.cuda.compile("""
+        __global__ void last(int *y, int place, int shift) {
+            __shared__ int t[32];
+            t[threadIdx.x & place] = threadIdx.x;
+            y[threadIdx.x] = t[(threadIdx.x + shift) & place];
+        }""")["last"]
+    y = np.zeros(32, np.int32)
+    last[1, 32](y, 31, 0)
+    np.testing.assert_array_equal(y, np.arange(32))
+    with pytest.raises(wl.WindlassError, match="WL0309"):
+        last[1, 32](y, 0, 0)
