@@ -296,20 +296,15 @@ def dynamic_slice_of_dot(op: DynamicSlice, starts: tuple[Value, ...], sizes: Siz
         return None
     product = read(inner)
     places = dict(zip(product.result, zip(starts, sizes, strict=True), strict=True))
-    zero = None
+    zero = Constant.of(0, starts[0].dtype)
 
     def cut(term: Term) -> Value:
-        nonlocal zero
-        own = [
-            (letter, *places.get(letter, (None, size)))
-            for letter, size in zip(term.letters, term.value.shape, strict=True)
+        own: list[tuple[Value, int]] = [
+            places.get(letter, (zero, size)) for letter, size in zip(term.letters, term.value.shape, strict=True)
         ]
-        if all(size == whole for (_, _, size), whole in zip(own, term.value.shape, strict=True)):
+        if all(size == whole for (_, size), whole in zip(own, term.value.shape, strict=True)):
             return term.value
-        zero = zero or Constant.of(0, starts[0].dtype)
-        return DynamicSlice(
-            term.value, tuple(at if at is not None else zero for _, at, _ in own), tuple(size for _, _, size in own)
-        )
+        return DynamicSlice(term.value, tuple(at for at, _ in own), tuple(size for _, size in own))
 
     return inner.with_operands((cut(product.left), cut(product.right)))
 

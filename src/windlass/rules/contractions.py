@@ -66,11 +66,9 @@ def sample_product(draw: Draw, left: Dress = plain, right: Dress = plain, least:
     def places(order: Sizes, first: int, count: int) -> Sizes:
         return tuple(order.index(axis) for axis in range(first, first + count))
 
-    both = (
-        *(places(order, 0, len(batch)) for order in orders),
-        *(places(order, len(batch), len(summed)) for order in orders),
-    )
-    return DotGeneral(*operands, *both)
+    left_batch, right_batch = (places(order, 0, len(batch)) for order in orders)
+    left_summed, right_summed = (places(order, len(batch), len(summed)) for order in orders)
+    return DotGeneral(operands[0], operands[1], left_batch, right_batch, left_summed, right_summed)
 
 
 def made_by(op: DotGeneral, kind: Any) -> bool:
@@ -507,7 +505,7 @@ def dot_of_flattened(op: DotGeneral, x: Value, y: Value) -> Value | None:
         axes.append(tuple(range(axis, stop)))
     if [x.shape[axis] for axis in axes[0]] != [y.shape[axis] for axis in axes[1]]:
         return None
-    return DotGeneral(x, y, (), (), *axes, op.precision_config, op.algorithm, op.dtype)
+    return DotGeneral(x, y, (), (), axes[0], axes[1], op.precision_config, op.algorithm, op.dtype)
 
 
 def widened(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:

@@ -176,7 +176,7 @@ def sample_sum_with_common_factor(draw: Draw) -> Op:
     lhs, rhs = first.operands
     place = draw.integer(0, 1)
     operands = [lhs, rhs]
-    operands[place] = tensor(first.dtype, *operands[place].shape, name="z")
+    operands[place] = tensor(first.tensor.dtype, *operands[place].shape, name="z")
     second = first.with_operands(tuple(operands))
     return draw.choose((Add, Subtract))(first, second)
 

@@ -172,9 +172,9 @@ def window_over_blocks(op: ReduceWindow) -> Value | None:
 def sample_padded_windows(draw: Draw) -> Op:
     shape = draw.shape(1, 2, 2)
     combiner, dtype = draw.choose(FOLDS), draw.choose(("f32", "i32"))
-    edges = [tuple(draw.integer(0, 2) for _ in shape) for _ in range(2)]
+    low, high = (tuple(draw.integer(0, 2) for _ in shape) for _ in range(2))
     fill = Constant.of(identity_of(combiner, dtype), dtype)
-    padded = Pad(tensor(dtype, *shape), fill, *edges, (0,) * len(shape))
+    padded = Pad(tensor(dtype, *shape), fill, low, high, (0,) * len(shape))
     return owner_of(fold_windows(combiner, padded, (2,) * len(shape), tuple(draw.integer(1, 2) for _ in shape)))
 
 
