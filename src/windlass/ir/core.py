@@ -296,6 +296,7 @@ class Op(Value):
         for region in self.regions:
             for inner in tuple(region.walk()):
                 inner.drop_operands()
+                inner.block = None
         self.drop_operands()
         if self.block is not None:
             self.block.unlink(self)
