@@ -7,13 +7,11 @@ from typing import cast
 
 import numpy as np
 
-from windlass.ir import Op, Region, Result, Value
+from windlass.ir import Op, Region, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
-    And,
     Constant,
-    Convert,
     DynamicUpdateSlice,
     Multiply,
     Reshape,
@@ -25,7 +23,6 @@ from windlass.ops import (
 )
 from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
@@ -141,19 +138,6 @@ SMALL_PART = 4
 """An update that reads the array which it updates costs a pass over the block: no part larger than one in so many."""
 
 
-def reads(value: Value, array: Value) -> bool:
-    """Whether a value is computed from an array, as far as the last ops tell."""
-    pending, seen = [value], 0
-    while pending and seen < 32:
-        each = pending.pop()
-        if each is array:
-            return True
-        seen += 1
-        op = each.owner if isinstance(each, Result) else each
-        pending += op.operands if isinstance(op, Op) else ()
-    return bool(pending)
-
-
 def put_block(op: Scatter, x: Value, block: Value, starts: tuple[Value, ...], known: Sizes) -> Value | None:
     """The block put, or combined as the scatter does, into x at the starts, which lie inside."""
     if not op.is_overwrite:
@@ -199,44 +183,3 @@ def scatter_outside(op: Scatter) -> Value | None:
         start = vectors[..., component]
         inside &= (start >= 0) & (start + size <= op.inputs[0].shape[axis])
     return None if inside.any() else op.inputs[0]
-
-
-def sample_scatter_at_counter(draw: Draw) -> Scatter:
-    """A row put at a place that is computed but known to lie inside."""
-    at = Convert(tensor("ui8", name="i"), "i32")
-    place = Reshape(And(at, Constant.of(3, "i32")), (1,))
-    x, row = tensor("f32", 4, 3), tensor("f32", 3, name="u")
-    return Scatter((x,), place, (row,), (0,), (0,), (), (), (0,), 0, _region(None, "f32"))
-
-
-@rewrite(any_op(Scatter), sample=sample_scatter_at_counter)
-def scatter_at_one_place_inside(op: Scatter) -> Value | None:
-    """scatter(x, i, u) = dynamic_update_slice(x, u, i) for one place i that is known to lie inside x
-
-    Not where u is computed from x: that would be kept apart (docs/decisions/0006-in-place-updates.md).
-
-    >>> inside = Constant.of(3, "i32", (1,))
-    >>> one = Scatter((tensor("f32", 9),), inside, (tensor("f32", name="u"),), (), (0,), (), (), (0,), 0,
-    ...               make_region([tensor("f32").type] * 2, lambda _, new: new))
-    >>> scatter_at_one_place_inside(one).update
-    Reshape(u, shape=(1,))
-    """
-    if len(op.inputs) != 1 or not op.is_overwrite or op.input_batching_dims:
-        return None
-    x, updates, indices = op.inputs[0], op.updates[0], op.scatter_indices
-    if len(op.scatter_dims_to_operand_dims) != indices.tensor.size or 0 in updates.shape or reads(updates, x):
-        return None
-    window = dict(zip(_window_axes(op), op.update_window_dims, strict=True))
-    shape = tuple(updates.shape[window[axis]] if axis in window else 1 for axis in range(len(x.shape)))
-    found = range_of(indices)
-    zero = Constant.of(0, indices.dtype)
-    starts: list[Value] = [zero] * len(shape)
-    for component, axis in enumerate(op.scatter_dims_to_operand_dims):
-        if not found.lies_within(0, x.shape[axis] - shape[axis]):
-            return None
-        one = indices
-        if indices.tensor.size > 1:
-            one = Slice(Reshape(indices, (indices.tensor.size,)), (component,), (component + 1,), (1,))
-        starts[axis] = Reshape(one, ()) if one.shape else one
-    block = updates if updates.shape == shape else Reshape(updates, shape)
-    return DynamicUpdateSlice(x, block, tuple(starts))
