@@ -181,3 +181,16 @@ def check(
 def op_names(raised: RaisedKernel) -> list[str]:
     """The names of the ops of the raised function, those within loops too."""
     return [type(op).__name__ for op in raised.function.walk()]
+
+
+_random = np.random.default_rng(7)
+
+
+def floats(*shape: Any):
+    """Random numbers below 1."""
+    return _random.random(shape).astype(np.float32)
+
+
+def integers(limit: Any, *shape: Any):
+    """Random numbers below the limit."""
+    return _random.integers(0, limit, shape).astype(np.int32)
