@@ -234,11 +234,11 @@ def optimize_module(module: Module) -> Module:
 def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
     """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
 
-    XLA:CPU's updates are settled (see `windlass.runtime.in_place`), unless it divides the program among devices: then
+    XLA:CPU's updates are settled (see `windlass.rewriting.in_place`), unless it divides the program among devices: then
     calls would keep it from that.
     """
+    from windlass.rewriting.in_place import settle_updates
     from windlass.rewriting.materialization import materialize_shared
-    from windlass.runtime.in_place import settle_updates
     from windlass.stablehlo import export_bytecode, import_module
     from windlass.stablehlo.optimizing import optimize_module as optimize_with
 
@@ -276,8 +276,8 @@ def export_module(name: str, module: Module, callbacks: Sequence[Any] = ()) -> P
 
 
 def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
+    from windlass.rewriting.in_place import settle_updates
     from windlass.rewriting.materialization import materialize_shared
-    from windlass.runtime.in_place import settle_updates
     from windlass.stablehlo import export_bytecode
 
     materialize_shared(module)

@@ -49,7 +49,7 @@ def update_of_nothing(x: Value, update: Value) -> Value | None:
     return x if update.tensor.size == 0 else None
 
 
-@rewrite(DynamicUpdateSlice(DynamicUpdateSlice(x, other, starts), update, starts))
+@rewrite(DynamicUpdateSlice(DynamicUpdateSlice(x, other, starts), update, starts), single_use=True)
 def update_of_same_update(x: Value, other: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
     """dynamic_update_slice(dynamic_update_slice(x, v, i), u, i) = dynamic_update_slice(x, u, i), if u has v's shape
 

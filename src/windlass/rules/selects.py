@@ -50,7 +50,7 @@ def select_by_not(p: Value, x: Value, y: Value) -> Value:
     return Select(p, y, x)
 
 
-@rewrite(Select(p, Select(p, x, y), z))
+@rewrite(Select(p, Select(p, x, y), z), single_use=True)
 def select_of_select_on_true(p: Value, x: Value, z: Value) -> Value:
     """select(p, select(p, x, y), z) = select(p, x, z)
 
@@ -61,7 +61,7 @@ def select_of_select_on_true(p: Value, x: Value, z: Value) -> Value:
     return Select(p, x, z)
 
 
-@rewrite(Select(p, z, Select(p, x, y)))
+@rewrite(Select(p, z, Select(p, x, y)), single_use=True)
 def select_of_select_on_false(p: Value, z: Value, y: Value) -> Value:
     """select(p, z, select(p, x, y)) = select(p, z, y)
 

@@ -203,14 +203,15 @@ update_indices = hole("update_indices")
 
 @rewrite(Slice(DynamicUpdateSlice(x, y, update_indices), start, limit, stride))
 def slice_of_update(
-    x: Value, y: Value, update_indices: tuple[Value, ...], start: Sizes, limit: Sizes, stride: Sizes
+    op: Slice, x: Value, y: Value, update_indices: tuple[Value, ...], start: Sizes, limit: Sizes, stride: Sizes
 ) -> Value | None:
     """slice(dynamic_update_slice(x, u, i), a, b) = slice(u, a - i, b - i), where it lies within u
 
     The start i is clamped first, as dynamic_update_slice does: 0 ≤ i ≤ shape(x) - shape(u). Later updates that the
     slice misses are looked through, for an earlier one that it lies within. No older version of the array is read
     itself: that would keep it alive beside the newest one, which XLA updates in place
-    (docs/decisions/0006-in-place-updates.md).
+    (docs/decisions/0006-in-place-updates.md). Nor is a part of u read that had to be computed anew for it, where the
+    updated array is written out in any case.
 
     >>> at = Constant.of(2, "i32")
     >>> updated = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 3, name="u"), (at,))
@@ -223,6 +224,8 @@ def slice_of_update(
         if begin is None:
             return None
         if all(begin[axis] <= start[axis] and limit[axis] <= begin[axis] + y.shape[axis] for axis in axes):
+            if isinstance(y, Elementwise) and y.shape != op.shape and len(op.operand.uses) > 1:
+                return None
             return Slice(
                 y,
                 tuple(start[axis] - begin[axis] for axis in axes),

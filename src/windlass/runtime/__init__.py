@@ -5,6 +5,5 @@ arrays and numbers into the program and out of it. The compiler's stages are in 
 JAX operation in `windlass.stablehlo.program`.
 
 Start reading at `arguments.py` and `memories.py`, then `binding.py`; `call_key.py` tells which calls can share a
-compiled form, `scalars.py` how numbers enter it; `exact_arithmetic.py` keeps XLA from changing results, `in_place.py`
-keeps updates in place.
+compiled form, `scalars.py` how numbers enter it; `exact_arithmetic.py` keeps XLA from changing results.
 """

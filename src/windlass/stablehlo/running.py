@@ -12,6 +12,7 @@ from windlass.diagnostics import Diagnostic, ProgramError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.rewriting import Rule
+from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
@@ -58,6 +59,7 @@ def optimize(
     optimize_module(module, choices)
     if choices.device_on().name == "cpu":
         materialize_shared(module)
+        settle_updates(module)
     return export_text(module)
 
 

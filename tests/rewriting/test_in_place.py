@@ -17,8 +17,8 @@ from windlass.ir import Block, Builder, Function, Module, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, DynamicUpdateSlice, Gather, Reshape, Return, Slice
 from windlass.ops.evaluation import evaluate_function
+from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.settling import is_settling
-from windlass.runtime.in_place import settle_updates
 
 Array = np.ndarray[Any, Any]
 SHAPES = ((256,), (64, 4), (16, 16), (8, 8, 4), (128, 2))
