@@ -46,9 +46,7 @@ class Convert(Elementwise):
             if not source.is_float:
                 return integers(operand.low, operand.high, target)
             least, most = everything(target).low, everything(target).high
-            low = math.trunc(operand.low) if operand.low > least else least
-            high = math.trunc(operand.high) if operand.high < most else most
-            low, high = min(low, most), max(high, least)
+            low, high = (math.trunc(min(max(end, least), most)) for end in (operand.low, operand.high))
             return Range(min(low, 0), max(high, 0), whole=True) if operand.nan else Range(low, high, whole=True)
         wide = Range(exactly(operand.low), exactly(operand.high), operand.nan, operand.negative_zero, operand.whole)
         if source.is_float and bit_width(source.dtype) < bit_width(target.dtype) and bit_width(source.dtype) > 8:

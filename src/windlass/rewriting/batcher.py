@@ -307,9 +307,8 @@ def pick_blocks(whole: Value, axis: int, starts: Table, size: int) -> Value | No
 
 def listed(table: Table, value: Value) -> Value:
     """The rows of a table as a tensor."""
-    first = table.reshape(len(table), -1)
-    steps = np.diff(first[:, 0].astype(np.int64))
-    if table.size > LARGEST_LISTED and table.ndim == 1 and len(steps) and (steps == steps[0]).all():
+    steps = np.diff(table.astype(np.int64)) if table.ndim == 1 else np.zeros(0)
+    if table.size > LARGEST_LISTED and len(steps) and (steps == steps[0]).all():
         count = Iota(table.shape, value.dtype, 0)
         step, start = (Constant.of(int(number), value.dtype, table.shape) for number in (steps[0], table[0]))
         return Add(Multiply(count, step), start)

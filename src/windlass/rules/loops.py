@@ -304,6 +304,16 @@ def work_that_is_the_same_each_round(op: While) -> tuple[Value, ...] | None:
     return rebuild_loop(op, range(len(op.operands)), mapping, moved)
 
 
+def _holder_in(block: Block, op: Op) -> Op:
+    """The op of the block that is, or holds, an op."""
+    while op.block is not block:
+        holder = op.parent_op
+        if holder is None:
+            return op
+        op = holder
+    return op
+
+
 def _list_invariant(block: Block) -> list[Op]:
     """Ops worth moving out of the block that depend on nothing in it, and what they need, in order."""
     free: dict[Op, int] = {}
@@ -329,7 +339,8 @@ def _list_invariant(block: Block) -> list[Op]:
         )
     wanted: set[Op] = set()
     for op in reversed(list(free)):
-        needed = any(user in wanted for result in op.results for user in result.uses)
+        # What uses it may stand inside of one of the others.
+        needed = any(_holder_in(block, user) in wanted for result in op.results for user in result.uses)
         grows = sum(_bytes(result) for result in op.results) > free[op]
         heavy = bool(op.flops()) and (op.is_contraction or bool(op.regions))
         if needed or heavy or (not op.is_free and not grows):
