@@ -5,8 +5,11 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
+from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import is_finite, is_nonnegative
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.known_operands import non_negative, random_type
 from windlass.rules.splats import splat_hole
 
 __all__ = ["tensor"]
@@ -71,25 +74,38 @@ def divide_by_one(x: Value) -> Value | None:
     return None if x.tensor.is_complex else x
 
 
-@rewrite(Multiply(x, zero))
+def sample_product_with_zero(draw: Draw) -> Multiply:
+    type_ = random_type(draw)
+    return Multiply(non_negative(draw, type_), Constant.of(0, type_.dtype, type_.shape))
+
+
+@rewrite(Multiply(x, zero), sample=sample_product_with_zero)
 def multiply_by_zero(x: Value, zero: Constant) -> Value | None:
-    """x · 0 = 0 for integers
+    """x · 0 = 0 for integers, and for floats that are proven to be finite and to have no sign
 
     >>> multiply_by_zero(Multiply(tensor("i32"), Constant.of(0, "i32")))
     Constant(0)
     """
+    if x.tensor.is_float:
+        return zero if is_finite(x) and is_nonnegative(x) else None
     return zero if _is_real_integer(x) else None
 
 
-@rewrite(Subtract(x, x))
+def sample_difference_with_itself(draw: Draw) -> Subtract:
+    x = non_negative(draw, random_type(draw))
+    return Subtract(x, x)
+
+
+@rewrite(Subtract(x, x), sample=sample_difference_with_itself)
 def subtract_itself(op: Subtract, x: Value) -> Value | None:
-    """x - x = 0 for integers
+    """x - x = 0 for integers, and for floats that are proven to be finite
 
     >>> x = tensor("i32")
     >>> subtract_itself(Subtract(x, x))
     Constant(0)
     """
-    return Constant.of(0, op.dtype, op.shape) if _is_real_integer(x) else None
+    known = _is_real_integer(x) or (x.tensor.is_float and is_finite(x))
+    return Constant.of(0, op.dtype, op.shape) if known else None
 
 
 @rewrite(Negate(Negate(x)))

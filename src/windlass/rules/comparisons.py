@@ -27,7 +27,7 @@ from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.conversions import holds_exactly
 from windlass.rules.known_operands import bounded, condition, free, number, random_type
-from windlass.rules.splats import compute, fits, like, same_bits, splat, splat_hole
+from windlass.rules.splats import compute, fits, like, splat, splat_hole
 
 __all__ = ["Maximum", "tensor"]
 
@@ -272,7 +272,8 @@ def compare_of_widened_with_constant(op: Compare, x: Value, e: Constant, directi
 
 def sample_compare_of_converts(draw: Draw) -> Compare:
     narrow, wide = random_type(draw, ("i8", "ui8", "i1")), draw.choose(("i32", "i64", "f32"))
-    return Compare(*(Convert(free(narrow, name), wide) for name in "xy"), draw.choose(DIRECTIONS))
+    left, right = (Convert(free(narrow, name), wide) for name in "xy")
+    return Compare(left, right, draw.choose(DIRECTIONS))
 
 
 @rewrite(Compare(Convert(x, hole("dtype")), Convert(y, hole("dtype")), direction), sample=sample_compare_of_converts)
@@ -291,7 +292,7 @@ one, zero = splat_hole("one", 1), splat_hole("zero", 0)
 
 @rewrite(Compare(Sign(x), one, "NE"))
 def sign_that_is_not_one(x: Value) -> Value | None:
-    """(sign(x) ≠ 1) = (x ≤ 0) for integers that are proven not to be negative
+    """(sign(x) ≠ 1) = (x ≤ 0) for integers
 
     >>> sign_that_is_not_one(Compare(Sign(Convert(tensor("ui8"), "i32")), Constant.of(1, "i32"), "NE"))
     Compare(Convert(x, dtype='i32'), Constant(0), direction='LE')
@@ -338,8 +339,7 @@ def _merge(first: Compare, second: Compare, combine: str) -> Value | None:
 def _is_same(left: Value, right: Value) -> bool:
     if left is right:
         return True
-    both = isinstance(left, Constant) and isinstance(right, Constant) and left.type is right.type
-    return both and same_bits(left.value.data, right.value.data)
+    return isinstance(left, Constant) and isinstance(right, Constant) and left.value == right.value
 
 
 def _two_compares(draw: Draw, combine: type[And] | type[Or]) -> Op:

@@ -10,7 +10,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import bounded, free, non_negative, number, random_type
+from windlass.rules.known_operands import bounded, non_negative, number, random_type
 from windlass.rules.splats import compute, splat
 
 __all__ = ["Convert", "tensor"]
@@ -137,25 +137,9 @@ def clamp_of_bounded(x: Value, low: Constant, high: Constant) -> Value | None:
     return Minimum(x, Constant.of(high.number, x.dtype, x.shape)) if below else None
 
 
-def sample_clamp_of_clamp(draw: Draw) -> Clamp:
-    type_ = random_type(draw, DTYPES)
-    lows = [Constant.of(draw.integer(0, 2), type_.dtype) for _ in range(2)]
-    highs = [Constant.of(draw.integer(3, 5), type_.dtype) for _ in range(2)]
-    return Clamp(lows[0], Clamp(lows[1], free(type_), highs[1]), highs[0])
-
-
-@rewrite(Clamp(c, Clamp(low, x, high), d), sample=sample_clamp_of_clamp)
-def clamp_of_clamp(x: Value, c: Constant, d: Constant, low: Constant, high: Constant) -> Value | None:
-    """clamp(a, clamp(b, x, c), d) = clamp(max(a, b), x, min(c, d)), if the limits are in order
-
-    >>> limits = [Constant.of(number, "f32") for number in (1, 2, 4, 9)]
-    >>> clamp_of_clamp(Clamp(limits[1], Clamp(limits[0], tensor("f32"), limits[2]), limits[3]))
-    Clamp(Constant(2.0), x, Constant(4.0))
-    """
-    lows, highs = (low.number, c.number), (high.number, d.number)
-    if not max(lows) <= min(highs) or (any(each == 0 for each in (*lows, *highs)) and x.tensor.is_float):
-        return None
-    return Clamp(Constant.of(max(lows), x.dtype), x, Constant.of(min(highs), x.dtype))
+def _are_plain(*limits: Constant) -> bool:
+    """Whether no limit is NaN, or a zero that has a sign."""
+    return not any(limit.number != limit.number or (limit.number == 0 and limit.tensor.is_float) for limit in limits)
 
 
 @rewrite(Maximum(Clamp(low, x, high), c))
@@ -166,9 +150,22 @@ def maximum_of_clamp(x: Value, low: Constant, high: Constant, c: Constant) -> Va
     >>> maximum_of_clamp(Maximum(Clamp(limits[0], tensor("i32"), limits[1]), Constant.of(3, "i32")))
     Clamp(Constant(3), x, Constant(9))
     """
-    if not x.tensor.is_integer or not max(low.number, c.number) <= high.number:
+    if not _are_plain(low, high, c) or not max(low.number, c.number) <= high.number:
         return None
     return Clamp(Constant.of(max(low.number, c.number), x.dtype), x, Constant.of(high.number, x.dtype))
+
+
+@rewrite(Minimum(Clamp(low, x, high), c))
+def minimum_of_clamp(x: Value, low: Constant, high: Constant, c: Constant) -> Value | None:
+    """min(clamp(low, x, high), c) = clamp(low, x, min(high, c)), if c is no less than low
+
+    >>> limits = [Constant.of(number, "i32") for number in (1, 9)]
+    >>> minimum_of_clamp(Minimum(Clamp(limits[0], tensor("i32"), limits[1]), Constant.of(3, "i32")))
+    Clamp(Constant(1), x, Constant(3))
+    """
+    if not _are_plain(low, high, c) or not low.number <= min(high.number, c.number):
+        return None
+    return Clamp(Constant.of(low.number, x.dtype), x, Constant.of(min(high.number, c.number), x.dtype))
 
 
 # -- choices ----------------------------------------------------------------------------------------------------------

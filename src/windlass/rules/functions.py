@@ -189,8 +189,8 @@ def log_of_exponential(x: Value) -> Value | None:
     return x if is_real(x) else None
 
 
-@rewrite(Log(Divide(Exponential(x), y)), reassociates=True, by_cost=True)
-def log_of_share(x: Value, y: Value) -> Value | None:
+@rewrite(Log(Divide(Exponential(x), y)), reassociates=True)
+def log_of_share(op: Log, x: Value, y: Value) -> Value | None:
     """log(exp(x) / y) = x - log(y), if y is proven not to be negative: the logarithm of a softmax
 
     It is finite where exp(x) underflows.
@@ -198,7 +198,8 @@ def log_of_share(x: Value, y: Value) -> Value | None:
     >>> log_of_share(Log(Divide(Exponential(tensor("f32")), Abs(tensor("f32", name="y")))))
     Subtract(x, Log(Abs(y)))
     """
-    return Subtract(x, Log(y)) if is_real(x) and range_of(y).low >= 0 else None
+    # The exponential may have other users (it has, in a softmax), but the quotient must go.
+    return Subtract(x, Log(y)) if is_real(x) and len(op.operand.uses) == 1 and range_of(y).low >= 0 else None
 
 
 @rewrite(Log(Add(x, one)), reassociates=True)
@@ -216,16 +217,6 @@ def exponential_minus_one(x: Value) -> Value | None:
     """exp(x) - 1 = expm1(x), more exactly
 
     >>> exponential_minus_one(Subtract(Exponential(tensor("f32")), Constant.of(1, "f32")))
-    ExponentialMinusOne(x)
-    """
-    return ExponentialMinusOne(x) if is_real(x) else None
-
-
-@rewrite(Add(Exponential(x), splat_hole("minus_one", -1)), reassociates=True, single_use=True)
-def exponential_plus_minus_one(x: Value) -> Value | None:
-    """exp(x) + -1 = expm1(x), more exactly
-
-    >>> exponential_plus_minus_one(Add(Exponential(tensor("f32")), Constant.of(-1, "f32")))
     ExponentialMinusOne(x)
     """
     return ExponentialMinusOne(x) if is_real(x) else None

@@ -15,7 +15,6 @@ from windlass.ops import (
     Multiply,
     Remainder,
     ShiftRightLogical,
-    Sign,
     Subtract,
 )
 from windlass.ops.ranges import everything
@@ -24,12 +23,17 @@ from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import INTEGERS, bounded, free, non_negative, random_type
-from windlass.rules.splats import compute, exponent_of, is_usual, like, splat, splat_hole
+from windlass.rules.splats import compute, exponent_of, is_number, is_usual, like, splat, splat_hole
 
 __all__ = ["Clamp", "Convert", "tensor"]
 
-x, y, p, r = hole("x"), hole("y"), hole("p"), hole("r")
+x, y, r = hole("x"), hole("y"), hole("r")
 c, d, zero = splat("c"), splat("d"), splat_hole("zero", 0)
+
+
+def is_zero(value: object) -> bool:
+    """Whether the value is 0 everywhere."""
+    return is_number(value, 0)
 
 
 @rewrite(Add(Add(x, c), d))
@@ -243,25 +247,23 @@ def sample_correction(draw: Draw) -> And:
     x = bounded(draw, type_, draw.choose((0, 0, -3)), 100)
     divisor = Constant.of(draw.integer(1, 9), type_.dtype, type_.shape)
     rest = draw.choose((Remainder, And))(x, divisor)
-    signs = Compare(Sign(x), draw.choose((Sign(divisor), like(1, divisor))), "NE")
-    return And(signs, Compare(rest, like(0, divisor), "NE"))
+    return And(Compare(x, like(0, x), "LE"), Compare(rest, like(0, x), "NE"))
 
 
-@rewrite(And(Compare(Sign(x), p, "NE"), Compare(r, zero, "NE")), sample=sample_correction)
-def floor_division_that_truncates(op: And, x: Value, p: Value, r: Value) -> Value | None:
-    """sign(x) ≠ 1 and x mod y ≠ 0 = false, if x is proven not to be negative (where sign(x) is 0, nothing remains)
+@rewrite(And(Compare(x, zero, "LE"), Compare(r, hole("none", is_zero), "NE")), sample=sample_correction)
+def floor_division_that_truncates(op: And, x: Value, r: Value) -> Value | None:
+    """x ≤ 0 and x mod y ≠ 0 = false, if x is proven not to be negative (where it is 0, nothing remains)
 
-    So jnp writes the test whether x // y has to be corrected.
+    So jnp tests whether x // y has to be corrected.
 
-    >>> n, five = Convert(tensor("ui8"), "i32"), Constant.of(5, "i32")
-    >>> rest = Compare(Remainder(n, five), Constant.of(0, "i32"), "NE")
-    >>> floor_division_that_truncates(And(Compare(Sign(n), Constant.of(1, "i32"), "NE"), rest))
+    >>> n, zero = Convert(tensor("ui8"), "i32"), Constant.of(0, "i32")
+    >>> rest = Compare(Remainder(n, Constant.of(5, "i32")), zero, "NE")
+    >>> floor_division_that_truncates(And(Compare(n, zero, "LE"), rest))
     Constant(False)
     """
     if not x.tensor.is_integer or not is_remainder_of(r, x):
         return None
-    sign = range_of(p)
-    return Constant.of(False, "i1", op.shape) if range_of(x).low >= 0 and sign.low == sign.high == 1 else None
+    return Constant.of(False, "i1", op.shape) if range_of(x).low >= 0 else None
 
 
 def is_remainder_of(value: Value, x: Value) -> bool:

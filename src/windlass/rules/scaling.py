@@ -6,7 +6,7 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Divide, Multiply, Select, Subtract
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import is_finite, range_of
+from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import FLOATS, condition, free, non_negative, random_type
@@ -77,17 +77,6 @@ def multiply_by_constants(x: Value, c: Constant, d: Constant) -> Value | None:
     return None if made is None else Multiply(x, made)
 
 
-@rewrite(Divide(Multiply(x, c), d), reassociates=True)
-def divide_of_scaled(x: Value, c: Constant, d: Constant) -> Value | None:
-    """(x · c) / d = x · (c / d) for floats
-
-    >>> divide_of_scaled(Divide(Multiply(tensor("f32"), Constant.of(6, "f32")), Constant.of(3, "f32")))
-    Multiply(x, Constant(2.0))
-    """
-    made = _usual_product(Divide, c, d)
-    return None if made is None else Multiply(x, made)
-
-
 @rewrite(Multiply(Divide(c, x), d), reassociates=True, single_use=True)
 def multiply_of_constant_over(x: Value, c: Constant, d: Constant) -> Value | None:
     """(c / x) · d = (c · d) / x for floats
@@ -149,40 +138,6 @@ def divide_by_choice_of_powers_of_two(x: Value, p: Value, c: Constant, d: Consta
     if sides[0] is None or sides[1] is None or not x.tensor.size:
         return None
     return Multiply(x, Select(p, sides[0], sides[1]))
-
-
-def sample_product_with_zero(draw: Draw) -> Multiply:
-    type_ = random_type(draw, FLOATS)
-    return Multiply(non_negative(draw, type_), Constant.of(0, type_.dtype, type_.shape))
-
-
-@rewrite(Multiply(x, zero), sample=sample_product_with_zero)
-def multiply_finite_by_zero(x: Value, zero: Constant) -> Value | None:
-    """x · 0.0 = 0.0, if x is proven to be finite and to have no sign
-
-    >>> from windlass.ops import Convert
-    >>> multiply_finite_by_zero(Multiply(Convert(tensor("ui8"), "f32"), Constant.of(0, "f32")))
-    Constant(0.0)
-    """
-    known = range_of(x)
-    return zero if x.tensor.is_float and known.is_finite and not known.may_be_negative else None
-
-
-def sample_difference_with_itself(draw: Draw) -> Subtract:
-    x = non_negative(draw, random_type(draw, FLOATS))
-    return Subtract(x, x)
-
-
-@rewrite(Subtract(x, x), sample=sample_difference_with_itself)
-def subtract_finite_from_itself(op: Subtract, x: Value) -> Value | None:
-    """x - x = 0.0, if x is proven to be finite
-
-    >>> from windlass.ops import Convert
-    >>> byte = Convert(tensor("ui8"), "f32")
-    >>> subtract_finite_from_itself(Subtract(byte, byte))
-    Constant(0.0)
-    """
-    return Constant.of(0, op.dtype, op.shape) if x.tensor.is_float and is_finite(x) else None
 
 
 def sample_sum_with_zero(draw: Draw) -> Add:

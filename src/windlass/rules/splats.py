@@ -9,7 +9,6 @@ import numpy as np
 
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops import Constant
-from windlass.ops.base import Array
 from windlass.ops.ranges import integer_limits, largest_float
 from windlass.rewriting.pattern import hole
 
@@ -101,8 +100,3 @@ def fits(number: int, dtype: str) -> bool:
 def like(number: Any, value: Value) -> Constant:
     """The number everywhere, in the type of a value."""
     return Constant.of(number, value.dtype, value.shape)
-
-
-def same_bits(left: Array, right: Array) -> bool:
-    """Whether two arrays of one type are the same to the last bit."""
-    return left.tobytes() == right.tobytes()
