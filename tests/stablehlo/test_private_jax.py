@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jax
 
@@ -22,6 +23,29 @@ def test_a_context_knows_the_dialects() -> None:
 def test_the_compile_options_are_those_of_jax() -> None:
     options = default_compile_options()
     assert (options.num_replicas, options.num_partitions) == (1, 1), HINT
+
+
+def test_what_operations_that_hold_programs_need_is_there() -> None:
+    from jax._src import ad_util, core, dispatch, effects, source_info_util
+    from jax._src.interpreters import ad, batching, mlir, partial_eval
+
+    needed: dict[Any, str] = {
+        core: "Primitive ClosedJaxpr ShapedArray positional_effects eqn_effects jaxpr_as_fun jaxpr_const_args "
+        "new_jaxpr_eqn",
+        ad_util: "Zero zeros_like_aval",
+        dispatch: "apply_primitive",
+        effects: "ordered_effects partial_eval_kept_effects",
+        source_info_util: "current",
+        ad: "primitive_jvps primitive_transposes jvp_jaxpr is_undefined_primal",
+        batching: "fancy_primitive_batchers batch_jaxpr2",
+        mlir: "register_lowering lower_jaxpr_to_fun ir_constants TokenSet",
+        partial_eval: "custom_partial_eval_rules partial_eval_jaxpr_custom_rules closed_call_partial_eval_custom_rule "
+        "dce_rules dce_jaxpr partial_eval_jaxpr_nounits_fwd JaxprTracer PartialVal new_eqn_recipe EffectHandle "
+        "has_effects",
+    }
+    for module, names in needed.items():
+        for name in names.split():
+            assert hasattr(module, name), f"{module.__name__}.{name}: {HINT}"
 
 
 def test_private_modules_are_imported_in_one_file_only() -> None:
