@@ -33,7 +33,8 @@ def _settle_block(block: Block, settling: Settling) -> None:
     op = block.first
     while op is not None:
         for region in op.regions:
-            _settle_block(region.block, settling)
+            for inner in region.blocks:
+                _settle_block(inner, settling)
         following = op.next
         if isinstance(op, DynamicUpdateSlice):
             _settle_operands(op, settling, reads)
