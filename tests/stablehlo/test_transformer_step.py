@@ -35,12 +35,12 @@ def test_a_step_of_9000_ops_is_optimized_in_a_second() -> None:
     lowered, _ = transformer_step()
     choices = Choices(device="cpu")
     choices.rule_set()
-    least = float("inf")
+    seconds: list[float] = []
     for _ in range(3):
         module = import_module(lowered.compiler_ir())
         start = time.process_time()
         report = optimize_module(module, choices)
-        least = min(least, time.process_time() - start)
-    assert report.exhausted is None
-    assert report.ops_after.total() < 0.7 * report.ops_before.total()
-    assert least < 1
+        seconds.append(time.process_time() - start)
+        assert report.exhausted is None
+        assert report.ops_after.total() < 0.7 * report.ops_before.total()
+    assert min(seconds) < 1
