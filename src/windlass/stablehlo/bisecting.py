@@ -225,7 +225,10 @@ def is_alike(expected: Array, found: Array) -> bool:
 def cut_out(op: Op, depth: int) -> Op:
     """A copy of the op on its own, with the ops that it takes values from, so many deep; beyond are free variables."""
     known: dict[Value, Value] = {}
-    with Builder(Block()):
+    builder = Builder(Block())
+    # These ops are no rule's, which would be forgotten where they don't become part of the program.
+    builder.nested = []
+    with builder:
         return _copy(op, depth, known)
 
 
