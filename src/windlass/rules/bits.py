@@ -11,7 +11,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import free, non_negative, random_type
+from windlass.rules.known_operands import bounded, free, non_negative, random_type
 from windlass.rules.splats import compute, like, splat
 
 __all__ = ["tensor"]
@@ -22,7 +22,8 @@ INTEGERS = ("i32", "ui32", "ui8", "i64")
 
 def sample_masked(draw: Draw) -> And:
     type_ = random_type(draw, INTEGERS)
-    return And(non_negative(draw, type_), Constant.of(2 ** draw.integer(1, 8) - 1, type_.dtype, type_.shape))
+    x = non_negative(draw, type_) if draw.boolean() else bounded(draw, type_, draw.integer(-3, 0), 9)
+    return And(x, Constant.of(2 ** draw.integer(1, 7) - 1, type_.dtype, type_.shape))
 
 
 @rewrite(And(x, c), sample=sample_masked)

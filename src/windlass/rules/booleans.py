@@ -9,7 +9,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import condition, random_type
+from windlass.rules.known_operands import bounded, condition, non_negative, random_type
 from windlass.rules.splats import splat_hole
 
 __all__ = ["tensor"]
@@ -173,8 +173,9 @@ def one_minus_condition(op: Subtract, p: Value) -> Value | None:
 
 
 def sample_choice_by_product(draw: Draw) -> Multiply:
-    type_ = random_type(draw, ("i32", "ui8", "i64"))
-    return Multiply(tensor(type_.dtype, *type_.shape), Convert(condition(type_), type_.dtype))
+    type_ = random_type(draw, ("f32", "f32", "f64", "i32"))
+    x = non_negative(draw, type_) if draw.boolean() else bounded(draw, type_, draw.integer(-2, 0), 9)
+    return Multiply(x, Convert(condition(type_), type_.dtype))
 
 
 @rewrite(Multiply(x, Convert(p, hole("dtype"))), sample=sample_choice_by_product)

@@ -10,7 +10,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import bounded, non_negative, number, random_type
+from windlass.rules.known_operands import bounded, free, non_negative, number, random_type, zero_or_number
 from windlass.rules.splats import compute, splat
 
 __all__ = ["Convert", "tensor"]
@@ -40,7 +40,7 @@ def is_never_more(left: Range, right: Range) -> bool:
 
 def sample_maximum(draw: Draw) -> Maximum:
     type_ = random_type(draw, DTYPES)
-    return Maximum(non_negative(draw, type_), number(draw, type_, -2, 1))
+    return Maximum(non_negative(draw, type_), zero_or_number(draw, type_, -2, 1))
 
 
 @rewrite(Maximum(x, y), sample=sample_maximum)
@@ -173,7 +173,8 @@ def minimum_of_clamp(x: Value, low: Constant, high: Constant, c: Constant) -> Va
 
 def sample_choice(draw: Draw) -> Select:
     type_ = random_type(draw, ("i32", "ui32", "f32"))
-    x, y = bounded(draw, type_, 1, 9), draw.choose((number(draw, type_, 1, 9), bounded(draw, type_, 2, 5, "y")))
+    x = bounded(draw, type_, draw.integer(-1, 1), 9) if draw.boolean() else non_negative(draw, type_)
+    y = draw.choose((zero_or_number(draw, type_, 1, 9), bounded(draw, type_, 2, 5, "y"), free(type_, "y")))
     sides = draw.choose(((x, y), (y, x)))
     return Select(Compare(x, y, draw.choose(("LT", "LE", "GT", "GE"))), *sides)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass.ir import TensorType, Value, tensor_type
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Clamp, Constant, Convert, Exponential, IsFinite, Maximum, Multiply, Select
+from windlass.ops import Abs, Clamp, Constant, Convert, Exponential, Maximum, Multiply, Sqrt, Square
 from windlass.ops.sampling import Draw
 
 FLOATS = ("f32", "f64", "bf16", "f16")
@@ -14,8 +14,8 @@ INTEGERS = ("i32", "ui32", "i64", "ui8", "i8")
 
 
 def random_type(draw: Draw, dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)) -> TensorType:
-    """A small type with elements."""
-    return tensor_type(draw.shape(0, 2, 1), draw.choose(dtypes))
+    """A small type, mostly with so many elements that special values come up."""
+    return tensor_type(draw.choose(((), (3,), (40,), (6, 9))), draw.choose(dtypes))
 
 
 def free(type_: TensorType, name: str = "x") -> Value:
@@ -31,14 +31,21 @@ def number(draw: Draw, type_: TensorType, low: int = -4, high: int = 4) -> Const
     return Constant.of(drawn, type_.dtype, type_.shape)
 
 
+def zero_or_number(draw: Draw, type_: TensorType, low: int = -4, high: int = 4) -> Constant:
+    """A constant, often 0, of either sign for floats."""
+    if draw.boolean():
+        return number(draw, type_, low, high)
+    return Constant.of(draw.choose((0.0, -0.0)) if type_.is_float else 0, type_.dtype, type_.shape)
+
+
 def bounded(draw: Draw, type_: TensorType, low: int, high: int, name: str = "x") -> Value:
     """Elements between two numbers; none is NaN."""
     x = free(type_, name)
     limits = [Constant.of(each, type_.dtype) for each in (low, high)]
-    if not type_.is_float:
-        return Clamp(limits[0], x, limits[1])
-    sure = Select(IsFinite(x), x, Constant.of(low, type_.dtype, type_.shape))
-    return Clamp(limits[0], sure, limits[1])
+    if type_.is_float:
+        steps = Convert(tensor("i16", *type_.shape, name=name), type_.dtype)
+        x = Multiply(steps, Constant.of(0.5, type_.dtype, type_.shape))
+    return Clamp(limits[0], x, limits[1])
 
 
 def non_negative(draw: Draw, type_: TensorType, name: str = "x") -> Value:
@@ -55,7 +62,7 @@ def non_negative(draw: Draw, type_: TensorType, name: str = "x") -> Value:
     if kind == 1 and not type_.is_unsigned:
         return bounded(draw, type_, 0, 9, name)
     if kind == 2 and type_.is_float:
-        return draw.choose((Exponential(x), Abs(x), Multiply(x, x)))
+        return draw.choose((Exponential, Abs, Sqrt, Square))(x)
     if kind == 3:
         return Maximum(x, Constant.of(draw.integer(0, 3), type_.dtype, type_.shape))
     return small

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Add, Constant, Cosine, Divide, Multiply, Negate, Square, Subtract
+from windlass.ops import Abs, Add, Constant, Cosine, Divide, Multiply, Negate, Sqrt, Square, Subtract
 from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import is_nonnegative
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import non_negative, random_type
+from windlass.rules.known_operands import free, non_negative, random_type
 from windlass.rules.splats import compute, splat, splat_hole
 
 __all__ = ["tensor"]
@@ -145,7 +145,9 @@ def subtract_from_zero(x: Value) -> Value | None:
 
 
 def sample_abs_of_non_negative(draw: Draw) -> Abs:
-    return Abs(non_negative(draw, random_type(draw, ("f32", "i32", "f64", "i64"))))
+    type_ = random_type(draw, ("f32", "i32", "f64", "i64"))
+    # The root of -0.0 is -0.0.
+    return Abs(Sqrt(free(type_)) if type_.is_float and draw.boolean() else non_negative(draw, type_))
 
 
 @rewrite(Abs(x), sample=sample_abs_of_non_negative)

@@ -10,7 +10,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type
+from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type, zero_or_number
 from windlass.rules.splats import compute, is_number, is_splat
 
 __all__ = ["Compare", "tensor"]
@@ -152,8 +152,8 @@ def select_in_both_cases(op: Select, p: Value, q: Value, x: Value, y: Value) -> 
 
 
 def sample_equal_choice(draw: Draw) -> Select:
-    type_ = random_type(draw)
-    x, y = non_negative(draw, type_), number(draw, type_)
+    type_ = random_type(draw, ("f32", "f64", "i32"))
+    x, y = draw.choose((non_negative(draw, type_), free(type_))), zero_or_number(draw, type_)
     kind = draw.choose(("EQ", "NE"))
     return Select(Compare(x, y, kind), *((y, x) if kind == "EQ" else (x, y)))
 
@@ -278,7 +278,7 @@ def _without_computing(op: Binary, left: Value, right: Value) -> Value | None:
 def sample_needless_test(draw: Draw) -> Select:
     type_ = random_type(draw, FLOATS)
     x = free(type_)
-    used = draw.choose((x, Abs(x), Negate(x)))
+    used = draw.choose((x, Abs(x), Negate(x), free(type_, "z")))
     kind = draw.choose(("NE", "EQ"))
     sides = (Add(x, number(draw, type_)), Multiply(used, free(type_, "y")))
     return Select(Compare(x, x, kind), *(sides if kind == "NE" else sides[::-1]))
