@@ -137,6 +137,12 @@ class TensorOp(Op):
         """
         return None
 
+    @classmethod
+    def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:
+        """The MLIR attributes that no field says, kept as they are."""
+        own = cls.mlir_attribute_names()
+        return {name: text for name, text in texts.items() if name not in own}
+
     # -- for the laws ---------------------------------------------------------------------------------------------
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,12 @@ class Compare(Elementwise):
     def disorder(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Constants belong on the right."""
         return int(isinstance(self.lhs, Constant) and not isinstance(self.rhs, Constant))
+
+    @classmethod
+    def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:
+        """With a kind that only says what the element type says."""
+        kind = texts.get("compare_type", "TOTALORDER")
+        return super().extra_from_mlir(texts) | ({} if "TOTALORDER" in kind else {"compare_type": kind})
 
     def infer(self) -> Type:
         lhs, rhs = self._operands

@@ -44,8 +44,7 @@ class Plan:
         if any(field.is_required and field.name not in fields for field in attributes):
             return
         self.cls, self.attribute_fields = cls, fields
-        own = cls.mlir_attribute_names()
-        self.extra = {key: text for key, text in texts.items() if key not in own} or None
+        self.extra = cls.extra_from_mlir(texts) or None
         kinds = [field.kind for field in cls.fields]
         self.count = kinds.count("operand")
         if kinds == ["operand"] * self.count + ["attribute"] * (len(kinds) - self.count):
