@@ -46,7 +46,7 @@ def test_defects_of_ours_leave_the_user_a_result(monkeypatch: pytest.MonkeyPatch
         raise AssertionError("something is wrong\nhere")
 
     kernel = wl.cuda.compile("__global__ void f(float *a) { a[threadIdx.x] += 1; }")["f"]
-    monkeypatch.setattr("windlass.pipeline.optimize", fail)
+    monkeypatch.setattr("windlass.pipeline.optimize_and_note", fail)
     a = np.zeros(4, np.float32)
     with pytest.warns(wl.WindlassWarning, match=r"a defect of Windlass \(AssertionError: something is wrong\)"):
         kernel[1, 4](a)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def check(inner: Place, outer: Place, start: Place, limit: Place, size: int) -> 
     assert isinstance(found, Slice)
     assert found.operand is read
     numbers = np.random.default_rng(size).integers(0, 1000, (3, size, size)).astype(np.int32)
-    values = {
+    values: dict[Value, Any] = {
         value: numbers[index][tuple(slice(each) for each in value.shape)]
         if rank == 2
         else numbers[index][0][: value.shape[0]]
