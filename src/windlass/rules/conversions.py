@@ -149,12 +149,17 @@ def sample_round_trip(draw: Draw) -> Convert:
 def convert_of_convert_within_range(x: Value, inner_dtype: str, dtype: str) -> Value | None:
     """convert(convert(x, a), b) = convert(x, b), if a is proven to hold every element of x exactly
 
+    Floats that an integer type can't hold end at its limits, integers wrap around: there b has to hold them too.
+
     >>> from windlass.ops import Clamp
     >>> small = Clamp(Constant.of(0, "i32"), tensor("i32"), Constant.of(9, "i32"))
     >>> convert_of_convert_within_range(Convert(Convert(small, "i8"), "f32"))
     Convert(Clamp(Constant(0), x, Constant(9)), dtype='f32')
     """
     if x.tensor.is_complex or x.tensor.is_boolean or dtype == "i1":
+        return None
+    kinds = [_integer_bits(each)[0] is not None for each in (x.dtype, inner_dtype, dtype)]
+    if kinds[2] and kinds[0] != kinds[1] and not all_fit(x, dtype):
         return None
     return Convert(x, dtype) if all_fit(x, inner_dtype) else None
 
