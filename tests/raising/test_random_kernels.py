@@ -29,8 +29,6 @@ from windlass.ops.elementwise import (
     Add,
     And,
     Divide,
-    Maximum,
-    Minimum,
     Multiply,
     Or,
     Remainder,
@@ -40,6 +38,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
+from windlass.ops.extremes import Maximum, Minimum
 
 SIZE = 64
 PART = 8

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.raising.drawing import affine_indices, array_accesses, boxes, dimensions, indices, predicates
 from tests.raising.lanes_by_hand import Program, index_value, lane_value, lanes_of, points, predicate_value
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Or, Xor
+from windlass.ops.elementwise import Add, And, Or, Xor
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising.access import load, scatter_combine, store
 from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.index import Data, Index, Scalar

@@ -35,13 +35,10 @@ from windlass.ops.elementwise import (
     And,
     BitwiseBinary,
     Ceil,
-    Clamp,
     CountLeadingZeros,
     Divide,
     Floor,
     IsFinite,
-    Maximum,
-    Minimum,
     Multiply,
     Negate,
     Not,
@@ -61,6 +58,7 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.evaluation import Scope, evaluate_block, evaluate_function
+from windlass.ops.extremes import Clamp, Maximum, Minimum
 from windlass.ops.fourier import Fft
 from windlass.ops.functions import (
     Atan2,

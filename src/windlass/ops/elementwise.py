@@ -22,7 +22,7 @@ from windlass.ops.base import (
     Unary,
     widened,
 )
-from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
+from windlass.ops.loop_writer import LoopNames, LoopWriter, signless
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 
@@ -180,36 +180,6 @@ class Power(Binary):
         return (
             draw.tame_array(self.rhs.tensor, -8, 40) if is_exponent_of_integer else super().sample_array(draw, position)
         )
-
-
-class Maximum(Binary):
-    """The larger of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
-
-    name = "stablehlo.maximum"
-    spreads_nan: ClassVar[bool] = True
-    is_commutative: ClassVar[bool] = True
-    loop_names: ClassVar[LoopNames] = LoopNames("arith.maximumf", "arith.maxsi", "arith.maxui")
-
-    def find_range(self, of: RangeOf) -> Range:
-        return of(self.lhs).larger(of(self.rhs))
-
-    def evaluate(self, lhs: Array, rhs: Array) -> Array:
-        return widened(np.maximum, lhs, rhs)
-
-
-class Minimum(Binary):
-    """The smaller of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
-
-    name = "stablehlo.minimum"
-    spreads_nan: ClassVar[bool] = True
-    is_commutative: ClassVar[bool] = True
-    loop_names: ClassVar[LoopNames] = LoopNames("arith.minimumf", "arith.minsi", "arith.minui")
-
-    def find_range(self, of: RangeOf) -> Range:
-        return of(self.lhs).smaller(of(self.rhs))
-
-    def evaluate(self, lhs: Array, rhs: Array) -> Array:
-        return widened(np.minimum, lhs, rhs)
 
 
 class Negate(Unary):
@@ -595,48 +565,6 @@ class Select(Elementwise):
         writer.define(self, f"arith.select {writer.listed(self.operands)} : {signless(self.dtype)}")
 
 
-class Clamp(Elementwise):
-    """minimum(maximum(operand, min), max); the limits have its shape or are single numbers."""
-
-    name = "stablehlo.clamp"
-    effort: ClassVar[int] = 2
-    min: Value
-    operand: Value
-    max: Value
-    dtypes: ClassVar[frozenset[str]] = ANY - COMPLEX - BOOLEAN
-
-    def infer(self) -> Type:
-        least, operand, most = (value.tensor for value in self._operands)
-        if least.shape not in ((), operand.shape):
-            self.fault("C1", f"the lower limit is {least}, the operand {operand}")
-        if most.shape not in ((), operand.shape):
-            self.fault("C2", f"the upper limit is {most}, the operand {operand}")
-        same = least.dtype == operand.dtype == most.dtype
-        if not same:
-            self.fault("C3", f"element types differ: {least.dtype}, {operand.dtype}, {most.dtype}")
-        return operand
-
-    def find_range(self, of: RangeOf) -> Range:
-        return of(self.operand).larger(of(self.min)).smaller(of(self.max))
-
-    def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
-        return widened(_clamp, min, operand, max)
-
-    @classmethod
-    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        type_ = tensor_type(draw.shape(), draw.dtype(cls.dtypes))
-        limits = [tensor_type(draw.choose(((), type_.shape)), type_.dtype) for _ in range(2)]
-        return (limits[0], type_, limits[1])
-
-    def write_loop(self, writer: LoopWriter) -> None:
-        if self.tensor.is_float:
-            writer.call(self, self.name, self.operands)
-            return
-        type_, sign = signless(self.dtype), "u" if is_unsigned(self.dtype) else "s"
-        low = writer.temporary(f"arith.max{sign}i {writer.use(self.operand)}, {writer.use(self.min)} : {type_}")
-        writer.define(self, f"arith.min{sign}i {low}, {writer.use(self.max)} : {type_}")
-
-
 def is_integer_array(array: Array) -> bool:
     """Whether the elements are integers (the small ones of ml_dtypes among them)."""
     return array.dtype.kind in "iu" or array.dtype.name in ("int4", "uint4")
@@ -671,7 +599,3 @@ def rounded_to_whole(operand: Range) -> Range:
 
 def _sign_of_float(x: Array) -> Array:
     return np.where((x == 0) | np.isnan(x), x, np.copysign(np.ones_like(x), x))
-
-
-def _clamp(low: Array, x: Array, high: Array) -> Array:
-    return np.minimum(np.maximum(x, low), high)

@@ -15,8 +15,9 @@ from windlass.ops.base import Array, TensorOp, all_batched
 from windlass.ops.comparison import Compare
 from windlass.ops.control import captures, regions_are_pure
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Or
+from windlass.ops.elementwise import Add, And, Multiply, Or
 from windlass.ops.evaluation import Scope, run_pointwise
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import pad_array
 from windlass.ops.ranges import Range, RangeOf, everything
 from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region

@@ -12,8 +12,6 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
     Add,
     And,
-    Maximum,
-    Minimum,
     Negate,
     Or,
     Remainder,
@@ -22,6 +20,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.loops import Atomic, CompareExchange
 from windlass.ops.movement import BroadcastInDim
 from windlass.raising import access

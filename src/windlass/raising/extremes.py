@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from windlass.ir import Value, tensor_type
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import And, Maximum, Minimum, Or, Select
+from windlass.ops.elementwise import And, Or, Select
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import identity_of, make_region
 from windlass.raising import emission

@@ -14,8 +14,6 @@ from windlass.ops.elementwise import (
     Add,
     And,
     Divide,
-    Maximum,
-    Minimum,
     Multiply,
     Negate,
     Not,
@@ -27,6 +25,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising.dimensions import Box
 from windlass.raising.index import Data, FloorDivide, Index, Modulo, Range, Scalar
 from windlass.raising.items import dtype_range

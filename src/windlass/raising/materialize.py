@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
-from windlass.ops.elementwise import Add, Divide, Maximum, Minimum, Multiply, Remainder, Select, Subtract
+from windlass.ops.elementwise import (
+    Add,
+    Divide,
+    Multiply,
+    Remainder,
+    Select,
+    Subtract,
+)
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising import emission
 from windlass.raising import index as indices
 from windlass.raising.dimensions import Box, Dimension

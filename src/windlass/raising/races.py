@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windlass.ir import Op, Value
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Or, Select, Xor
+from windlass.ops.elementwise import (
+    Add,
+    And,
+    Multiply,
+    Or,
+    Select,
+    Xor,
+)
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.raising import emission

@@ -16,7 +16,17 @@ from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.contraction import DotGeneral
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Negate, Or, Select, Subtract, Xor
+from windlass.ops.elementwise import (
+    Add,
+    And,
+    Multiply,
+    Negate,
+    Or,
+    Select,
+    Subtract,
+    Xor,
+)
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import Transpose
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of

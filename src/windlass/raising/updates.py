@@ -18,7 +18,18 @@ from windlass.ops.comparison import Compare
 from windlass.ops.control import Return, While
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Multiply, Negate, Not, Or, Select, Subtract, Xor
+from windlass.ops.elementwise import (
+    Add,
+    And,
+    Multiply,
+    Negate,
+    Not,
+    Or,
+    Select,
+    Subtract,
+    Xor,
+)
+from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.loops import AtomicUpdate
 from windlass.ops.reduction import reduce_with
 from windlass.ops.regions import identity_of

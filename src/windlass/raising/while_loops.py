@@ -13,7 +13,8 @@ from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.control import Return, While
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Maximum, Or, Select
+from windlass.ops.elementwise import Add, And, Or, Select
+from windlass.ops.extremes import Maximum
 from windlass.ops.loops import Atomic as AtomicOp
 from windlass.ops.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
 from windlass.ops.reduction import reduce_with

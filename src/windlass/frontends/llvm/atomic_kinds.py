@@ -6,7 +6,15 @@ from windlass.ir import Argument, Block, Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Maximum, Minimum, Or, Select, Subtract, Xor
+from windlass.ops.elementwise import (
+    Add,
+    And,
+    Or,
+    Select,
+    Subtract,
+    Xor,
+)
+from windlass.ops.extremes import Maximum, Minimum
 
 _KINDS: dict[type[Op], tuple[str, str]] = {
     Add: ("add", "fadd"),

@@ -11,7 +11,15 @@ from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, Divide, Maximum, Multiply, Not, Select, Subtract
+from windlass.ops.elementwise import (
+    Add,
+    Divide,
+    Multiply,
+    Not,
+    Select,
+    Subtract,
+)
+from windlass.ops.extremes import Maximum
 from windlass.ops.loops import NullBuffer, Undefined
 
 

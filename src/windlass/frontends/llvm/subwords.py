@@ -22,8 +22,6 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
     Add,
     And,
-    Maximum,
-    Minimum,
     Multiply,
     Not,
     Or,
@@ -33,6 +31,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
+from windlass.ops.extremes import Maximum, Minimum
 
 LOW_BITS = 7
 """What names a part are the lowest bits of an index or address."""

@@ -16,16 +16,14 @@ from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import (
     Abs,
     Add,
-    Clamp,
     Divide,
     IsFinite,
-    Maximum,
-    Minimum,
     Multiply,
     Power,
     RoundNearestEven,
     Subtract,
 )
+from windlass.ops.extremes import Clamp, Maximum, Minimum
 from windlass.ops.functions import Cbrt, Exponential, ExponentialMinusOne, Log, LogPlusOne, Sqrt
 
 

@@ -12,7 +12,8 @@ from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
-from windlass.ops.elementwise import Maximum, Minimum, Subtract
+from windlass.ops.elementwise import Subtract
+from windlass.ops.extremes import Maximum, Minimum
 
 
 @builtin("llvm.minnum", "llvm.minimumnum", "fmin", "fminf", "llvm.nvvm.fmin.f", "llvm.nvvm.fmin.d")

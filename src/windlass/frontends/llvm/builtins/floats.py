@@ -193,7 +193,7 @@ def power_of_two(emit: Emitter, exponent: Value, dtype: str) -> Value:
 
 
 def clamp_integer(emit: Emitter, value: Value, least: int, most: int) -> Value:
-    from windlass.ops.elementwise import Clamp
+    from windlass.ops.extremes import Clamp
 
     return Clamp(emit.constant(least, value.dtype), value, emit.constant(most, value.dtype))
 

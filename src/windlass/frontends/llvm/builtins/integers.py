@@ -10,8 +10,6 @@ from windlass.ops.elementwise import (
     Abs,
     And,
     CountLeadingZeros,
-    Maximum,
-    Minimum,
     Not,
     Or,
     Popcnt,
@@ -21,6 +19,7 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
+from windlass.ops.extremes import Maximum, Minimum
 
 
 @builtin("llvm.abs")

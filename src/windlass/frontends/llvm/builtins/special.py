@@ -16,13 +16,13 @@ from windlass.ops.elementwise import (
     Divide,
     Floor,
     IsFinite,
-    Minimum,
     Multiply,
     Negate,
     Power,
     RoundNearestEven,
     Subtract,
 )
+from windlass.ops.extremes import Minimum
 from windlass.ops.functions import Exponential, Log, Sine, Sqrt
 from windlass.ops.special_functions import BesselI1e, Erf, Erfc, ErfInv, Lgamma
 
