@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,14 +88,14 @@ def find_kernel(
     return find(code, name), code
 
 
-def structure(code: DeviceCode, signature: KernelSignature) -> Function:
+def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collection[str] = ()) -> Function:
     """The kernel as a loop-level function.
 
     Raises RaisingError where its control flow has no structure.
     """
     from windlass.frontends.llvm import import_kernel
 
-    return import_kernel(code, signature.mangled)
+    return import_kernel(code, signature.mangled, uncounted)
 
 
 def initial_values(code: DeviceCode) -> dict[str, bytes]:

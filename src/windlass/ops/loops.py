@@ -543,15 +543,15 @@ class Collective(LoopOp):
 class Assert(LoopOp):
     """Stops the program with `message` if the condition is false.
 
-    `is_relied_on` says that the ops after it mean what the source means only if the condition holds: a form that can't
-    stop has to prove it.
+    `counted_loop` names the loop (its header in the LLVM IR) that was counted on the strength of the condition: a form
+    that can't stop has to prove it, or needs the loop uncounted.
     """
 
     name = "windlass.assert"
     is_pure: ClassVar[bool] = False
     condition: Value
     message: str
-    is_relied_on: bool = False
+    counted_loop: str = ""
 
     def infer(self) -> tuple[Type, ...]:
         return ()

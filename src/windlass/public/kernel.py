@@ -46,7 +46,7 @@ class Kernel:
         self._launches: dict[Any, Launch] = {}
         self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
         self._compiled: dict[Binding, pipeline.CompiledLaunch | Exception] = {}
-        self._function: Function | None = None
+        self._functions: dict[frozenset[str], Function] = {}
         self._written: frozenset[int] | None = None
         self._variables: tuple[str, ...] | None = None
         self.last_report: Report | None = None
@@ -117,12 +117,18 @@ class Kernel:
 
         Raises RaisingError where it can't be brought to it.
         """
-        if self._function is None:
+        return self._structured(frozenset())
+
+    def _structured(self, uncounted: frozenset[str]) -> Function:
+        """The kernel at the loop level, with those loops as plain `DoWhile`s."""
+        found = self._functions.get(uncounted)
+        if found is None:
             try:
-                self._function = pipeline.structure(self.module.code, self.signature)
+                found = pipeline.structure(self.module.code, self.signature, uncounted)
             except RaisingError as error:
                 raise self._with_source(error) from error
-        return self._function
+            self._functions[uncounted] = found
+        return found
 
     @property
     def written(self) -> frozenset[int]:
@@ -187,6 +193,17 @@ class Kernel:
             )
         )
 
+    def _compile(self, binding: Binding) -> pipeline.CompiledLaunch:
+        """With all loops counted whose counters provably don't wrap around in this launch."""
+        from windlass.raising import UncountedLoopError
+
+        uncounted: frozenset[str] = frozenset()
+        while True:
+            try:
+                return pipeline.compile_launch(self.name, self._structured(uncounted), binding)
+            except UncountedLoopError as error:
+                uncounted |= {error.loop}
+
     def compile(self, binding: Binding) -> pipeline.CompiledLaunch:
         """The program for a bound launch, from the cache where it is known.
 
@@ -198,7 +215,7 @@ class Kernel:
                 if len(self._compiled) >= MOST_COMPILED:
                     del self._compiled[next(iter(self._compiled))]
                 try:
-                    found = pipeline.compile_launch(self.name, self.function, binding)
+                    found = self._compile(binding)
                 except RaisingError as error:
                     found = self._with_source(error)
                 except Exception as error:

@@ -11,6 +11,7 @@ symbolic, `access.py` what loads and stores become, `loops.py` which forms loops
 """
 
 from windlass.raising.kernel import RaisedKernel, raise_kernel
+from windlass.raising.obstacle import UncountedLoopError
 from windlass.raising.report import AccessNote, LoopNote, OutsideNote, RaisingReport
 from windlass.raising.specification import (
     KnownScalar,
@@ -33,5 +34,6 @@ __all__ = [
     "RaisingReport",
     "RecordArgument",
     "TracedScalar",
+    "UncountedLoopError",
     "raise_kernel",
 ]

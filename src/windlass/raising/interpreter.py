@@ -18,7 +18,7 @@ from windlass.raising.extremes import select_by_test
 from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
 from windlass.raising.memory import Memory
-from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED
+from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, UncountedObstacle
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
@@ -87,10 +87,13 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = buffer_distance(state, buffer_of(state, op.lhs), buffer_of(state, op.rhs))
         case loops.Barrier():
             run_barrier(state)
-        case loops.Assert() if op.is_relied_on:
+        case loops.Assert() if op.counted_loop:
             violated = ~predicate_of(state, op.condition).simplify(state.box)
             if not state.domain.restrict(violated).is_empty:
-                raise state.obstacle(f"it can't be shown that this does not happen: {op.message}", LOOP)
+                reason = f"it can't be shown that this does not happen: {op.message}"
+                if violated.is_true:
+                    raise state.obstacle(reason, LOOP)
+                raise UncountedObstacle(op.counted_loop, reason, state.position)
         case loops.Assert() | loops.Print():
             pass
         case loops.Collective():

@@ -32,12 +32,34 @@ class Obstacle(Exception):
 
     def as_error(self, kernel: str) -> RaisingError:
         """The error that the user sees."""
-        return RaisingError(
-            Diagnostic(
-                self.code,
-                f"kernel '{kernel}' can't be raised: {self.reason}",
-                self.position,
-                notes=tuple(self.notes),
-                help=self.help,
-            )
+        return RaisingError(self.as_diagnostic(kernel))
+
+    def as_diagnostic(self, kernel: str) -> Diagnostic:
+        """What is said of it."""
+        return Diagnostic(
+            self.code,
+            f"kernel '{kernel}' can't be raised: {self.reason}",
+            self.position,
+            notes=tuple(self.notes),
+            help=self.help,
         )
+
+
+class UncountedLoopError(RaisingError):
+    """A loop's count relies on a condition that can't be proved for this launch: without the count it may raise."""
+
+    def __init__(self, diagnostic: Diagnostic, loop: str) -> None:
+        super().__init__(diagnostic)
+        self.loop = loop
+
+
+class UncountedObstacle(Obstacle):
+    """It can't be proved that the counter of a loop, named by its header in the LLVM IR, does not wrap around."""
+
+    def __init__(self, loop: str, reason: str, position: Position | None) -> None:
+        super().__init__(reason, position)
+        self.loop = loop
+        self.is_final = True
+
+    def as_error(self, kernel: str) -> UncountedLoopError:
+        return UncountedLoopError(self.as_diagnostic(kernel), self.loop)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, RaisingError
@@ -26,12 +28,13 @@ TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
 """Importing these registers what they translate."""
 
 
-def import_kernel(code: DeviceCode, mangled_name: str) -> Function:
+def import_kernel(code: DeviceCode, mangled_name: str, uncounted: Collection[str] = ()) -> Function:
     """The kernel of that linker name at the loop level (see `windlass.ops.loops`).
 
     The function's arguments are the kernel's parameters in order: numbers as rank-0 tensors (16-bit floats too, which
     LLVM IR passes in memory), pointers as buffers, records passed by value as buffers of space "parameter". Its body is
     the launch's sizes, one `Parallel`, and `Return`. The function's name is the readable one where the code tells it.
+    The loops named in `uncounted` (by `Assert.counted_loop`) become `DoWhile`s.
 
     Raises RaisingError for what the loop level has no words for: WL0201 to WL0209.
     """
@@ -52,7 +55,7 @@ def import_kernel(code: DeviceCode, mangled_name: str) -> Function:
         raise irreducible(module, text, name, error) from error
     translator = Translator(module, text, flow, name)
     memory.find_print_arguments(translator)
-    return build_function(translator, signature)
+    return build_function(translator, signature, uncounted)
 
 
 def irreducible(module: DeviceModule, text: FunctionText, name: str, error: IrreducibleError) -> RaisingError:
@@ -64,7 +67,7 @@ def irreducible(module: DeviceModule, text: FunctionText, name: str, error: Irre
     return module.refusal("WL0201", headline, position, name, help)
 
 
-def build_function(translator: Translator, signature: KernelSignature | None) -> Function:
+def build_function(translator: Translator, signature: KernelSignature | None, uncounted: Collection[str]) -> Function:
     """Parameters, launch sizes, and the body between them."""
     text = translator.function
     types: list[Type] = []
@@ -86,7 +89,7 @@ def build_function(translator: Translator, signature: KernelSignature | None) ->
             types.append(BufferType.of("global", element_dtype(dtype) if dtype is not None else None))
     outer = Block(types, names)
     body = Block([tensor_type((), "i32")] * len(LAUNCH_DIMENSIONS), list(LAUNCH_DIMENSIONS))
-    structurer = Structurer(translator)
+    structurer = Structurer(translator, uncounted)
     structurer.open_blocks.append(outer)
     for argument, (name, type_, _) in zip(outer.arguments, text.parameters, strict=True):
         if isinstance(type_, PointerType):

@@ -11,7 +11,7 @@ are handed on. Blocks after a loop that are dominated from within it are emitted
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from windlass.frontends.llvm.control_flow import RETURN, ControlFlow, Loop, Node
@@ -42,7 +42,7 @@ Flow = dict[str, Way]
 class Structurer:
     """Emits the blocks of one function into structured form."""
 
-    def __init__(self, translator: Translator) -> None:
+    def __init__(self, translator: Translator, uncounted: Collection[str] = ()) -> None:
         self.translator = translator
         self.flow: ControlFlow = translator.flow
         self.emit = translator.emit
@@ -54,7 +54,9 @@ class Structurer:
         self.joins: dict[str, list[str]] = {name: [] for name in self.flow.order}
         self.after_loop: dict[str, list[str]] = {name: [] for name in self.flow.loops}
         plans = find_counted_loops(self.flow, translator.provenance)
-        self.counted: dict[str, CountedLoop] = {name: plan for name, plan in plans.items() if is_countable(plan)}
+        self.counted: dict[str, CountedLoop] = {
+            name: plan for name, plan in plans.items() if name not in uncounted and is_countable(plan)
+        }
         for name in self.flow.order[1:]:
             above, left = self.flow.owner_of(name)
             if left is not None:

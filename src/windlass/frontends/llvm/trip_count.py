@@ -140,7 +140,7 @@ class TripCount:
         final = self.induction_at(test.induction.name, count)
         bound = self.translator.scalar(test.bound)
         ends = compare_integers(self.emit, final, bound, INVERSE[test.predicate], test.induction.bits)
-        Assert(ends, WRAP_MESSAGE, is_relied_on=True)
+        Assert(ends, WRAP_MESSAGE, counted_loop=self.plan.header)
 
 
 def counting_domain(plan: CountedLoop) -> tuple[bool, bool]:
