@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,14 +39,21 @@ def time_interleaved(
     runs: Mapping[str, Run],
     rounds: int,
     calls: int = 1,
-    summarize: Callable[[Sequence[float]], float] = statistics.median,
+    summarize: Callable[[Sequence[float]], float] = min,
 ) -> dict[str, float]:
-    """The median time of one call of each, in seconds. One round runs each of them once, in turn; `calls` at a time."""
+    """The least time of one call of each, in seconds: what else the machine does only ever adds to it.
+
+    One round runs each of them once, `calls` at a time, and begins with another one than the last, as what ran before
+    leaves its mark in the caches.
+    """
     for run in runs.values():
         run()
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(rounds):
-        for name, run in runs.items():
+    names = list(runs)
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            run = runs[name]
             begin = time.perf_counter()
             for _ in range(calls):
                 run()

@@ -1,10 +1,10 @@
 """`make bench`: how fast Windlass is, as ratios measured in one run on this machine.
 
 Each line compares two ways to the same result. Their runs are interleaved, so that what else the machine does hits both
-alike; a time is the median over the rounds, taken until the result is ready. A ratio below 1 means that Windlass is
+alike; a time is the least over the rounds, taken until the result is ready. A ratio below 1 means that Windlass is
 faster. Where a line compares with the best of several forms, all of them are timed and named.
 
-    python benchmarks/run.py [--only REGEX] [--rounds 15]
+    python benchmarks/run.py [--only REGEX] [--rounds 30]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     """Runs the benchmarks whose names match, and prints one table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="a regular expression for names")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=30)
     options = parser.parse_args()
     console = Console(highlight=False, width=150)
 
