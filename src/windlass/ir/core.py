@@ -274,7 +274,9 @@ class Op(Value):
         operands = [id(operand) for operand in self._operands]
         if self.is_commutative:
             operands.sort()
-        return (type(self), types, attributes, tuple(operands), self._segments)
+        # What is not declared as a field may still decide the result: how a custom call is configured, say.
+        extra = tuple(sorted(self.extra.items())) if self.extra else ()
+        return (type(self), types, attributes, tuple(operands), self._segments, extra)
 
     # -- change ---------------------------------------------------------------------------------------------------
 

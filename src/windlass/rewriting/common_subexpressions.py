@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from windlass.ir import Block, Op
+from windlass.ir import Block, Op, Region, Value
+
+LARGEST_REGION = 64
+"""Ops: those that hold more than this in their regions are not compared."""
 
 
 def share_common_subexpressions(block: Block, on_shared: Callable[[Op], None] | None = None) -> int:
-    """Replace each pure op without regions by an equal one before it; gives the number of ops removed.
+    """Replace each pure op by an equal one before it; gives the number of ops removed.
 
-    Inner blocks see what the blocks around them compute. `on_shared` is told of each op that gained uses.
+    Ops that hold regions are equal if these hold equal ops in the same order. Inner blocks see what the blocks around
+    them compute. `on_shared` is told of each op that gained uses.
 
     >>> from windlass.ops import Add
     >>> from windlass.ir import Builder, tensor_type
@@ -35,9 +39,11 @@ def _share(block: Block, scopes: list[dict[Any, Op]], on_shared: Callable[[Op], 
         for region in regions:
             for inner in region.blocks:
                 removed += _share(inner, scopes, on_shared)
-        if regions or not op.is_pure or not op.results:
+        if not op.is_pure or not op.results:
             continue
-        key = op.structural_key()
+        key = _key_with_regions(op) if regions else op.structural_key()
+        if key is None:
+            continue
         known = next((scope[key] for scope in scopes if key in scope), None)
         if known is None:
             own[key] = op
@@ -49,3 +55,35 @@ def _share(block: Block, scopes: list[dict[Any, Op]], on_shared: Callable[[Op], 
         if on_shared is not None:
             on_shared(known)
     return removed
+
+
+def _key_with_regions(op: Op) -> tuple[Any, ...] | None:
+    """Equal for ops that compute the same value, regions included; None if these hold too much to be compared."""
+    left = LARGEST_REGION
+
+    def list_ops(region: Region, numbers: dict[Value, int]) -> Any:
+        nonlocal left
+        listed: list[Any] = []
+        for block in region.blocks:
+            for argument in block.arguments:
+                numbers[argument] = len(numbers)
+            listed.append(tuple(argument.type for argument in block.arguments))
+            for inner in block:
+                left -= 1
+                if left < 0:
+                    return None
+                # What is made inside goes by its number, what comes from outside by itself.
+                operands = tuple(numbers.get(operand, id(operand)) for operand in inner.operands)
+                known = tuple(operand in numbers for operand in inner.operands)
+                held = tuple(list_ops(each, numbers) for each in inner.regions)
+                if left < 0:
+                    return None
+                kind, types, attributes, _, *rest = inner.structural_key()
+                listed.append((kind, types, attributes, operands, known, *rest, held))
+                for result in inner.results:
+                    numbers[result] = len(numbers)
+        return tuple(listed)
+
+    numbers: dict[Value, int] = {}
+    regions = tuple(list_ops(region, numbers) for region in op.regions)
+    return None if left < 0 else (op.structural_key(), regions)
