@@ -129,7 +129,8 @@ def _scale_operand(op: Op, inner: Value, by: Value, kind: type[Any]) -> Value | 
     if factor is None:
         return None
     for term, other in sorted(sides(product), key=lambda pair: pair[0].value.tensor.size):
-        if term.value.tensor.size >= inner.tensor.size or any(each not in term.letters for each in factor.letters):
+        # Where it isn't much smaller, the factor is better done in the loop of what takes the product.
+        if 2 * term.value.tensor.size >= inner.tensor.size or any(each not in term.letters for each in factor.letters):
             continue
         new = kind(term.value, spread(factor, term.letters, term.sizes()))
         return product.rebuild(*in_order(product, term, Term(new, term.letters), other))
@@ -156,6 +157,66 @@ def quotient_of_dot(op: Divide, y: Value) -> Value | None:
     Divide(y, Constant(8.0))
     """
     return _scale_operand(op, op.lhs, y, Divide)
+
+
+def sample_sum_with_scaled(draw: Draw) -> Op:
+    """A sum or difference of a product with a scaled operand and something else."""
+    rows, columns, deep = draw.integer(2, 5), draw.integer(2, 5), draw.integer(2, 5)
+    operands: list[Value] = [tensor("f32", rows, deep), tensor("f32", deep, columns, name="y")]
+    place = draw.integer(0, 1)
+    operands[place] = scaled(draw, operands[place].shape, "f32", "xy"[place])
+    product, z = matmul(*operands), tensor("f32", rows, columns, name="z")
+    return draw.choose((Add, Subtract))(*draw.choose(((product, z), (z, product))))
+
+
+def _scale_after(op: Add | Subtract) -> Value | None:
+    for place in (0, 1):
+        inner = op.operands[place]
+        if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not is_plain(inner):
+            continue
+        if not made_by(inner, Multiply | Divide) or inner.tensor.is_integer:
+            continue
+        product = read(inner)
+        for term, other in sides(product):
+            if 2 * term.value.tensor.size < inner.tensor.size:
+                continue
+            for value, by, kind in factors_of(term.value, inner):
+                factor = repeating(by, term.letters)
+                if factor is None or any(letter in product.summed for letter in factor.letters):
+                    continue
+                made = product.rebuild(*in_order(product, term, Term(value, term.letters), other))
+                if made is None:
+                    continue
+                whole = spread(factor, product.result, product.sizes())
+                operands = list(op.operands)
+                operands[place] = Multiply(whole, made) if kind is Multiply else Divide(made, whole)
+                return op.with_operands(tuple(operands))
+    return None
+
+
+@rewrite(Add(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled)
+def sum_with_scaled_product(op: Add) -> Value | None:
+    """dot(c · x, y) + z = c · dot(x, y) + z: the factor is done in the loop of the sum
+
+    >>> x = Multiply(tensor("f32", 9, 9), Constant.of(3, "f32", (9, 9)))
+    >>> sum_with_scaled_product(Add(matmul(x, tensor("f32", 9, 9, name="y")), tensor("f32", 9, 9, name="z"))).lhs.lhs
+    Constant(3.0)
+    """
+    return _scale_after(op)
+
+
+@rewrite(Subtract(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled)
+def difference_with_scaled_product(op: Subtract) -> Value | None:
+    """dot(c · x, y) - z = c · dot(x, y) - z: the factor is done in the loop of the difference
+
+    >>> x = Multiply(tensor("f32", 9, 9), Constant.of(3, "f32", (9, 9)))
+    >>> made = difference_with_scaled_product(
+    ...     Subtract(tensor("f32", 9, 9, name="z"), matmul(x, tensor("f32", 9, 9, name="y")))
+    ... )
+    >>> made.rhs.lhs
+    Constant(3.0)
+    """
+    return _scale_after(op)
 
 
 def _common(op: Add | Subtract) -> tuple[DotGeneral, DotGeneral] | None:
