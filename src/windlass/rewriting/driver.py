@@ -36,6 +36,10 @@ They might undo what rules by measure do, and the other way round, without end.
 """
 
 
+MOST_SWEEPS = 4
+"""How often all ops are queued again after rewriting came to rest."""
+
+
 Watch = Callable[[int, Rule, Op], None]
 
 
@@ -76,6 +80,8 @@ class _Driver:
         self.steps_left = budget.steps if budget.steps is not None else 40 * size + 1000
         self.deadline = time.monotonic() + budget.seconds
         self.runs_left = MOST_RUNS
+        self.swept = 0
+        self.sweeps_left = MOST_SWEEPS
 
     def run(self) -> None:
         self.push_all(self.body)
@@ -84,10 +90,24 @@ class _Driver:
             if self.ledger.exhausted:
                 return
             shared: list[Op] = []
-            if not share_common_subexpressions(self.body, shared.append) and not self.run_passes():
+            if share_common_subexpressions(self.body, shared.append):
+                for op in dict.fromkeys(shared):
+                    self.push_with_users(op)
+            elif not self.sweep() and not self.run_passes():
                 return
-            for op in dict.fromkeys(shared):
-                self.push_with_users(op)
+
+    def sweep(self) -> bool:
+        """Queue every op once more, if there were rewrites since all were queued.
+
+        What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change.
+        """
+        done = len(self.ledger.entries)
+        if done == self.swept or self.sweeps_left == 0:
+            return False
+        self.swept = done
+        self.sweeps_left -= 1
+        self.push_all(self.body)
+        return True
 
     def run_passes(self) -> int:
         """Let the passes change each block, the inner ones first; gives how many changes they made."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from windlass.ir import Op, Value
+from windlass.ir import Op, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -24,12 +24,14 @@ from windlass.ops import (
     Or,
     Reduce,
     Reshape,
+    Scatter,
     Select,
     Slice,
     Transpose,
 )
 from windlass.ops.contraction import matmul
 from windlass.ops.reduction import reduce_sum
+from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -235,7 +237,23 @@ def transpose_of_symmetric(x: Value) -> Value | None:
 
 
 def sample_diagonal_of_diagonal(draw: Draw) -> Slice:
-    return diagonal_slice(sample_diagonal(draw, draw.integer(2, 4)))
+    size = draw.integer(2, 4)
+    if draw.boolean():
+        return diagonal_slice(sample_diagonal(draw, size))
+    return diagonal_slice(stored_diagonal(tensor(draw.choose(("f32", "i32")), size, name="v")))
+
+
+def stored_diagonal(vector: Value) -> Value:
+    """The matrix with a vector on its diagonal, as storing at two equal ranges of indices makes it.
+
+    >>> stored_diagonal(tensor("f32", 3)).type
+    tensor<3x3xf32>
+    """
+    size, dtype = vector.shape[0], vector.dtype
+    counted = Iota((size, 1), "i32", 0)
+    zero, at = Constant.of(0, dtype, (size, size)), Concatenate((counted, counted), 1)
+    body = make_region([tensor_type((), dtype)] * 2, lambda old, new: new)
+    return Scatter((zero,), at, (vector,), (), (0, 1), (), (), (0, 1), 1, body).results[0]
 
 
 @rewrite(Slice(Reshape(x, hole("shape")), start, limit, stride), sample=sample_diagonal_of_diagonal)
@@ -245,7 +263,10 @@ def diagonal_of_diagonal_matrix(op: Slice, x: Value) -> Value | None:
     >>> diagonal_of_diagonal_matrix(diagonal_slice(diagonal_matrix(tensor("f32", 3, name="v"))))
     v
     """
-    if not is_diagonal_slice(op) or not isinstance(x, Select):
+    home = owner(x)
+    # Products and sums with zeros off the diagonal have been computed; these are only stored or chosen.
+    is_stored = isinstance(home, Scatter) and (home.is_overwrite or x.tensor.is_integer)
+    if not is_diagonal_slice(op) or not (isinstance(x, Select) or is_stored):
         return None
     found = find_diagonal(x)
     return None if found is None else found.make()
