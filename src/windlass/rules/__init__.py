@@ -47,9 +47,11 @@ from windlass.rules import (
     selects,
     short_loops,
     slices,
+    slow_folds,
     solutions,
     sorts,
     sums,
+    tables,
     transposes,
     windows,
 )
@@ -94,9 +96,11 @@ __all__ = [
     "selects",
     "short_loops",
     "slices",
+    "slow_folds",
     "solutions",
     "sorts",
     "sums",
+    "tables",
     "transposes",
     "windows",
 ]

@@ -50,6 +50,15 @@ class Product:
         return multiply_terms(left, right, self.result if result is None else result, self.op)
 
 
+@dataclass(frozen=True)
+class Kind:
+    """Element type and precision of a product that there is none like yet."""
+
+    dtype: str
+    precision_config: tuple[str, ...] = ()
+    algorithm: str | None = None
+
+
 def read(op: DotGeneral, first: int = 0) -> Product:
     """The product with letters from `first` on.
 
@@ -81,7 +90,7 @@ def read(op: DotGeneral, first: int = 0) -> Product:
     return Product(Term(op.lhs, tuple(left)), Term(op.rhs, tuple(right)), result, op)
 
 
-def multiply_terms(left: Term, right: Term, result: Letters, like: DotGeneral) -> Value | None:
+def multiply_terms(left: Term, right: Term, result: Letters, like: DotGeneral | Kind) -> Value | None:
     """The sum of products over all letters that the result lacks, with the axes of the result in its order.
 
     Letters that only one operand has and the result lacks are summed over before. It is one dot_general, of the
