@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+MINUTES ?= 60
+FIRST ?= 100000
 
-.PHONY: demo test test-all lint bench bench-tensor rules rule-counts clean
+.PHONY: demo test test-all fuzz lint bench bench-tensor rules rule-counts clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -24,6 +26,10 @@ test: .venv/ready lint
 
 test-all: .venv/ready lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m ''
+
+# Random StableHLO programs, optimized and as written, for MINUTES (or --count of them: see the module).
+fuzz: .venv/ready
+	$(BIN)/python -m tests.fuzz.tensor.sweep --first $(FIRST) --minutes $(MINUTES)
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

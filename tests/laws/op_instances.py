@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from windlass import ops
-from windlass.ir import Argument, Block, Builder, Function, Module, Op
+from windlass.ir import Argument, Block, Builder, Function, Module, Op, Value
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 
@@ -44,12 +45,12 @@ def draw_instance(cls: type[TensorOp], draw: Draw) -> Instance:
         except Unsuitable:
             continue
         operands = [Argument(type_, name=f"x{position}") for position, type_ in enumerate(types)]
-        op = cls(**_share_out(cls, operands), **fields)
+        op = cls(**share_out(cls, operands), **fields)
         return Instance(op, [op.sample_array(draw, position) for position in range(len(operands))])
     raise AssertionError(f"{cls.__name__}.sample finds its own operands unsuitable")
 
 
-def _share_out(cls: type[TensorOp], operands: list[Argument]) -> dict[str, Any]:
+def share_out(cls: type[TensorOp], operands: Sequence[Value]) -> dict[str, Any]:
     kinds = [field for field in cls.fields if field.kind in ("operand", "variadic")]
     singles = sum(field.kind == "operand" for field in kinds)
     share = (len(operands) - singles) // max(len(kinds) - singles, 1)
@@ -96,4 +97,5 @@ __all__ = [
     "meaningful_classes",
     "program_of",
     "sampled_classes",
+    "share_out",
 ]

@@ -33,7 +33,7 @@ from windlass.ops.base import TensorOp
 from windlass.ops.collective import Collective
 from windlass.ops.evaluation import evaluate_function
 from windlass.ops.sampling import RandomDraw, Unsuitable
-from windlass.rewriting import RuleSet, rewrite_function
+from windlass.rewriting import Budget, RuleSet, rewrite_function
 from windlass.rewriting.laws import same_bits
 from windlass.rules import catalogue
 
@@ -169,7 +169,7 @@ def check(seed: int) -> None:
     rules = list(catalogue.choose(exact=True))
     shuffler.shuffle(rules)
     kept = rules if seed % 3 == 0 else [rule for rule in rules if shuffler.random() < 0.7]
-    ledger = rewrite_function(function, RuleSet(kept))
+    ledger = rewrite_function(function, RuleSet(kept), Budget(seconds=60.0))
     assert ledger.exhausted is None, ledger.describe_cycle()
     verify(function)
     with np.errstate(all="ignore"):

@@ -119,7 +119,8 @@ class TriangularSolve(TensorOp):
             matrix = matrix.copy()
             tiny = np.finfo(matrix.dtype).tiny
             np.fill_diagonal(matrix, np.where(np.diag(matrix) == 0, tiny, np.diag(matrix)))
-            return np.asarray(scipy.linalg.solve_triangular(matrix, right, code, self.lower)) * np.nan
+            found = scipy.linalg.solve_triangular(matrix, right, code, self.lower, check_finite=False)
+            return np.asarray(found) * np.nan
         return np.asarray(
             scipy.linalg.solve_triangular(matrix, right, code, self.lower, self.unit_diagonal, check_finite=False)
         )

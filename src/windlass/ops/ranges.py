@@ -191,6 +191,9 @@ class Range:
         """A function that never falls, computed to a few units in the last place; its value at a bound may be limit."""
         with np.errstate(all="ignore"):
             low, high = (float(function(np.float64(bound))) for bound in (self.low, self.high))
+        if math.isnan(low) or math.isnan(high):
+            # The function is not defined at a bound.
+            return Range(-INFINITY if math.isnan(low) else low, INFINITY, True, True)
         return loosened(Range(low, high, self.nan), type_)
 
 

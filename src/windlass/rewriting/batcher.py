@@ -59,6 +59,8 @@ class Batcher:
         self.same: dict[Value, Value] = {}
         self.delayed: dict[Value, tuple[Value, Value]] = {}
         """What is carried from one round into the next: its initial value, and the value in the block that follows."""
+        self.repeats: dict[Value, Value] = {}
+        """Values that are equal in all rounds, repeated for those who need them with an axis for the rounds."""
 
     def is_inside(self, value: Value) -> bool:
         """Whether the value is made in the block."""
@@ -70,8 +72,9 @@ class Batcher:
         found, is_many = self.find(value)
         if is_many:
             return found
-        made = self.many[value] = repeated(found, self.size)
-        return made
+        if value not in self.repeats:
+            self.repeats[value] = repeated(found, self.size)
+        return self.repeats[value]
 
     def find(self, value: Value) -> tuple[Value, bool]:
         """The value outside, and whether it has an axis for the rounds.

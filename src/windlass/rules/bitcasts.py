@@ -47,7 +47,9 @@ def dynamic_slice_of_bitcast(
     >>> dynamic_slice_of_bitcast(DynamicSlice(words, (tensor("i32", name="i"),), (2,)))
     BitcastConvert(DynamicSlice(x, (i,), slice_sizes=(2,)), dtype='i32')
     """
-    return BitcastConvert(DynamicSlice(x, starts, sizes), dtype) if op.operand.shape == x.shape else None
+    if op.operand.shape != x.shape or 0 in x.shape:
+        return None
+    return BitcastConvert(DynamicSlice(x, starts, sizes), dtype)
 
 
 @rewrite(BitcastConvert(Reshape(x, shape), dtype), single_use=True)

@@ -60,7 +60,11 @@ def fold_constants(op: TensorOp) -> Value | None:
         return None
     constants = [operand for operand in operands if isinstance(operand, Constant)]
     if op.tensor.size <= LARGEST_FOLDED and all(constant.tensor.size <= 4 * LARGEST_FOLDED for constant in constants):
-        return Constant.of(np.asarray(op.evaluate(*[constant.array for constant in constants])), op.dtype)
+        try:
+            found = np.asarray(op.evaluate(*[constant.array for constant in constants]))
+        except (NotImplementedError, ValueError, np.linalg.LinAlgError):
+            return None  # no meaning on arrays alone, or not on these
+        return Constant.of(found, op.dtype)
     if isinstance(op, Elementwise) and all(constant.is_splat for constant in constants):
         scalars = tuple(Constant.of(constant.number, constant.dtype) for constant in constants)
         number = op.with_operands(scalars).evaluate(*[scalar.array for scalar in scalars])

@@ -1,0 +1,84 @@
+"""Random programs mean the same when optimized. `python -m tests.fuzz.tensor.sweep` runs many more."""
+
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+import pytest
+
+from tests.fuzz.tensor.author import Program, write_program
+from tests.fuzz.tensor.meaning import exact_difference, find_slack, first_difference
+from tests.fuzz.tensor.shrinking import describe, shrink
+from tests.fuzz.tensor.sweep import make
+from tests.fuzz.tensor.trial import Outcome, Way, run
+from windlass.ops import Add, Constant, DotGeneral, If, Multiply, Negate, Reduce, Scatter, While
+from windlass.rules import catalogue
+
+
+def run_all(seeds: range) -> collections.Counter[str]:
+    """How many had which outcome; fails with the smallest form of the first program that went wrong."""
+    counts: collections.Counter[str] = collections.Counter()
+    for seed in seeds:
+        program, way = make(seed)
+        outcome = run(program, way)
+        counts[outcome.kind] += 1
+        if outcome.is_bad:
+            pytest.fail(f"{seed} {describe(*shrink(program, way, outcome, 20.0))}", pytrace=False)
+    return counts
+
+
+@pytest.mark.parametrize("first", range(0, 120, 40))
+def test_optimized_programs_mean_the_same(first: int) -> None:
+    counts = run_all(range(first, first + 40))
+    assert counts["same"] >= 0.85 * 40, f"few programs were compared: {counts}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(10_000, 14_000, 100))
+def test_many_optimized_programs_mean_the_same(first: int) -> None:
+    run_all(range(first, first + 100))
+
+
+def test_programs_hold_all_kinds_of_ops_and_let_most_rules_meet() -> None:
+    programs = [write_program(seed, bool(seed % 2)) for seed in range(60)]
+    held = {type(op) for program in programs for op in program.module.main.walk()}
+    assert {While, If, Reduce, Scatter, DotGeneral, Multiply} <= held
+    assert len(held) > 75
+    fired = {name for program in programs for name in run(program, Way(program.is_exact, is_generous=True)).rules}
+    assert len(fired) > 0.4 * len(catalogue)
+
+
+def test_same_number_writes_the_same_program() -> None:
+    one, other = (describe(write_program(5, True), Way(True), Outcome("same")) for _ in range(2))
+    assert one == other
+
+
+def test_a_wrong_rule_is_found_named_and_shown_by_a_small_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    (rule,) = (each for each in catalogue if each.name == "negate_of_negate")
+    monkeypatch.setattr(rule, "body", lambda x: Add(x, Constant.of(1, x.dtype, x.shape)))
+    for seed in range(400):
+        program = write_program(seed, is_exact=True)
+        if not any(isinstance(op, Negate) and isinstance(op.operand, Negate) for op in program.module.main.walk()):
+            continue
+        way = Way(is_exact=True)
+        outcome = run(program, way)
+        if outcome.is_bad:
+            break
+    else:
+        pytest.fail("no program shows it")
+    small, way, outcome = shrink(program, way, outcome, 20.0)
+    assert outcome.rules == ("negate_of_negate",)
+    assert isinstance(small, Program)
+    assert len(describe(small, way, outcome).splitlines()) <= 12
+
+
+def test_noise_tells_what_may_differ() -> None:
+    exact = np.array([1.0, 2.0, 3.0])
+    slack, free = find_slack(exact, [np.array([1.0, 2.0 + 1e-9, np.nan])], 3.0)
+    assert not first_difference(exact, np.array([1.0, 2.0 + 2e-9, 7.0]), slack, free)
+    assert "1 of 3 differ, at [0]" in first_difference(exact, np.array([1.0 + 1e-9, 2.0, 3.0]), slack, free)
+    whole = np.array([1, 2])
+    assert first_difference(whole, np.array([1, 3]), *find_slack(whole, [np.array([2, 2])], 0.0))
+    assert exact_difference(np.array([0.0]), np.array([-0.0]))
+    assert not exact_difference(np.array([np.nan]), np.array([-np.nan]))

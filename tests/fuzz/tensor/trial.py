@@ -1,0 +1,226 @@
+"""Optimizes a program in one of many ways and compares what it means before and after."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.fuzz.tensor.author import Program
+from tests.fuzz.tensor.meaning import Endless, Meaning, exact_difference, find_slack, first_difference
+from tests.laws.xla import run_through_xla
+from windlass.ir import Module, TensorType
+from windlass.ir.verifier import verify
+from windlass.ops import CustomCall
+from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
+from windlass.rewriting import driver as rewriting_driver
+from windlass.rewriting.cost import DEVICES
+from windlass.rewriting.in_place import settle_updates
+from windlass.rewriting.materialization import materialize_shared
+from windlass.rules import catalogue
+from windlass.stablehlo import export_text, import_text
+from windlass.stablehlo.optimizing import inline_module
+
+Array = NDArray[Any]
+
+PATIENCE = 60.0
+"""Seconds that rewriting one program may take."""
+NOISES = 3
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program is optimized, and run afterwards."""
+
+    is_exact: bool
+    shuffled: int | None = None
+    """The seed by which the rules are put in a random order and some left out; None: the catalogue with its passes."""
+    device: str = "cpu"
+    is_generous: bool = False
+    """The cost model consents to everything: else rules that need it would hardly ever fire on small arrays."""
+    settles: bool = False
+    """What goes to XLA's CPU compiler: values kept apart."""
+    is_text: bool = False
+    """Through StableHLO text before and after."""
+    on_xla: bool = False
+    """Both programs are run by XLA too."""
+    without: frozenset[str] = frozenset()
+
+    def rule_set(self) -> RuleSet:
+        return _rule_set(self.is_exact, self.shuffled, self.without)
+
+
+@lru_cache(maxsize=8)
+def _rule_set(is_exact: bool, shuffled: int | None, without: frozenset[str]) -> RuleSet:
+    chosen = catalogue.choose(exact=is_exact)
+    if shuffled is None:
+        return chosen.without(*without) if without else chosen
+    shuffler = random.Random(shuffled)
+    rules: list[Rule] = list(chosen)
+    shuffler.shuffle(rules)
+    kept = RuleSet(rule for rule in rules if shuffler.random() < 0.8 and rule.name not in without)
+    if shuffler.random() < 0.5:
+        kept.passes = [each for each in chosen.passes if each.name not in without]
+    return kept
+
+
+def choose_way(seed: int, is_exact: bool) -> Way:
+    """The way of that number."""
+    choice = random.Random(seed)
+    shuffled = seed if choice.random() < 0.25 else None
+    way = Way(is_exact, shuffled, choice.choice(("cpu", "cpu", "gpu", "tpu")))
+    way = replace(way, is_generous=choice.random() < 0.4, is_text=choice.random() < 0.2)
+    way = replace(way, settles=way.device == "cpu" and choice.random() < 0.4)
+    return replace(way, on_xla=not is_exact and choice.random() < 0.1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a program.
+
+    `kind` is "same"; "unfit" (it has no meaning that could be compared); "wrong", "fault" (an exception) or "endless"
+    (rewriting does not end).
+    """
+
+    kind: str
+    message: str = ""
+    rules: tuple[str, ...] = ()
+    """The rules that were applied."""
+
+    @property
+    def is_bad(self) -> bool:
+        return self.kind in ("wrong", "fault", "endless")
+
+    def is_like(self, other: Outcome) -> bool:
+        """Whether it's the same trouble, as far as one can tell."""
+        if self.kind != other.kind:
+            return False
+        return self.kind != "fault" or _words(self.message) == _words(other.message)
+
+
+def _words(message: str) -> str:
+    return "".join(letter for letter in message.partition("\n")[0] if not letter.isdigit())[:60]
+
+
+def optimize(module: Module, way: Way) -> tuple[Module, list[str], str | None]:
+    """The optimized module, the rules applied in order, and what ran out before the end was reached."""
+    if way.is_text:
+        module = import_text(export_text(module))
+    rules, fired = way.rule_set(), list[str]()
+    exhausted: str | None = None
+    inline_module(module)
+    with _generosity(way.is_generous):
+        for function in list(module.functions.values()):
+            ledger = rewrite_function(function, rules, Budget(seconds=PATIENCE), DEVICES[way.device])
+            fired += [entry.rule for entry in ledger.entries]
+            exhausted = exhausted or ledger.describe_cycle()
+    if way.settles:
+        materialize_shared(module)
+        settle_updates(module)
+    verify(module)
+    if way.is_text:
+        module = import_text(export_text(module))
+    return module, fired, exhausted
+
+
+@contextmanager
+def _generosity(is_generous: bool) -> Generator[None]:
+    if not is_generous:
+        yield
+        return
+    with mock.patch.object(rewriting_driver, "estimate_saving", lambda *_: 1e-6):
+        yield
+
+
+def run(program: Program, way: Way) -> Outcome:
+    """Optimizes and compares."""
+    original = program.copy()
+    meaning = Meaning(original)
+    try:
+        expected = meaning.of_function(original.main, program.arrays)
+    except (Endless, NotImplementedError, ValueError, np.linalg.LinAlgError):
+        return Outcome("unfit")
+    if meaning.has_nan and not way.is_exact:
+        return Outcome("unfit")  # rules that reassociate hold for finite numbers
+    try:
+        module, fired, exhausted = optimize(program.copy(), way)
+    except Exception as error:
+        return Outcome("fault", f"{type(error).__name__}: {error}")
+    applied = tuple(dict.fromkeys(fired))
+    if exhausted is not None and not way.is_generous:
+        return Outcome("endless", exhausted, applied)
+    try:
+        found = Meaning(module).of_function(module.main, program.arrays)
+    except Exception as error:
+        return Outcome("wrong", f"can't be run any more: {type(error).__name__}: {error}", applied)
+    if way.is_exact:
+        differences = map(exact_difference, expected, found)
+    else:
+        slacks = list(_slacks(program, expected, meaning.largest))
+        differences = (
+            first_difference(before, after, *slack)
+            for before, after, slack in zip(expected, found, slacks, strict=True)
+        )
+        if way.on_xla:
+            difference = _difference_on_xla(original, module, program, expected, slacks)
+            if difference:
+                return Outcome("wrong", f"through XLA: {difference}", applied)
+    for number, difference in enumerate(differences):
+        if difference:
+            return Outcome("wrong", f"result {number}: {difference}", applied)
+    return Outcome("same", "", applied)
+
+
+def _slacks(program: Program, expected: Sequence[Array], largest: dict[str, float]) -> Iterator[tuple[Array, Array]]:
+    function = program.module.main
+    noisy = [Meaning(program.module, seed).of_function(function, program.arrays) for seed in range(NOISES)]
+    for position, array in enumerate(expected):
+        dtype = function.results[position].tensor.dtype
+        yield find_slack(array, [each[position] for each in noisy], largest.get(dtype, 0.0))
+
+
+def _difference_on_xla(
+    original: Module,
+    optimized: Module,
+    program: Program,
+    expected: Sequence[Array],
+    slacks: Sequence[tuple[Array, Array]],
+) -> str:
+    if not _suits_xla(original):
+        return ""
+    try:
+        before = run_through_xla(original, program.arrays)
+    except Exception:
+        return ""  # there are ops that XLA's CPU compiler lacks
+    try:
+        after = run_through_xla(optimized, program.arrays)
+    except Exception as error:
+        return f"can't be run any more: {type(error).__name__}: {error}"
+    for meant, was, now, (slack, free) in zip(expected, before, after, slacks, strict=True):
+        if meant.dtype.kind in "iub":
+            # What XLA makes of the program as written is none of the optimizer's doing.
+            free = free | (meant != was)
+        else:
+            wide = np.complex128 if meant.dtype.kind == "c" else np.float64
+            apart = np.abs(meant.astype(wide) - was.astype(wide))
+            slack, free = np.maximum(slack, 4 * apart), free | ~np.isfinite(apart)
+        difference = first_difference(was, now, slack, free)
+        if difference:
+            return difference
+    return ""
+
+
+def _suits_xla(module: Module) -> bool:
+    """Whether XLA compiles it: it ends the process over some empty arrays, and knows nothing of LAPACK."""
+    ops = list(module.main.walk())
+    types = [result.type for op in ops for result in op.results]
+    return not any(isinstance(op, CustomCall) for op in ops) and all(
+        isinstance(type_, TensorType) and type_.size > 0 for type_ in types
+    )

@@ -1,0 +1,78 @@
+"""Programs on which rules once failed, made small: random programs had shown them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from windlass.ops.sampling import RandomDraw
+from windlass.stablehlo import import_text
+from windlass.stablehlo.bisecting import Comparison
+from windlass.stablehlo.exporting import export_text
+from windlass.stablehlo.optimizing import Choices, optimize_module
+
+PROGRAMS = {
+    "the range of a root of negative numbers": """
+    func.func @main(%x: tensor<3xi32>, %y: tensor<3xi32>) -> tensor<3xi1> {
+      %least = stablehlo.constant dense<-1> : tensor<3xi32>
+      %negative = stablehlo.minimum %x, %least : tensor<3xi32>
+      %float = stablehlo.convert %negative : (tensor<3xi32>) -> tensor<3xf32>
+      %root = stablehlo.sqrt %float : tensor<3xf32>
+      %whole = stablehlo.convert %root : (tensor<3xf32>) -> tensor<3xi32>
+      %less = stablehlo.compare LT, %whole, %y : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi1>
+      return %less : tensor<3xi1>
+    }""",
+    "a system of constants that has no solution": """
+    func.func @main(%x: tensor<2x1xf32>) -> tensor<2x1xf32> {
+      %a = stablehlo.constant dense<[[0.0, 0.0], [0x7F800000, 1.0]]> : tensor<2x2xf32>
+      %b = stablehlo.constant dense<[[1.0], [0x7F800000]]> : tensor<2x1xf32>
+      %solved = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false,
+        transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+      %sum = stablehlo.add %x, %solved : tensor<2x1xf32>
+      return %sum : tensor<2x1xf32>
+    }""",
+    "an inner loop that carries one value twice, changed and unchanged": """
+    func.func @main(%x: tensor<3x2xf32>, %c: tensor<1x2xf32>, %n: tensor<i32>) -> tensor<3x2xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %all:2 = stablehlo.while(%i = %zero, %rows = %x) : tensor<i32>, tensor<3x2xf32>
+      cond {
+        %go = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %go : tensor<i1>
+      } do {
+        %row = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 2]
+          : (tensor<3x2xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32>
+        %inner:3 = stablehlo.while(%j = %zero, %sum = %c, %same = %c) : tensor<i32>, tensor<1x2xf32>, tensor<1x2xf32>
+        cond {
+          %more = stablehlo.compare LT, %j, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          stablehlo.return %more : tensor<i1>
+        } do {
+          %next = stablehlo.add %j, %one : tensor<i32>
+          %added = stablehlo.add %sum, %row : tensor<1x2xf32>
+          %turned = stablehlo.negate %same : tensor<1x2xf32>
+          stablehlo.return %next, %added, %turned : tensor<i32>, tensor<1x2xf32>, tensor<1x2xf32>
+        }
+        %both = stablehlo.multiply %inner#1, %inner#2 : tensor<1x2xf32>
+        %new = stablehlo.dynamic_update_slice %rows, %both, %i, %zero
+          : (tensor<3x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<3x2xf32>
+        %after = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %after, %new : tensor<i32>, tensor<3x2xf32>
+      }
+      return %all#1 : tensor<3x2xf32>
+    }""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("exact", [False, True])
+def test_program_keeps_its_meaning(name: str, exact: bool) -> None:
+    text = PROGRAMS[name]
+    module = import_text(text)
+    draw = RandomDraw(0)
+    arrays = [draw.tame_array(argument.tensor) for argument in module.main.arguments]
+    comparison = Comparison([arrays], evaluated=True)
+    with np.errstate(all="ignore"):
+        comparison.expected = [comparison.run(text, arrays)]
+        optimize_module(module, Choices(exact=exact))
+        assert comparison.is_kept_by(export_text(module))
