@@ -58,7 +58,7 @@ def test_a_wrong_rule_is_found_named_and_shown_by_a_small_program(monkeypatch: p
     (rule,) = (each for each in catalogue if each.name == "negate_of_negate")
     monkeypatch.setattr(rule, "body", lambda x: Add(x, Constant.of(1, x.dtype, x.shape)))
     for seed in range(400):
-        program = write_program(seed, is_exact=True)
+        program = write_program(seed, is_exact=True, size=12)
         if not any(isinstance(op, Negate) and isinstance(op.operand, Negate) for op in program.module.main.walk()):
             continue
         way = Way(is_exact=True)
@@ -67,7 +67,7 @@ def test_a_wrong_rule_is_found_named_and_shown_by_a_small_program(monkeypatch: p
             break
     else:
         pytest.fail("no program shows it")
-    small, way, outcome = shrink(program, way, outcome, 20.0)
+    small, way, outcome = shrink(program, way, outcome, 300.0)
     assert outcome.rules == ("negate_of_negate",)
     assert isinstance(small, Program)
     assert len(describe(small, way, outcome).splitlines()) <= 12
