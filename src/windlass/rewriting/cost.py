@@ -13,8 +13,20 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from windlass.ir import Op, Result, TensorType, Value
+from windlass.ops import Concatenate, Convolution, Reduce, ReduceWindow
 from windlass.ops.control import captures
-from windlass.ops.reduction import Reduce
+
+
+@dataclass(frozen=True)
+class Convolving:
+    """What convolutions take beyond the bytes and operations of a matrix product, in seconds."""
+
+    window: float = 0.0
+    """For each window, of each group of features..."""
+    gathering: float = 0.0
+    """... and for each element that is gathered into one."""
+    irregular: float = 0.0
+    """For each product (a multiplication and an addition) where windows aren't gathered: see `is_regular`."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +46,30 @@ class Device:
     """Bytes: rows of floats that are longer are added up (or folded otherwise) one element at a time..."""
     slow_fold: float = 0.0
     """... which takes this long (in seconds) for each, as do reductions of several inputs at once."""
+    branch: float = 0.0
+    """Operations that it is worth to choose, for an element, whether it lies in the next part of a concatenation."""
+    folding: float = 0.0
+    """Seconds that folding windows takes for each of their elements beyond the operation."""
+    convolving: Convolving = field(default_factory=Convolving, hash=False)
+    """What convolutions take beyond their products."""
 
     def contraction_rate(self, dtype: str) -> float:
         """Operations per second of a matrix product."""
         return self.contraction.get(dtype, self.contraction.get("other", self.arithmetic))
 
 
-CPU = Device("cpu", 2e10, {"f32": 1e11, "f64": 5e10, "other": 1e10}, 1.5e10, 2e-6, 1 << 16, 3e-9)
+CPU = Device(
+    "cpu",
+    2e10,
+    {"f32": 1e11, "f64": 5e10, "other": 1e10},
+    1.5e10,
+    2e-6,
+    longest_row=1 << 16,
+    slow_fold=3e-9,
+    branch=4.0,
+    folding=1e-10,
+    convolving=Convolving(window=3e-8, gathering=2e-10, irregular=8e-10),
+)
 GPU = Device("gpu", 3e13, {"f64": 6e13, "f32": 6e13, "bf16": 8e14, "f16": 8e14, "other": 3e13}, 4e12, 4e-6)
 TPU = Device("tpu", 4e12, {"f32": 5e13, "bf16": 2e14, "other": 4e12}, 8e11, 2e-6)
 DEVICES = {device.name: device for device in (CPU, GPU, TPU)}
@@ -148,6 +177,8 @@ class _Estimate:
                 elif inner not in inside:
                     inside.add(inner)
                     operations += inner.flops()
+                    if isinstance(inner, Concatenate):
+                        operations += round(self.device.branch * (len(inner.inputs) - 1) * inner.tensor.size)
                     pending.append(inner)
         moved += sum(read.values())
         if root.repetitions():
@@ -157,11 +188,15 @@ class _Estimate:
         return Cost(seconds, moved, operations, 1)
 
     def slowness(self, root: Op) -> float:
-        """What a reduction takes beyond its work where the device does badly.
+        """What a reduction or a convolution takes beyond its work where the device does badly.
 
         Measured with jaxlib 0.10.2 on x86: sum of 16 rows of 16,384 floats 45 µs, of 16,400 floats 383 µs; the largest
         of 200,000 floats 41 µs, its place 938 µs.
         """
+        if isinstance(root, Convolution):
+            return seconds_of_windows(root, self.device.convolving)
+        if isinstance(root, ReduceWindow):
+            return root.flops() * self.device.folding
         if not isinstance(root, Reduce) or not self.device.slow_fold:
             return 0.0
         first = root.inputs[0].tensor
@@ -226,6 +261,46 @@ def fuses(op: Op) -> bool:
     if op.is_contraction or op.regions or not op.is_pure or len(op.results) != 1:
         return False
     return op.is_elementwise or op.is_free or not op.flops()
+
+
+def seconds_of_windows(op: Convolution, convolving: Convolving) -> float:
+    """What a convolution takes beyond its products."""
+    if not convolving.window:
+        return 0.0
+    if not is_regular(op):
+        return op.flops() / 2 * convolving.irregular
+    if op.lhs.dtype == "f64":
+        return 0.0
+    outputs = max(op.rhs.shape[op.kernel_output_feature_dimension], 1)
+    windows = op.tensor.size // outputs * op.feature_group_count
+    return windows * (convolving.window + op.rhs.tensor.size // outputs * convolving.gathering)
+
+
+def is_regular(op: Convolution) -> bool:
+    """Whether XLA:CPU gathers windows and multiplies matrices; else it computes each element by itself, far slower.
+
+    It does the former in the layout NHWC, into which it brings convolutions that are not within a loop or a branch.
+    Source: `PotentiallyImplementedAsEigenConvolution` and `ConvCanonicalization` in xla/service/cpu.
+    """
+    in_entry = op.block is None or op.block.parent is None
+    return (
+        op.batch_group_count == 1
+        and not any(op.window_reversal)
+        and op.lhs.dtype in ("f64", "f32", "f16", "bf16")
+        and (in_entry or has_features_last(op))
+    )
+
+
+def has_features_last(op: Convolution) -> bool:
+    """Whether the layouts are those that XLA:CPU convolves in: NHWC of lhs and result, HWIO of the kernel."""
+    rank = op.tensor.rank
+    places = tuple(range(1, rank - 1))
+    return (
+        (op.input_batch_dimension, *op.input_spatial_dimensions) == (0, *places)
+        and (op.output_batch_dimension, *op.output_spatial_dimensions) == (0, *places)
+        and op.kernel_spatial_dimensions == tuple(range(rank - 2))
+        and op.kernel_input_feature_dimension == rank - 2
+    )
 
 
 def _op_of(value: Value) -> Op | None:

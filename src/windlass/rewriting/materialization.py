@@ -11,14 +11,16 @@ Measured on a 512² periodic 5-point stencil, six steps by `jnp.roll`: 9.9 ms as
 from __future__ import annotations
 
 from windlass.ir import Block, Builder, Module, Op, TensorType, Value
-from windlass.ops import Concatenate, Pad, Return
-from windlass.rewriting.cost import CPU, Device, fuses
+from windlass.ops import Concatenate, Convolution, Pad, Reduce, Reshape, Return
+from windlass.rewriting.cost import CPU, Device, fuses, has_features_last
 from windlass.rewriting.settling import SETTLING, Settling, is_settling
 
 CACHE = 4 << 20
 """Arrays larger than this many bytes are written to memory that was never touched before..."""
 FRESH = 8
 """... which takes this many times as long as the bandwidth says: the system has to map each page."""
+FARTHEST = 32
+"""How many ops are gone through to find out which loops a value is computed in."""
 BRANCH = 4
 """Operations that deciding for each element between the parts of a concatenation, or a padding, is worth."""
 
@@ -73,7 +75,7 @@ def _may_be_shared(op: Op) -> bool:
         and op.type.rank > 0
         and not op.is_free
         and not op.picks_elements
-        and len(op.uses) > 1
+        and (len(op.uses) > 1 or any(_is_rearranged_for(user) for user in op.uses))
         and fuses(op)
         and not any(is_settling(user) for user in op.uses)
     )
@@ -93,23 +95,53 @@ def _pays(op: Op, work: _Work, device: Device) -> bool:
 
 
 def _count_readings(op: Op) -> float:
-    """How often an element is computed if nothing is written: all readers at its own place count as one."""
+    """How often an element is computed if nothing is written.
+
+    All readers at its own place count as one, but each reduction that they feed is a loop of its own.
+    """
     size = op.tensor.size
     shifted, is_read_in_place = 0.0, False
     for user in op.uses:
         is_at_same_place = (
             isinstance(user, Return) or not fuses(user) or (user.is_elementwise and user.tensor.size == size)
         )
-        if is_at_same_place:
+        if _is_rearranged_for(user):
+            # Computed in an order that suits neither what it is made of nor vector registers.
+            shifted += 2
+        elif is_at_same_place:
             is_read_in_place = True
         else:
             shifted += min(1.0, user.tensor.size / size) if user.picks_elements else 1.0
-    return shifted + is_read_in_place
+    return shifted + max(is_read_in_place, _count_reductions(op))
+
+
+def _count_reductions(op: Op) -> int:
+    """How many reductions are computed in one loop each with the op."""
+    found: set[Op] = set()
+    seen: set[Op] = {op}
+    pending = [op]
+    while pending and len(seen) < FARTHEST:
+        for user in pending.pop().uses:
+            if isinstance(user, Reduce):
+                found.add(user)
+            elif user not in seen and user.is_elementwise and user.tensor.size == op.tensor.size:
+                seen.add(user)
+                pending.append(user)
+    return len(found)
 
 
 def _is_written_for(user: Op) -> bool:
     """Whether XLA writes out what the user reads in any case."""
+    if _is_rearranged_for(user):
+        return False
     return isinstance(user, Return) or user.is_contraction or bool(user.regions and not user.flops())
+
+
+def _is_rearranged_for(user: Op) -> bool:
+    """Whether XLA transposes what the user reads, in one loop with its computation."""
+    if isinstance(user, Reshape):
+        return any(_is_rearranged_for(each) for each in user.uses)
+    return isinstance(user, Convolution) and not has_features_last(user)
 
 
 class _Work:

@@ -9,6 +9,7 @@ from windlass.ir.values import tensor
 from windlass.ops import Constant, Convolution, DotGeneral, Pad, Reshape, Reverse, Slice, Transpose
 from windlass.ops.convolution import kernel_size
 from windlass.ops.sampling import Draw
+from windlass.rewriting.cost import has_features_last
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 
@@ -45,6 +46,22 @@ def convolve(x: Value, kernel: Value, **fields: Any) -> Convolution:
 def changed(op: Convolution, **fields: Any) -> Convolution:
     """The op with some fields changed."""
     return Convolution.from_fields({**op.field_values(), "dtype": op.tensor.dtype, **fields})
+
+
+def reversed_axes(op: Convolution) -> tuple[int, ...]:
+    """The axes of the kernel along which windows are reversed."""
+    pairs = zip(op.kernel_spatial_dimensions, op.window_reversal, strict=True)
+    return tuple(sorted(axis for axis, is_reversed in pairs if is_reversed))
+
+
+def padded(op: Convolution, x: Value) -> Value:
+    """x, the input of a convolution, with all that is put around and between its elements."""
+    low, high, interior = ([0] * x.tensor.rank for _ in range(3))
+    for axis, (before, after), dilation in zip(op.input_spatial_dimensions, op.padding, op.lhs_dilation, strict=True):
+        low[axis], high[axis], interior[axis] = before, after, dilation - 1
+    if not any((*low, *high, *interior)):
+        return x
+    return Pad(x, Constant.of(0, x.dtype), tuple(low), tuple(high), tuple(interior))
 
 
 def sample_convolution(draw: Draw) -> Convolution:
@@ -129,7 +146,7 @@ def convolution_of_pad(op: Convolution) -> Value | None:
     return changed(op, lhs=pad.operand, padding=tuple(padding), lhs_dilation=tuple(dilation))
 
 
-@rewrite(any_op(Convolution), sample=sample_convolution)
+@rewrite(any_op(Convolution), sample=sample_convolution, by_cost=True)
 def convolution_by_reversed_kernel(op: Convolution) -> Value | None:
     """convolution(x, reverse(k)) = convolution(x, k) with windows reversed
 
@@ -147,6 +164,27 @@ def convolution_by_reversed_kernel(op: Convolution) -> Value | None:
     return changed(op, rhs=kernel.operand, window_reversal=turned)
 
 
+def sample_reversed_windows(draw: Draw) -> Convolution:
+    """A convolution whose windows are reversed along some axes."""
+    turned = tuple(draw.boolean() for _ in range(2))
+    kernel = tensor("f32", 3, 2, draw.integer(1, 3), draw.integer(1, 3), name="k")
+    return convolve(tensor("f32", 2, 2, 4, 5), kernel, window_reversal=turned)
+
+
+@rewrite(any_op(Convolution), sample=sample_reversed_windows, by_cost=True)
+def convolution_with_reversed_windows(op: Convolution) -> Value | None:
+    """convolution(x, k) with windows reversed = convolution(x, reverse(k)): XLA:CPU is slow at the former
+
+    >>> x, kernel = tensor("f32", 1, 2, 8), tensor("f32", 4, 2, 3, name="k")
+    >>> convolution_with_reversed_windows(convolve(x, kernel, window_reversal=(True,))).rhs.dimensions
+    (2,)
+    """
+    turned = reversed_axes(op)
+    return (
+        changed(op, rhs=Reverse(op.rhs, turned), window_reversal=(False,) * len(op.window_reversal)) if turned else None
+    )
+
+
 def sample_transposed(draw: Draw) -> Convolution:
     """A convolution of transposed operands."""
     x: Value = tensor("f32", 2, 5, 3)
@@ -157,7 +195,7 @@ def sample_transposed(draw: Draw) -> Convolution:
     return convolve(x, kernel)
 
 
-@rewrite(any_op(Convolution), sample=sample_transposed)
+@rewrite(any_op(Convolution), sample=sample_transposed, by_cost=True)
 def convolution_of_transpose(op: Convolution) -> Value | None:
     """convolution(transpose(x), transpose(k)) = convolution(x, k) with its axes named otherwise
 
@@ -183,3 +221,61 @@ def convolution_of_transpose(op: Convolution) -> Value | None:
             "kernel_spatial_dimensions": tuple(order[axis] for axis in op.kernel_spatial_dimensions),
         }
     return changed(op, **fields) if fields else None
+
+
+def sample_any_layout(draw: Draw) -> Convolution:
+    """A convolution with its axes in any order."""
+    axes, kernel_axes, result_axes = (draw.permutation(4) for _ in range(3))
+    shape, kernel_shape = [0] * 4, [0] * 4
+    for axis, size in zip(axes, (2, 3, 4, 5), strict=True):
+        shape[axis] = size
+    for axis, size in zip(kernel_axes, (2, 3, 2, 1), strict=True):
+        kernel_shape[axis] = size
+    return convolve(
+        tensor("f32", *shape),
+        tensor("f32", *kernel_shape, name="k"),
+        input_batch_dimension=axes[0],
+        input_feature_dimension=axes[1],
+        input_spatial_dimensions=axes[2:],
+        kernel_output_feature_dimension=kernel_axes[0],
+        kernel_input_feature_dimension=kernel_axes[1],
+        kernel_spatial_dimensions=kernel_axes[2:],
+        output_batch_dimension=result_axes[0],
+        output_feature_dimension=result_axes[1],
+        output_spatial_dimensions=result_axes[2:],
+    )
+
+
+@rewrite(any_op(Convolution), sample=sample_any_layout, by_cost=True)
+def convolution_with_features_last(op: Convolution) -> Value | None:
+    """convolution(x, k) = transpose(convolution(transpose(x), transpose(k))), in the layout NHWC, HWIO
+
+    XLA:CPU does so itself, but not within loops. Windows that are reversed are made straight with it.
+
+    >>> convolution_with_features_last(convolve(tensor("f32", 1, 2, 8), tensor("f32", 4, 2, 3))).operand.shape
+    (1, 6, 4)
+    """
+    if has_features_last(op):
+        return None
+    rank = op.tensor.rank
+    places = tuple(range(1, rank - 1))
+    order = (op.input_batch_dimension, *op.input_spatial_dimensions, op.input_feature_dimension)
+    kernel = (*op.kernel_spatial_dimensions, op.kernel_input_feature_dimension, op.kernel_output_feature_dimension)
+    result = (op.output_batch_dimension, *op.output_spatial_dimensions, op.output_feature_dimension)
+    turned = reversed_axes(op)
+    made = changed(
+        op,
+        lhs=Transpose(op.lhs, order),
+        rhs=Transpose(Reverse(op.rhs, turned) if turned else op.rhs, kernel),
+        window_reversal=(False,) * (rank - 2),
+        input_batch_dimension=0,
+        input_spatial_dimensions=places,
+        input_feature_dimension=rank - 1,
+        kernel_spatial_dimensions=tuple(range(rank - 2)),
+        kernel_input_feature_dimension=rank - 2,
+        kernel_output_feature_dimension=rank - 1,
+        output_batch_dimension=0,
+        output_spatial_dimensions=places,
+        output_feature_dimension=rank - 1,
+    )
+    return Transpose(made, tuple(result.index(axis) for axis in range(rank)))
