@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -215,7 +216,8 @@ def windows_as_shifted_fold(op: ReduceWindow) -> Value | None:
     """
     x = input_of(op)
     places = math.prod(op.window_dimensions)
-    if x is None or op.combiner is None or not 1 < places <= MOST_TERMS:
+    combiner: type[Any] | None = op.combiner
+    if x is None or combiner is None or not 1 < places <= MOST_TERMS:
         return None
     low, high = (tuple(edge[side] for edge in op.padding) for side in (0, 1))
     interior = tuple(dilation - 1 for dilation in op.base_dilations)
@@ -231,5 +233,5 @@ def windows_as_shifted_fold(op: ReduceWindow) -> Value | None:
             first + (size - 1) * stride + 1 for first, size, stride in zip(start, shape, op.window_strides, strict=True)
         )
         part = Slice(x, start, limit, op.window_strides)
-        folded = part if folded is None else op.combiner(folded, part)
+        folded = part if folded is None else combiner(folded, part)
     return folded
