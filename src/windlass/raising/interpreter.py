@@ -13,6 +13,7 @@ from windlass.ops.creation import Constant
 from windlass.raising import memory as memories
 from windlass.raising.arithmetic import constant_item, run_scalar_op
 from windlass.raising.atomics import run_atomic, run_compare_exchange
+from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
 from windlass.raising.extremes import select_by_test
 from windlass.raising.index import Index
@@ -97,7 +98,7 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.Assert() | loops.Print():
             pass
         case loops.Collective():
-            raise state.obstacle(f"threads of a warp exchange values ({op.kind})", NOT_RAISED)
+            environment.update(zip(op.results, run_collective(state, op), strict=True))
         case loops.DeviceCall():
             raise state.obstacle(f"it calls '{op.callee}', of which only the name is known", NOT_RAISED)
         case _:

@@ -89,6 +89,8 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raise
         state.environment.update(zip(parallel.body.block.arguments, ids.items, strict=True))
         x, y, z = ids.items[:3]
         state.block_number = x + (y + z.scale(specification.grid[1])).scale(specification.grid[0])
+        x, y, z = ids.items[3:]
+        state.thread_number = x + (y + z.scale(specification.block[1])).scale(specification.block[0])
         globals_count = len(specification.memories)
         for op in kernel.body:
             if op is parallel:

@@ -92,6 +92,8 @@ class RaisingState:
     domain: Domain
     block_number: Index = ZERO
     """The number of each lane's block, counted along x first."""
+    thread_number: Index = ZERO
+    """The number of each lane's thread in its block, counted along x first."""
     environment: dict[Value, Item] = field(default_factory=dict["Value", "Item"])
     retried: dict[Value, Box] = field(default_factory=dict["Value", "Box"])
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
