@@ -310,28 +310,34 @@ def dot_of_padded_terms(op: DotGeneral) -> Value | None:
         return None
     product = read(op)
     for term, other in sides(product):
-        pad = term.value
-        if not isinstance(pad, Pad) or not _is_zero(pad.padding_value):
-            continue
-        low, high, between = list(pad.edge_padding_low), list(pad.edge_padding_high), list(pad.interior_padding)
-        start, limit, stride = [0] * len(other.letters), list(other.value.shape), [1] * len(other.letters)
-        for axis, letter in enumerate(term.letters):
-            padding = (low[axis], high[axis], between[axis])
-            if letter not in product.summed or padding == (0, 0, 0) or min(padding) < 0 or not pad.operand.shape[axis]:
-                continue
-            place = other.letters.index(letter)
-            start[place], stride[place] = low[axis], between[axis] + 1
-            limit[place] = other.value.shape[place] - high[axis]
-            low[axis] = high[axis] = between[axis] = 0
-        whole = tuple(limit) == other.value.shape and not any(start) and set(stride) <= {1}
-        if whole:
-            continue
-        rest = (tuple(low), tuple(high), tuple(between))
-        inner = Pad(pad.operand, pad.padding_value, *rest) if any(map(any, rest)) else pad.operand
-        part = Slice(other.value, tuple(start), tuple(limit), tuple(stride))
-        new, cut = Term(inner, term.letters), Term(part, other.letters)
-        return product.rebuild(*((new, cut) if term is product.left else (cut, new)))
+        found = without_padding(term, other, product)
+        if found is not None:
+            return product.rebuild(*(found if term is product.left else found[::-1]))
     return None
+
+
+def without_padding(term: Term, other: Term, product: Product) -> tuple[Term, Term] | None:
+    """The terms without the zeros that one of them has around what is summed over, and what these are multiplied by."""
+    pad = term.value
+    if not isinstance(pad, Pad) or not _is_zero(pad.padding_value):
+        return None
+    low, high, between = list(pad.edge_padding_low), list(pad.edge_padding_high), list(pad.interior_padding)
+    start, limit, stride = [0] * len(other.letters), list(other.value.shape), [1] * len(other.letters)
+    for axis, letter in enumerate(term.letters):
+        padding = (low[axis], high[axis], between[axis])
+        if letter not in product.summed or padding == (0, 0, 0) or min(padding) < 0 or not pad.operand.shape[axis]:
+            continue
+        place = other.letters.index(letter)
+        start[place], stride[place] = low[axis], between[axis] + 1
+        limit[place] = other.value.shape[place] - high[axis]
+        low[axis] = high[axis] = between[axis] = 0
+    whole = tuple(limit) == other.value.shape and not any(start) and set(stride) <= {1}
+    if whole:
+        return None
+    rest = (tuple(low), tuple(high), tuple(between))
+    inner = Pad(pad.operand, pad.padding_value, *rest) if any(map(any, rest)) else pad.operand
+    part = Slice(other.value, tuple(start), tuple(limit), tuple(stride))
+    return Term(inner, term.letters), Term(part, other.letters)
 
 
 @rewrite(any_op(DotGeneral), reassociates=True, sample=lambda draw: sample_product(draw, padded))

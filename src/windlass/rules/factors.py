@@ -262,6 +262,7 @@ def _factor_out(op: Add | Subtract) -> Value | None:
     Add(any_op(DotGeneral), any_op(DotGeneral)),
     single_use=True,
     reassociates=True,
+    by_cost=True,
     sample=sample_sum_with_common_factor,
 )
 def sum_of_dots_with_common_factor(op: Add) -> Value | None:
@@ -278,6 +279,7 @@ def sum_of_dots_with_common_factor(op: Add) -> Value | None:
     Subtract(any_op(DotGeneral), any_op(DotGeneral)),
     single_use=True,
     reassociates=True,
+    by_cost=True,
     sample=sample_sum_with_common_factor,
 )
 def difference_of_dots_with_common_factor(op: Subtract) -> Value | None:
