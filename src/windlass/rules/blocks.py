@@ -78,7 +78,11 @@ def dot_of_blocks_with_zeros(op: DotGeneral) -> Value | None:
 
 def sample_product_of_rows_and_columns(draw: Draw) -> DotGeneral:
     """A product of blocks beside each other with blocks one above the other."""
-    rows, columns, deep = draw.integer(1, 3), draw.integer(1, 3), [draw.integer(1, 3) for _ in range(draw.integer(2, 3))]
+    rows, columns, deep = (
+        draw.integer(1, 3),
+        draw.integer(1, 3),
+        [draw.integer(1, 3) for _ in range(draw.integer(2, 3))],
+    )
     left = Concatenate(tuple(tensor("f32", rows, size, name=f"a{at}") for at, size in enumerate(deep)), 1)
     right = Concatenate(tuple(tensor("f32", size, columns, name=f"b{at}") for at, size in enumerate(deep)), 0)
     return matmul(left, right)

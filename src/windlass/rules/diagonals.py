@@ -45,8 +45,7 @@ from windlass.rewriting.structure import (
     take_diagonal,
 )
 from windlass.rules.chains import diagonal_slice, is_diagonal_slice, owner, summed_input
-from windlass.rules.contractions import made_by, sample_product, sides
-from windlass.rules.factors import in_order
+from windlass.rules.contractions import sample_product, sides
 from windlass.rules.letters import Term, feeds_only, is_plain, read, spread
 
 __all__ = ["Concatenate", "matmul", "tensor"]
@@ -167,41 +166,6 @@ def dot_of_diagonal(op: DotGeneral) -> Value | None:
     Multiply(BroadcastInDim(v, shape=(3, 4), broadcast_dimensions=(0,)), x)
     """
     return _scaled_by_diagonal(op, identity=False)
-
-
-def sample_shifted_product(draw: Draw) -> DotGeneral:
-    """A matrix plus a diagonal one, times a vector or a thin matrix."""
-    size = draw.integer(5, 8)
-    shifted = Add(tensor("f32", size, size), sample_diagonal(draw, size))
-    return DotGeneral(shifted, tensor("f32", size, *draw.choose(((), (1,))), name="y"), (), (), (1,), (0,))
-
-
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_shifted_product)
-def dot_of_shifted_matrix(op: DotGeneral) -> Value | None:
-    """dot(x + diag(v), y) = dot(x, y) + v · y, if y is thin: the sum of matrices is never stored
-
-    >>> shifted = Add(tensor("f32", 9, 9), diagonal_matrix(tensor("f32", 9, name="v")))
-    >>> dot_of_shifted_matrix(DotGeneral(shifted, tensor("f32", 9, name="y"), (), (), (1,), (0,))).lhs.lhs
-    x
-    """
-    if not made_by(op, Add) or not is_plain(op):
-        return None
-    product = read(op)
-    for term, other in sides(product):
-        added = term.value
-        if not isinstance(added, Add) or not feeds_only(added, op) or 3 * op.tensor.size >= added.tensor.size:
-            continue
-        for own, diagonal in (added.operands, added.operands[::-1]):
-            if find_diagonal(diagonal) is None or find_diagonal(own) is not None:
-                continue
-            new = Term(own, term.letters)
-            first = product.rebuild(*in_order(product, term, new, other))
-            second = product.rebuild(*in_order(product, term, Term(diagonal, term.letters), other))
-            if not isinstance(second, DotGeneral) or first is None:
-                continue
-            scaled = _scaled_by_diagonal(second, find_diagonal(diagonal).is_identity)  # pyright: ignore[reportOptionalMemberAccess]
-            return None if scaled is None else Add(first, scaled)
-    return None
 
 
 def sample_symmetric(draw: Draw) -> Transpose:

@@ -16,7 +16,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import made_by, plain, sample_product, sides
-from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, operations, read, spread, unspread
+from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
 
@@ -290,62 +290,3 @@ def difference_of_dots_with_common_factor(op: Subtract) -> Value | None:
     Subtract(x, z)
     """
     return _factor_out(op)
-
-
-def outer(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
-    """An operand plus a product of vectors."""
-    if len(shape) != 2:
-        return tensor(dtype, *shape, name=name)
-    u, v = tensor(dtype, shape[0], name="u"), tensor(dtype, shape[1], name="v")
-    rank_one = Multiply(BroadcastInDim(u, shape, (0,)), BroadcastInDim(v, shape, (1,)))
-    return Add(tensor(dtype, *shape, name=name), rank_one)
-
-
-def sample_product_of_updated(draw: Draw) -> DotGeneral:
-    """A matrix with an update of rank one, times a vector or a thin matrix."""
-    rows, deep = draw.integer(4, 7), draw.integer(4, 7)
-    lhs = outer(draw, (rows, deep), "f32", "x")
-    rhs = tensor("f32", deep, *draw.choose(((), (1,))), name="y")
-    return DotGeneral(lhs, rhs, (), (), (1,), (0,))
-
-
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_updated)
-def dot_of_rank_one_update(op: DotGeneral) -> Value | None:
-    """dot(x + u·vᵀ, y) = dot(x, y) + u · dot(v, y), if y is thin
-
-    >>> u = BroadcastInDim(tensor("f32", 40, name="u"), (40, 40), (0,))
-    >>> v = BroadcastInDim(tensor("f32", 40, name="v"), (40, 40), (1,))
-    >>> updated = Add(tensor("f32", 40, 40), Multiply(u, v))
-    >>> dot_of_rank_one_update(DotGeneral(updated, tensor("f32", 40, name="y"), (), (), (1,), (0,))).lhs.lhs
-    x
-    """
-    if not made_by(op, Add) or not is_plain(op):
-        return None
-    product = read(op)
-    sizes = product.sizes()
-    for term, other in sides(product):
-        added = term.value
-        if not isinstance(added, Add) or not feeds_only(added, op):
-            continue
-        for base, update in (added.operands, added.operands[::-1]):
-            if not isinstance(update, Multiply) or not feeds_only(update, added):
-                continue
-            for first, second in (update.operands, update.operands[::-1]):
-                u, v = repeating(first, term.letters), repeating(second, term.letters)
-                if u is None or v is None or any(letter in other.letters for letter in u.letters):
-                    continue
-                if any(letter not in product.summed for letter in v.letters):
-                    continue
-                thin = tuple(letter for letter in product.result if letter in other.letters)
-                extra = operations({*v.letters, *other.letters}, sizes) + 2 * op.tensor.size
-                if extra >= 2 * added.tensor.size or set(v.letters) != set(product.summed):
-                    continue
-                small = product.rebuild(*in_order(product, term, v, other), thin)
-                whole = product.rebuild(*in_order(product, term, Term(base, term.letters), other))
-                if small is None or whole is None:
-                    continue
-                outer_product = Multiply(
-                    spread(u, product.result, sizes), spread(Term(small, thin), product.result, sizes)
-                )
-                return Add(whole, outer_product)
-    return None
