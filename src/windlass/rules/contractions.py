@@ -312,7 +312,8 @@ def dot_of_padded_terms(op: DotGeneral) -> Value | None:
     for term, other in sides(product):
         found = without_padding(term, other, product)
         if found is not None:
-            return product.rebuild(*(found if term is product.left else found[::-1]))
+            new, cut = found
+            return product.rebuild(*((new, cut) if term is product.left else (cut, new)))
     return None
 
 
@@ -480,7 +481,7 @@ def reshape_of_dot_of_reshape(op: Reshape, x: Value, y: Value, shape: Sizes) -> 
 
 def sample_product_of_flattened(draw: Draw) -> DotGeneral:
     """A product along an axis that both operands have flattened."""
-    parts = (draw.integer(1, 3), draw.integer(1, 3))
+    parts = (draw.integer(1, 3), draw.integer(2, 3))
     rows, columns = draw.integer(1, 3), draw.integer(1, 3)
     lhs = Reshape(tensor("f32", rows, *parts), (rows, parts[0] * parts[1]))
     other = parts if draw.boolean() else parts[::-1]
@@ -509,7 +510,9 @@ def dot_of_flattened(op: DotGeneral, x: Value, y: Value) -> Value | None:
         if inner.shape[:axis] != flat.shape[:axis] or stop <= axis or inner.shape[stop:] != flat.shape[axis + 1 :]:
             return None
         axes.append(tuple(range(axis, stop)))
-    if [x.shape[axis] for axis in axes[0]] != [y.shape[axis] for axis in axes[1]]:
+    sizes = [x.shape[axis] for axis in axes[0]]
+    # An axis of size 1 more does not tell what the others are.
+    if sizes != [y.shape[axis] for axis in axes[1]] or 1 in sizes:
         return None
     return DotGeneral(x, y, (), (), axes[0], axes[1], op.precision_config, op.algorithm, op.dtype)
 

@@ -57,7 +57,7 @@ def dot_of_outer_product(op: DotGeneral) -> Value | None:
         return None
     product = read(op)
     for term, other in sides(product):
-        factors, groups = split_outer(term, max(product.sizes()) + 1)
+        factors, groups = split_outer(term, max(product.sizes(), default=0) + 1)
         if not factors:
             continue
         split = _split_letters(other, groups, factors)
@@ -86,9 +86,7 @@ def split_outer(term: Term, first: int) -> tuple[list[Term], dict[int, Letters]]
     merged = list(merged_axes(inner.shape, value.shape))
     if [axis for axes in merged for axis in axes] != list(range(len(inner.shape))):
         return [], {}
-    groups = {
-        letter: tuple(first + axis for axis in axes) for letter, axes in zip(term.letters, merged, strict=True)
-    }
+    groups = {letter: tuple(first + axis for axis in axes) for letter, axes in zip(term.letters, merged, strict=True)}
     factors: list[Term] = []
     for operand in inner.operands:
         found = unspread(operand)
@@ -126,4 +124,3 @@ def _split_letters(other: Term, groups: dict[int, Letters], factors: list[Term])
         sizes[letter] if old in groups else own[old] for old in other.letters for letter in groups.get(old, (old,))
     )
     return Term(Reshape(other.value, shape), letters)
-

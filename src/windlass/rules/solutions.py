@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import dataclass
 
 from windlass.ir import Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
+    Add,
+    Clamp,
     Constant,
     CustomCall,
     DotGeneral,
     Gather,
     Multiply,
     Reshape,
+    Scatter,
     Transpose,
     TriangularSolve,
 )
 from windlass.ops.contraction import matmul
 from windlass.ops.lapack import find_solver
+from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rewriting.structure import find_diagonal
-from windlass.rules.contractions import dot
+from windlass.rules.contractions import made_by, sides
 from windlass.rules.diagonals import identity_matrix
-from windlass.rules.letters import feeds_only, is_plain
+from windlass.rules.factors import in_order
+from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, read
 
 __all__ = ["matmul"]
-
-x, y, z = hole("x"), hole("y"), hole("z")
 
 
 def tame(a: Value) -> Value:
@@ -36,46 +41,7 @@ def tame(a: Value) -> Value:
     return Multiply(a, Constant.of(0.05, a.dtype, a.shape))
 
 
-def sample_product_of_solution(draw: Draw) -> DotGeneral:
-    """The solutions of triangular systems, times a vector or a thin matrix."""
-    size, count = draw.integer(2, 4), draw.integer(3, 5)
-    a, b = tensor("f32", size, size, name="a"), tensor("f32", size, count, name="b")
-    solution = TriangularSolve(tame(a), b, True, draw.boolean(), True, "NO_TRANSPOSE")
-    return DotGeneral(solution, tensor("f32", count, *draw.choose(((), (1,))), name="y"), (), (), (1,), (0,))
-
-
-def thin_product(op: DotGeneral, b: Value, z: Value) -> Value | None:
-    """dot(b, z) as a matrix, if it has fewer columns than b and op has the axes of a plain matrix product."""
-    if op.lhs_contracting_dimensions != (1,) or op.lhs_batching_dimensions or not is_plain(op) or b.tensor.rank != 2:
-        return None
-    columns = math.prod(op.shape[1:])
-    if columns >= b.shape[1] or columns == 0:
-        return None
-    made: Value = op.with_operands((b, z))
-    return made if made.tensor.rank == 2 else Reshape(made, (b.shape[0], columns))
-
-
-@rewrite(
-    dot(TriangularSolve(x, y, True, hole("lower"), hole("unit"), hole("transpose")), z),
-    reassociates=True,
-    sample=sample_product_of_solution,
-)
-def dot_of_solution(op: DotGeneral, x: Value, y: Value, z: Value) -> Value | None:
-    """dot(solve(a, b), z) = solve(a, dot(b, z)), if z is thinner than b
-
-    >>> a, b = tensor("f32", 9, 9), tensor("f32", 9, 9, name="b")
-    >>> solution = TriangularSolve(a, b, True, True, False, "NO_TRANSPOSE")
-    >>> made = dot_of_solution(DotGeneral(solution, tensor("f32", 9, name="z"), (), (), (1,), (0,)))
-    >>> made.operand.b.shape
-    (9, 1)
-    """
-    solve = op.lhs
-    assert isinstance(solve, TriangularSolve)
-    right = thin_product(op, y, z) if feeds_only(solve, op) else None
-    if right is None:
-        return None
-    made = TriangularSolve(x, right, True, solve.lower, solve.unit_diagonal, solve.transpose_a)
-    return made if made.shape == op.shape else Reshape(made, op.shape)
+LEFT_LOWER_UNIT = "{diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}"
 
 
 def lapack_solve(a: Value, b: Value, config: str) -> CustomCall:
@@ -85,41 +51,206 @@ def lapack_solve(a: Value, b: Value, config: str) -> CustomCall:
     return call
 
 
-LEFT_LOWER_UNIT = "{diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}"
+@dataclass(frozen=True)
+class Solution:
+    """The solutions of op(a) · x = b, a being a triangular matrix and b one of right sides."""
+
+    op: TriangularSolve | CustomCall
+    b: Value
+
+    @property
+    def is_transposed(self) -> bool | None:
+        """Whether op(a) is the transpose of a; None if it is its adjoint."""
+        if isinstance(self.op, TriangularSolve):
+            spelled = self.op.transpose_a
+        else:
+            solver = find_solver(self.op)
+            spelled = solver.transpose_a if solver is not None else "ADJOINT"
+        return {"NO_TRANSPOSE": False, "TRANSPOSE": True}.get(spelled)
+
+    def solve(self, right: Value, is_turned: bool = False) -> Value:
+        """The solutions for other right sides; with the transpose of op(a) if `is_turned`."""
+        op = self.op
+        spelled = "TRANSPOSE" if self.is_transposed != is_turned else "NO_TRANSPOSE"
+        if isinstance(op, TriangularSolve):
+            return TriangularSolve(
+                op.a, right, True, op.lower, op.unit_diagonal, spelled if is_turned else op.transpose_a
+            )
+        fields = {**op.field_values(), "inputs": (op.inputs[0], right), "result_types": (right.type,)}
+        made = CustomCall.from_fields(fields)
+        # How it may be sharded was said of the other shape.
+        made.extra = {name: text for name, text in (op.extra or {}).items() if name != "sdy.sharding_rule"}
+        if is_turned:
+            config = made.extra["mhlo.backend_config"]
+            made.extra["mhlo.backend_config"] = re.sub(r"trans_x = \d+", f"trans_x = {ord(spelled[0])}", config)
+        return made.results[0]
 
 
-def sample_product_of_lapack_solution(draw: Draw) -> DotGeneral:
+def find_solution(value: Value) -> Solution | None:
+    """What a value is a solution of, by XLA or LAPACK.
+
+    >>> a, b = tensor("f32", 9, 9), tensor("f32", 9, 2, name="b")
+    >>> find_solution(TriangularSolve(a, b, True, True, False, "NO_TRANSPOSE")).b
+    b
+    """
+    op = value.owner if isinstance(value, Result) else value
+    if isinstance(op, TriangularSolve):
+        return Solution(op, op.b) if op.left_side and op.tensor.rank == 2 else None
+    if not isinstance(op, CustomCall):
+        return None
+    solver = find_solver(op)
+    return Solution(op, op.inputs[1]) if solver is not None and solver.left_side else None
+
+
+def as_matrix(term: Term, first: int) -> Term:
+    """The term with this letter's axis first and all others as one behind it."""
+    rest = tuple(letter for letter in term.letters if letter != first)
+    order = tuple(term.letters.index(letter) for letter in (first, *rest))
+    value = term.value if order == tuple(range(len(order))) else Transpose(term.value, order)
+    shape = (value.shape[0], math.prod(value.shape[1:]))
+    return Term(value if value.shape == shape else Reshape(value, shape), (first, *rest))
+
+
+def back(matrix: Value, letters: Letters, sizes: dict[int, int]) -> Term:
+    """What `as_matrix` made a matrix, as it was but for the order of axes."""
+    shape = tuple(sizes[letter] for letter in letters)
+    return Term(matrix if matrix.shape == shape else Reshape(matrix, shape), letters)
+
+
+def sample_product_of_solution(draw: Draw) -> DotGeneral:
+    """The solutions of triangular systems, times a vector or a thin matrix, along their columns or rows."""
     size, count = draw.integer(2, 4), draw.integer(3, 5)
-    a, b = tensor("f64", size, size, name="a"), tensor("f64", size, count, name="b")
-    solution = lapack_solve(tame(a), b, LEFT_LOWER_UNIT).results[0]
-    return DotGeneral(solution, tensor("f64", count, *draw.choose(((), (1,))), name="y"), (), (), (1,), (0,))
+    if draw.boolean():
+        a, b = tensor("f64", size, size, name="a"), tensor("f64", size, count, name="b")
+        config = LEFT_LOWER_UNIT if draw.boolean() else LEFT_LOWER_UNIT.replace("trans_x = 78", "trans_x = 84")
+        solution = lapack_solve(tame(a), b, config).results[0]
+    else:
+        a, b = tensor("f32", size, size, name="a"), tensor("f32", size, count, name="b")
+        turned = draw.choose(("NO_TRANSPOSE", "TRANSPOSE"))
+        solution = TriangularSolve(tame(a), b, True, draw.boolean(), True, turned)
+    axis = draw.integer(0, 1)
+    thin = tensor(b.dtype, solution.shape[axis], *draw.choose(((), (1,))), name="y")
+    if draw.boolean():
+        return DotGeneral(solution, thin, (), (), (axis,), (0,))
+    return DotGeneral(thin, solution, (), (), (0,), (axis,))
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_lapack_solution)
-def dot_of_lapack_solution(op: DotGeneral) -> Value | None:
-    """dot(trsm(a, b), z) = trsm(a, dot(b, z)), if z is thinner than b: inv(a) @ v solves one system
+def find_factor(op: DotGeneral) -> tuple[Product, Term, Term, Solution] | None:
+    """The product, its operand that is a solution (which nothing else uses), the other one, and the solution."""
+    if op.lhs_batching_dimensions or len(op.lhs_contracting_dimensions) != 1 or not is_plain(op):
+        return None
+    if not made_by(op, TriangularSolve | Result) or 0 in (*op.lhs.shape, *op.rhs.shape):
+        return None
+    product = read(op)
+    for term, other in sides(product):
+        found = find_solution(term.value)
+        if found is not None and feeds_only(term.value, op):
+            return product, term, other, found
+    return None
 
-    >>> solution = lapack_solve(tensor("f32", 9, 9), tensor("f32", 9, 9, name="b"), LEFT_LOWER_UNIT).results[0]
-    >>> made = dot_of_lapack_solution(DotGeneral(solution, tensor("f32", 9, name="z"), (), (), (1,), (0,)))
-    >>> made.operand.owner.inputs[1].shape
+
+@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_solution)
+def dot_of_solution(op: DotGeneral) -> Value | None:
+    """dot(solve(a, b), z) = solve(a, dot(b, z)), if z is thinner than b: inv(a) @ v solves one system
+
+    >>> a, b = tensor("f32", 9, 9), tensor("f32", 9, 9, name="b")
+    >>> solution = TriangularSolve(a, b, True, True, False, "NO_TRANSPOSE")
+    >>> made = dot_of_solution(DotGeneral(solution, tensor("f32", 9, name="z"), (), (), (1,), (0,)))
+    >>> made.operand.b.shape
     (9, 1)
     """
-    value = op.lhs
-    call = value.owner if isinstance(value, Result) else None
-    if not isinstance(call, CustomCall) or not feeds_only(value, op):
+    found = find_factor(op)
+    if found is None:
         return None
-    solver = find_solver(call)
-    if solver is None or not solver.left_side:
+    product, term, other, solution = found
+    row, column = term.letters
+    columns = other.value.tensor.size // other.sizes().get(column, 1)
+    if column not in product.summed or columns >= solution.b.shape[1]:
         return None
-    right = thin_product(op, call.inputs[1], op.rhs)
+    thin = tuple(letter for letter in other.letters if letter != column)
+    right = product.rebuild(*in_order(product, term, Term(solution.b, term.letters), other), (row, *thin))
     if right is None:
         return None
-    fields = {**call.field_values(), "inputs": (call.inputs[0], right), "result_types": (right.type,)}
-    made = CustomCall.from_fields(fields)
-    # How it may be sharded was said of the other shape.
-    made.extra = {name: text for name, text in (call.extra or {}).items() if name != "sdy.sharding_rule"}
-    solution = made.results[0]
-    return solution if solution.shape == op.shape else Reshape(solution, op.shape)
+    solved = solution.solve(as_matrix(Term(right, (row, *thin)), row).value)
+    return arrange(back(solved, (row, *thin), product.sizes()), product.result)
+
+
+@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_solution)
+def dot_of_rows_of_solution(op: DotGeneral) -> Value | None:
+    """dot(zᵀ, solve(a, b)) = dot(solve(aᵀ, z)ᵀ, b), if z is thinner than b: v @ inv(a) solves one system
+
+    >>> a, b = tensor("f32", 9, 9), tensor("f32", 9, 9, name="b")
+    >>> solution = TriangularSolve(a, b, True, True, False, "NO_TRANSPOSE")
+    >>> made = dot_of_rows_of_solution(DotGeneral(tensor("f32", 9, name="z"), solution, (), (), (0,), (0,)))
+    >>> made.lhs.operand.transpose_a
+    'TRANSPOSE'
+    """
+    found = find_factor(op)
+    if found is None:
+        return None
+    product, term, other, solution = found
+    row = term.letters[0]
+    columns = other.value.tensor.size // other.sizes().get(row, 1)
+    if row not in product.summed or columns >= solution.b.shape[1] or solution.is_transposed is None:
+        return None
+    matrix = as_matrix(other, row)
+    solved = back(solution.solve(matrix.value, is_turned=True), matrix.letters, product.sizes())
+    return product.rebuild(*in_order(product, term, Term(solution.b, term.letters), solved))
+
+
+def arrange(term: Term, letters: Letters) -> Value:
+    """The term's value with its axes in this order."""
+    order = tuple(term.letters.index(letter) for letter in letters)
+    return term.value if order == tuple(range(len(order))) else Transpose(term.value, order)
+
+
+def sample_product_of_inverse(draw: Draw) -> DotGeneral:
+    """A triangular inverse, or that of a matrix whose rows were exchanged, times a matrix as wide as itself."""
+    size = draw.integer(2, 4)
+    right: Value = identity_matrix(size, "f64")
+    if draw.boolean():
+        right = Gather(right, tensor("i32", size, 1, name="i"), (1,), (0,), (), (), (0,), 1, (1, size))
+    if draw.boolean():
+        solution: Value = TriangularSolve(
+            tame(tensor("f64", size, size, name="a")), right, True, True, True, "TRANSPOSE"
+        )
+    else:
+        solution = lapack_solve(tame(tensor("f64", size, size, name="a")), right, LEFT_LOWER_UNIT).results[0]
+    return matmul(solution, tensor("f64", size, draw.integer(1, size), name="y"))
+
+
+@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_inverse)
+def dot_of_inverse(op: DotGeneral) -> Value | None:
+    """dot(solve(a, I), z) = solve(a, z), if z has at most as many columns as a: inv(a) @ b solves the systems of b
+
+    Also where rows of the identity were exchanged, and for a solution of solutions.
+
+    >>> inverse = TriangularSolve(tensor("f32", 9, 9), identity_matrix(9), True, True, False, "NO_TRANSPOSE")
+    >>> dot_of_inverse(matmul(inverse, tensor("f32", 9, 9, name="z"))).b
+    z
+    """
+    found = find_factor(op)
+    if found is None:
+        return None
+    product, term, other, solution = found
+    row, column = term.letters
+    if column not in product.summed or other.value.tensor.size > solution.b.tensor.size:
+        return None
+    chain = [solution]
+    while (inner := find_solution(chain[-1].b)) is not None and len(chain[-1].b.uses) == 1:
+        chain.append(inner)
+    rows = find_diagonal(chain[-1].b)
+    matrix = as_matrix(other, column)
+    solved = matrix.value
+    if rows is None or not rows.is_identity:
+        choice = find_row_choice(chain[-1].b)
+        if choice is None or choice[1:] != (0, 1):
+            return None
+        solved = take_rows(solved, 0, choice[0])
+    for each in reversed(chain):
+        solved = each.solve(solved)
+    letters = (row, *matrix.letters[1:])
+    return arrange(back(solved, letters, product.sizes()), product.result)
 
 
 def find_row_choice(value: Value) -> tuple[Value, int, int] | None:
@@ -161,7 +292,18 @@ def find_row_choice(value: Value) -> tuple[Value, int, int] | None:
     return Reshape(indices, (indices.tensor.size,)), along[0], across[0]
 
 
+def take_rows(table: Value, axis: int, indices: Value) -> Gather:
+    """The parts of a table at these places along an axis, their axis first.
+
+    >>> take_rows(tensor("f32", 9, 4), 0, tensor("i32", 5, name="i")).type
+    tensor<5x4xf32>
+    """
+    sizes = tuple(1 if each == axis else size for each, size in enumerate(table.shape))
+    return Gather(table, indices, tuple(range(1, table.tensor.rank)), (axis,), (), (), (axis,), 1, sizes)
+
+
 def sample_product_of_row_choice(draw: Draw) -> DotGeneral:
+    """Rows of the identity times a vector or a matrix, from either side, along either axis."""
     size, count = draw.integer(2, 5), draw.integer(2, 5)
     indices = tensor("i32", count, 1, name="i")
     if draw.boolean():
@@ -170,7 +312,24 @@ def sample_product_of_row_choice(draw: Draw) -> DotGeneral:
         rows = Reshape(Transpose(rows, (1, 2, 0)), (count, size))
     else:
         rows = Gather(identity_matrix(size), indices, (1,), (0,), (), (), (0,), 1, (1, size))
-    return DotGeneral(rows, tensor("f32", size, *draw.choose(((), (3,))), name="y"), (), (), (1,), (0,))
+    axis = draw.integer(0, 1)
+    other = tensor("f32", rows.shape[axis], *draw.choose(((), (3,))), name="y")
+    if draw.boolean():
+        return DotGeneral(rows, other, (), (), (axis,), (0,))
+    return DotGeneral(other, rows, (), (), (0,), (axis,))
+
+
+def _row_choice_of(op: DotGeneral) -> tuple[Product, Term, Term, tuple[Value, int, int]] | None:
+    if op.lhs_batching_dimensions or not is_plain(op) or len(op.lhs_contracting_dimensions) != 1:
+        return None
+    if not made_by(op, Gather | Transpose | Reshape):
+        return None
+    product = read(op)
+    for term, other in sides(product):
+        found = find_row_choice(term.value) if term.value.tensor.rank == 2 else None
+        if found is not None:
+            return product, term, other, found
+    return None
 
 
 @rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_row_choice)
@@ -181,17 +340,37 @@ def dot_of_row_choice(op: DotGeneral) -> Value | None:
     >>> type(dot_of_row_choice(matmul(rows, tensor("f32", 9, 4, name="y")))).__name__
     'Gather'
     """
-    if (
-        op.lhs.tensor.rank != 2
-        or op.lhs_batching_dimensions
-        or not is_plain(op)
-        or len(op.lhs_contracting_dimensions) != 1
-    ):
+    known = _row_choice_of(op)
+    if known is None:
         return None
-    found = find_row_choice(op.lhs)
-    if found is None or found[2] != op.lhs_contracting_dimensions[0]:
+    product, term, other, (indices, along, across) = known
+    summed = term.letters[across]
+    if summed not in product.summed:
         return None
-    table, axis = op.rhs, op.rhs_contracting_dimensions[0]
-    rank = table.tensor.rank
-    sizes = tuple(1 if each == axis else size for each, size in enumerate(table.shape))
-    return Gather(table, found[0], tuple(range(1, rank)), (axis,), (), (), (axis,), 1, sizes)
+    rows = take_rows(other.value, other.letters.index(summed), indices)
+    rest = tuple(letter for letter in other.letters if letter != summed)
+    return arrange(Term(rows, (term.letters[along], *rest)), product.result)
+
+
+@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_row_choice)
+def dot_of_rows_of_row_choice(op: DotGeneral) -> Value | None:
+    """dot(v, I[i]) = zeros with the elements of the vector v added at i
+
+    >>> rows = Gather(identity_matrix(9), tensor("i32", 5, 1, name="i"), (1,), (0,), (), (), (0,), 1, (1, 9))
+    >>> made = dot_of_rows_of_row_choice(DotGeneral(tensor("f32", 5, name="v"), rows, (), (), (0,), (0,)))
+    >>> made.owner.updates
+    (v,)
+    """
+    known = _row_choice_of(op)
+    if known is None:
+        return None
+    product, term, other, (indices, along, across) = known
+    if term.letters[along] not in product.summed or other.value.tensor.rank != 1:
+        return None
+    size = term.value.shape[across]
+    # A gather takes the nearest row where there is none; a scatter would leave it out.
+    last = Constant.of(size - 1, indices.dtype)
+    inside = Clamp(Constant.of(0, indices.dtype), indices, last)
+    at = Reshape(inside, (indices.tensor.size, 1))
+    zeros, body = Constant.of(0, op.dtype, (size,)), combiner_region(Add, op.dtype)
+    return Scatter((zeros,), at, (other.value,), (), (0,), (), (), (0,), 1, body).results[0]
