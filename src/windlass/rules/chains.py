@@ -27,7 +27,17 @@ from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import sample_product, sides
 from windlass.rules.factors import in_order
-from windlass.rules.letters import Letters, Term, feeds_only, is_plain, multiply_terms, operations, read
+from windlass.rules.letters import (
+    Letters,
+    Product,
+    Term,
+    feeds_only,
+    is_before,
+    is_plain,
+    multiply_terms,
+    operations,
+    read,
+)
 
 __all__ = ["Iota", "matmul", "tensor"]
 
@@ -192,6 +202,70 @@ def _inner_flops(op: DotGeneral, count: int) -> int:
                 pending.append(operand)
                 count -= 1
     return total
+
+
+def sample_repeated_product(draw: Draw) -> DotGeneral:
+    """x · y · x · y or x · x · x · x, from the left or from the right."""
+    size = draw.integer(2, 4)
+    x, y = tensor("f32", size, size), tensor("f32", size, size, name="y")
+    factors = draw.choose(((x, y, x, y), (x, x, x, x), (x, x, y, y, y, y)))
+    if draw.boolean():
+        product = matmul(factors[0], factors[1])
+        for factor in factors[2:]:
+            product = matmul(product, factor)
+    else:
+        product = matmul(factors[-2], factors[-1])
+        for factor in factors[-3::-1]:
+            product = matmul(factor, product)
+    return product
+
+
+@rewrite(any_op(DotGeneral), reassociates=True, by_cost=True, sample=sample_repeated_product)
+def chain_with_repeated_product(op: DotGeneral) -> Value | None:
+    """dot(dot(z, x), y) = dot(z, dot(x, y)), where dot(x, y) is there already: a⁴ takes two products
+
+    >>> x, y = tensor("f32", 3, 3), tensor("f32", 3, 3, name="y")
+    >>> made = chain_with_repeated_product(matmul(matmul(matmul(x, y), x), y))
+    >>> made.lhs is made.rhs
+    True
+    """
+    if not isinstance(op.lhs, DotGeneral) and not isinstance(op.rhs, DotGeneral):
+        return None
+    product = read(op)
+    for term, other in sides(product):
+        inner = term.value
+        if not isinstance(inner, DotGeneral) or not _joins(inner, op):
+            continue
+        inside = read(inner, max(product.sizes(), default=0) + 1)
+        renamed = dict(zip(inside.result, term.letters, strict=True))
+        factors = [
+            Term(each.value, tuple(renamed.get(letter, letter) for letter in each.letters))
+            for each in (inside.left, inside.right)
+        ]
+        for first, second in (factors, factors[::-1]):
+            found = _find_product(second, other, product, inner)
+            if found is not None and not set(first.letters).isdisjoint(found.letters):
+                return multiply_terms(*in_order(product, term, first, found), product.result, op)
+    return None
+
+
+def _find_product(first: Term, second: Term, product: Product, but: DotGeneral) -> Term | None:
+    """A product of these terms that there is, summed over the letters that they share, other than one given."""
+    op = product.op
+    summed = [letter for letter in first.letters if letter in second.letters]
+    if not summed or any(letter not in product.summed for letter in summed):
+        return None
+    for left, right in ((first, second), (second, first)):
+        axes = {(left.letters.index(letter), right.letters.index(letter)) for letter in summed}
+        for each in left.value.uses:
+            if not isinstance(each, DotGeneral) or each in (op, but) or each.operands != (left.value, right.value):
+                continue
+            pairs = zip(each.lhs_contracting_dimensions, each.rhs_contracting_dimensions, strict=True)
+            like = (each.precision_config, each.algorithm, each.dtype) == (op.precision_config, op.algorithm, op.dtype)
+            if like and not each.lhs_batching_dimensions and set(pairs) == axes and is_before(each, op):
+                kept = (*left.letters, *right.letters)
+                return Term(each, tuple(letter for letter in kept if letter not in summed))
+    return None
 
 
 def summed_input(op: Reduce, made_by: Any = Value) -> Value | None:

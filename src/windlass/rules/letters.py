@@ -16,6 +16,9 @@ from windlass.ops.reduction import reduce_sum
 
 Letters = tuple[int, ...]
 
+FURTHEST = 4000
+"""How many ops before a product another one is looked for."""
+
 
 @dataclass(frozen=True)
 class Term:
@@ -186,6 +189,18 @@ def has_twin(op: Op) -> bool:
     key = op.structural_key()
     users = op.operands[0].uses
     return any(other is not op and type(other) is type(op) and other.structural_key() == key for other in users)
+
+
+def is_before(other: Op, op: Op) -> bool:
+    """Whether an op stands not too far before another one in the same block."""
+    if op.block is None or other.block is not op.block:
+        return op.block is other.block
+    each = op.previous
+    for _ in range(FURTHEST):
+        if each is None or each is other:
+            return each is not None
+        each = each.previous
+    return False
 
 
 def unspread(value: Value) -> tuple[Value, tuple[int, ...]] | None:

@@ -15,14 +15,11 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import sample_product
-from windlass.rules.letters import feeds_only, is_plain
+from windlass.rules.letters import feeds_only, is_before, is_plain
 
 __all__ = ["matmul", "tensor"]
 
 x, y = hole("x"), hole("y")
-
-FURTHEST = 4000
-"""How many ops before a product another one is looked for."""
 
 
 @dataclass(frozen=True)
@@ -205,15 +202,3 @@ def mirror_of_dot(op: DotGeneral) -> Value | None:
         if are_mirrored(own, Scaled(other, other.lhs, other.rhs, ())) and is_before(other, op):
             return turned(other, other)
     return None
-
-
-def is_before(other: Op, op: Op) -> bool:
-    """Whether an op stands not too far before another one in the same block."""
-    if op.block is None or other.block is not op.block:
-        return op.block is other.block
-    each = op.previous
-    for _ in range(FURTHEST):
-        if each is None or each is other:
-            return each is not None
-        each = each.previous
-    return False

@@ -372,5 +372,6 @@ def dot_of_rows_of_row_choice(op: DotGeneral) -> Value | None:
     last = Constant.of(size - 1, indices.dtype)
     inside = Clamp(Constant.of(0, indices.dtype), indices, last)
     at = Reshape(inside, (indices.tensor.size, 1))
-    zeros, body = Constant.of(0, op.dtype, (size,)), combiner_region(Add, op.dtype)
+    dtype = other.value.dtype
+    zeros, body = Constant.of(0, dtype, (size,)), combiner_region(Add, dtype)
     return Scatter((zeros,), at, (other.value,), (), (0,), (), (), (0,), 1, body).results[0]

@@ -27,6 +27,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.matrix_parts import Band, Outer, Part, Rest, Scalar, find_parts, shift
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rules.chains import build_order, find_order
 from windlass.rules.contractions import made_by, sides
 from windlass.rules.diagonals import diagonal_matrix, identity_matrix, index_mask
 from windlass.rules.factors import in_order
@@ -41,7 +42,7 @@ MADE_OF_PARTS = Add | Subtract | Multiply | Divide | Negate | Select | Convert |
 
 def sample_part(draw: Draw, rows: int, columns: int) -> Value:
     """A matrix of one part."""
-    kind, shape = draw.integer(0, 5), (rows, columns)
+    kind, shape = draw.integer(0, 6), (rows, columns)
     match kind:
         case 0:
             row, column = (Iota(shape, "i32", axis) for axis in (0, 1))
@@ -58,6 +59,8 @@ def sample_part(draw: Draw, rows: int, columns: int) -> Value:
             return Convert(index_mask(rows, "EQ", draw.integer(-2, 2)), "f32")
         case 4:
             return Constant.of(draw.integer(1, 3), "f32", shape)
+        case 5:
+            return matmul(tensor("f32", rows, 1, name="c"), tensor("f32", 1, columns, name="d"))
         case _:
             return tensor("f32", rows, columns, name="a")
 
@@ -159,8 +162,24 @@ def _multiply_part(product: Product, term: Term, other: Term, part: Part) -> Val
             small = spread(Term(scale(small, part.scalars), thin), product.result, sizes)
             return small if kept is None else Multiply(spread(Term(kept, (free,)), product.result, sizes), small)
         case _:
-            made = product.rebuild(*in_order(product, term, Term(part.value, term.letters), other))
+            made = _multiply_rest(product, term, other, part)
             return None if made is None else scale(made, part.scalars)
+
+
+def _multiply_rest(product: Product, term: Term, other: Term, part: Rest) -> Value | None:
+    """The product of a matrix and the other term; factor by factor where the matrix is a product itself."""
+    inner = part.value
+    if isinstance(inner, DotGeneral) and is_plain(inner) and not inner.lhs_batching_dimensions:
+        factors = read(inner, max(product.sizes()) + 1)
+        renamed = dict(zip(factors.result, term.letters, strict=True))
+        terms = [
+            Term(each.value, tuple(renamed.get(letter, letter) for letter in each.letters))
+            for each in (factors.left, factors.right)
+        ]
+        terms.append(other)
+        sizes = {letter: size for each in terms for letter, size in each.sizes().items()}
+        return build_order(find_order(terms, product.result, sizes)[1], terms, product.result, product.op)
+    return product.rebuild(*in_order(product, term, Term(inner, term.letters), other))
 
 
 def _multiply_band(product: Product, other: Term, band: Band, summed: int, free: int, is_row_free: bool) -> Value:
