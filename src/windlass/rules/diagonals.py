@@ -116,14 +116,32 @@ def sample_product_with_diagonal(draw: Draw) -> DotGeneral:
     return sample_product(draw, diagonal)
 
 
+def without_unit_axes(term: Term) -> Term:
+    """What the term's value is a reshape of, if it only added axes of size 1, which have no letter then.
+
+    >>> without_unit_axes(Term(Reshape(tensor("f32", 3, 4), (1, 3, 1, 4)), (5, 6, 7, 8)))
+    Term(value=x, letters=(6, 8))
+    """
+    value = term.value
+    if not isinstance(value, Reshape):
+        return term
+    kept = tuple(axis for axis, size in enumerate(value.shape) if size != 1)
+    if value.operand.shape != tuple(value.shape[axis] for axis in kept):
+        return term
+    return Term(value.operand, tuple(term.letters[axis] for axis in kept))
+
+
 def _scaled_by_diagonal(op: DotGeneral, identity: bool) -> Value | None:
-    known = [find_diagonal(operand) for operand in op.operands]
-    if known == [None, None] or not is_plain(op):
+    if not is_plain(op) or all(find_diagonal(_behind_reshape(operand)) is None for operand in op.operands):
         return None
     product = read(op)
-    for term, other in sides(product):
+    for whole, other in sides(product):
+        term = without_unit_axes(whole)
         found = find_diagonal(term.value)
         if found is None or found.is_identity != identity:
+            continue
+        # Axes of size 1 that were added must be such of the result alone.
+        if any(each in other.letters for each in whole.letters if each not in term.letters):
             continue
         first, second = term.letters
         if (first in product.summed) == (second in product.summed) or (
@@ -132,17 +150,25 @@ def _scaled_by_diagonal(op: DotGeneral, identity: bool) -> Value | None:
             continue
         gone, kept = (first, second) if first in product.summed else (second, first)
         letters = tuple(kept if letter == gone else letter for letter in other.letters)
-        place = tuple(letters.index(letter) for letter in product.result)
-        moved = other.value if place == tuple(range(len(place))) else Transpose(other.value, place)
-        if identity:
-            return moved
-        return Multiply(spread(Term(found.make(), (kept,)), product.result, product.sizes()), moved)
+        result = tuple(letter for letter in product.result if letter in letters)
+        place = tuple(letters.index(letter) for letter in result)
+        made = other.value if place == tuple(range(len(place))) else Transpose(other.value, place)
+        if not identity:
+            made = Multiply(spread(Term(found.make(), (kept,)), result, product.sizes()), made)
+        return made if made.shape == op.shape else Reshape(made, op.shape)
     return None
+
+
+def _behind_reshape(value: Value) -> Value:
+    return value.operand if isinstance(value, Reshape) else value
 
 
 def sample_identity(draw: Draw) -> DotGeneral:
     size = draw.integer(2, 4)
     other = tensor("f32", size, *draw.choose(((), (3,))))
+    if draw.boolean():
+        matrix: Value = Reshape(identity_matrix(size), (1, size, 1, size))
+        return DotGeneral(matrix, other, (), (), (draw.choose((1, 3)),), (0,))
     if draw.boolean():
         return DotGeneral(identity_matrix(size), other, (), (), (draw.integer(0, 1),), (0,))
     return DotGeneral(other, identity_matrix(size), (), (), (0,), (draw.integer(0, 1),))

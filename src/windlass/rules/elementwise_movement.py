@@ -20,7 +20,7 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, pick, places_after_reshape
 
@@ -118,6 +118,44 @@ def elementwise_of_transposes(op: Elementwise) -> Value | None:
         op, Transpose, lambda each: isinstance(each, Transpose) and each.permutation == p, shape, undo
     )
     return None if before is None else Transpose(op.with_operands(before), p)
+
+
+def sample_transpose_of_spread(draw: Draw) -> Transpose:
+    """The transpose of what is computed of broadcasts."""
+    shape = (2, 3, 4)
+    first = BroadcastInDim(tensor("f32", 3), shape, (1,))
+    second = BroadcastInDim(tensor("f32", 4, name="y"), shape, (2,))
+    made = draw.choose((Add, Multiply))(first, draw.choose((second, Constant.of(2, "f32", shape))))
+    return Transpose(Exponential(made) if draw.boolean() else made, draw.permutation(3))
+
+
+@rewrite(Transpose(any_op(Elementwise), hole("p")), single_use=True, sample=sample_transpose_of_spread)
+def transpose_of_elementwise_of_broadcasts(op: Transpose, p: Sizes) -> Value | None:
+    """transpose(f(broadcast(x), broadcast(y)), p) = f(broadcast(x), broadcast(y)), both along other axes
+
+    >>> rows = BroadcastInDim(tensor("f32", 3), (2, 3), (1,))
+    >>> transpose_of_elementwise_of_broadcasts(Transpose(Exponential(rows), (1, 0)))
+    Exponential(BroadcastInDim(x, shape=(3, 2), broadcast_dimensions=(0,)))
+    """
+    return None if p == tuple(range(len(p))) else _turned(op.operand, op.shape, p, DEEPEST)
+
+
+DEEPEST = 4
+"""How many elementwise ops up broadcasts are looked for."""
+
+
+def _turned(value: Value, shape: Sizes, p: Sizes, depth: int) -> Value | None:
+    """The transpose of a value that is made of broadcasts alone, without one."""
+    number = same_everywhere(value, shape)
+    if number is not None:
+        return number
+    if isinstance(value, BroadcastInDim):
+        return BroadcastInDim(value.operand, shape, tuple(p.index(axis) for axis in value.broadcast_dimensions))
+    if not isinstance(value, Elementwise) or depth == 0 or len(value.uses) > 1:
+        return None
+    operands = [_turned(operand, shape, p, depth - 1) for operand in value.operands]
+    found = tuple(operand for operand in operands if operand is not None)
+    return value.with_operands(found) if len(found) == len(operands) else None
 
 
 @rewrite(any_op(Elementwise), sample=sample_moved_operands(Reverse))
