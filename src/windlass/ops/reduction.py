@@ -334,7 +334,21 @@ class ReduceWindow(Folding):
     def flops(self) -> int:
         """One body, and one look whether it is padding, for each element of each window."""
         ops = sum(1 for _ in self.body.walk())
-        return ops * self.results[0].tensor.size * math.prod(self.window_dimensions)
+        size = self.results[0].tensor.size
+        each = ops * math.prod(self.window_dimensions)
+        # XLA folds those in blocks, and then the blocks.
+        return size * (min(each, self.RUNNING_EFFORT) if self.is_running else each)
+
+    RUNNING_EFFORT: ClassVar[int] = 100
+    """Operations that each result of a running fold is worth."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether each window has all elements along an axis from one end to its own place, as for jnp.cumsum."""
+        wide = [axis for axis, size in enumerate(self.window_dimensions) if size > 1]
+        if len(wide) != 1 or self.window_dimensions[wide[0]] != self.inputs[0].shape[wide[0]]:
+            return False
+        return sorted(self.padding[wide[0]]) == [0, self.inputs[0].shape[wide[0]] - 1]
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

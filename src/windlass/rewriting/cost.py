@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from windlass.ir import Op, Result, TensorType, Value
-from windlass.ops import Concatenate, Convolution, Reduce, ReduceWindow
-from windlass.ops.control import captures
+from windlass.ir import Argument, Block, Op, Result, TensorType, Value
+from windlass.ops import Concatenate, Convolution, DynamicUpdateSlice, Reduce, ReduceWindow
+from windlass.ops.control import While, captures
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Convolving:
 
 @dataclass(frozen=True)
 class Device:
-    """What a kind of device can do. Rates are per second; `contraction` is for matrix products and convolutions."""
+    """What a kind of device can do. Rates are per second, times in seconds; `contraction` is for matrix products and
+    convolutions."""
 
     name: str
     arithmetic: float
@@ -41,7 +42,15 @@ class Device:
     bandwidth: float = 1e10
     """Bytes between memory and processor."""
     launch: float = 1e-6
-    """Seconds that a kernel takes beyond its work."""
+    """What a kernel takes beyond its work."""
+    launch_in_loop: float = 1e-6
+    """The same where a loop of the program calls it."""
+    launch_in_short_round: float = 1e-6
+    """The same in a loop of which each round moves no more than SHORT_ROUND bytes."""
+    cache: int = 0
+    """What a kernel moves in all is in the cache if it is no more than so many bytes..."""
+    cache_bandwidth: float = 1e10
+    """... and this is how many bytes it then moves."""
     longest_row: float = float("inf")
     """Bytes: rows of floats that are longer are added up (or folded otherwise) one element at a time..."""
     slow_fold: float = 0.0
@@ -52,26 +61,46 @@ class Device:
     """Seconds that folding windows takes for each of their elements beyond the operation."""
     convolving: Convolving = field(default_factory=Convolving, hash=False)
     """What convolutions take beyond their products."""
+    slow_window: float = 0.0
+    """What each element of a window takes beyond the operation, in wide windows and those along several axes."""
 
     def contraction_rate(self, dtype: str) -> float:
         """Operations per second of a matrix product."""
         return self.contraction.get(dtype, self.contraction.get("other", self.arithmetic))
 
+    def inside_loop(self) -> Device:
+        """The device as a program's loop finds it."""
+        return replace(self, launch=self.launch_in_loop)
+
+    def at(self, block: Block) -> Device:
+        """The device as the ops of a block find it."""
+        home: Block | None = block
+        while home is not None and home.parent is not None and home.parent.parent is not None:
+            if isinstance(home.parent.parent, While):
+                return self.inside_loop()
+            home = home.parent.parent.block
+        return self
+
 
 CPU = Device(
     "cpu",
-    2e10,
-    {"f32": 1e11, "f64": 5e10, "other": 1e10},
-    1.5e10,
-    2e-6,
+    arithmetic=2e10,
+    contraction={"f32": 1e11, "f64": 5e10, "other": 1e10},
+    bandwidth=1.5e10,
+    launch=5e-7,
+    launch_in_loop=2e-8,
+    launch_in_short_round=7e-10,
+    cache=1 << 20,
+    cache_bandwidth=5e10,
     longest_row=1 << 16,
     slow_fold=3e-9,
+    slow_window=3e-10,
     branch=4.0,
     folding=1e-10,
     convolving=Convolving(window=3e-8, gathering=2e-10, irregular=8e-10),
 )
-GPU = Device("gpu", 3e13, {"f64": 6e13, "f32": 6e13, "bf16": 8e14, "f16": 8e14, "other": 3e13}, 4e12, 4e-6)
-TPU = Device("tpu", 4e12, {"f32": 5e13, "bf16": 2e14, "other": 4e12}, 8e11, 2e-6)
+GPU = Device("gpu", 3e13, {"f64": 6e13, "f32": 6e13, "bf16": 8e14, "f16": 8e14, "other": 3e13}, 4e12, 4e-6, 4e-6, 4e-6)
+TPU = Device("tpu", 4e12, {"f32": 5e13, "bf16": 2e14, "other": 4e12}, 8e11, 2e-6, 2e-6, 2e-6)
 DEVICES = {device.name: device for device in (CPU, GPU, TPU)}
 
 
@@ -162,6 +191,11 @@ class _Estimate:
         moved = sum(result.type.bytes for result in root.results if isinstance(result.type, TensorType))
         operations = root.flops()
         read: dict[Value, int] = {}
+        in_place: Value | None = None
+        if isinstance(root, DynamicUpdateSlice) and isinstance(root.operand, Argument):
+            # What is carried is updated where it is.
+            moved = root.update.tensor.bytes
+            in_place = root.operand
         inside: set[Op] = {root}
         # A product reads its operands from memory; all else is computed as it is needed.
         pending = [] if root.is_contraction else [root]
@@ -172,6 +206,8 @@ class _Estimate:
             op = pending.pop()
             for operand in op.operands:
                 inner = _op_of(operand)
+                if op is root and operand is in_place:
+                    continue
                 if operand in self.given or inner is None or not fuses(inner):
                     self.read(operand, op, read)
                 elif inner not in inside:
@@ -184,19 +220,25 @@ class _Estimate:
         if root.repetitions():
             return self.repeated(root)
         rate = self.device.contraction_rate(_dtype(root)) if root.is_contraction else self.device.arithmetic
-        seconds = self.device.launch + max(moved / self.device.bandwidth, operations / rate) + self.slowness(root)
+        moving = moved / (self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth)
+        seconds = self.device.launch + max(moving, operations / rate) + self.slowness(root)
         return Cost(seconds, moved, operations, 1)
 
     def slowness(self, root: Op) -> float:
         """What a reduction or a convolution takes beyond its work where the device does badly.
 
         Measured with jaxlib 0.10.2 on x86: sum of 16 rows of 16,384 floats 45 µs, of 16,400 floats 383 µs; the largest
-        of 200,000 floats 41 µs, its place 938 µs.
+        of 200,000 floats 41 µs, its place 938 µs; the largest in each window of 5 of 20,000 floats 17 µs, of 16 188 µs.
         """
         if isinstance(root, Convolution):
             return seconds_of_windows(root, self.device.convolving)
         if isinstance(root, ReduceWindow):
-            return root.flops() * self.device.folding
+            if root.is_running:
+                return 0.0
+            wide = [size for size in root.window_dimensions if size > 1]
+            is_slow = len(wide) > 1 or max(wide, default=1) >= WIDE_WINDOW
+            taps = root.results[0].tensor.size * math.prod(wide)
+            return root.flops() * self.device.folding + (self.device.slow_window * taps if is_slow else 0.0)
         if not isinstance(root, Reduce) or not self.device.slow_fold:
             return 0.0
         first = root.inputs[0].tensor
@@ -212,9 +254,17 @@ class _Estimate:
         """
         total = Cost(self.device.launch, 0, 0, 1)
         times = root.repetitions()
+        device = self.device.inside_loop()
+        held = {*root.operands, *(value for region in root.regions for value in captures(region))}
+        if sum(value.type.bytes for value in held if isinstance(value.type, TensorType)) > device.cache:
+            # Rounds go through what the cache doesn't hold.
+            device = replace(device, cache=0)
         for region in root.regions:
             for block in region.blocks:
-                inner = estimate_cost(block.terminator.operands, {*block.arguments, *captures(region)}, self.device)
+                inner = estimate_cost(block.terminator.operands, {*block.arguments, *captures(region)}, device)
+                if inner.bytes <= SHORT_ROUND:
+                    less = inner.kernels * (device.launch - device.launch_in_short_round)
+                    inner = replace(inner, seconds=inner.seconds - less)
                 total += Cost(
                     times * inner.seconds,
                     round(times * inner.bytes),
@@ -243,6 +293,10 @@ class _Estimate:
         read[value] = max(read.get(value, 0), size)
 
 
+SHORT_ROUND = 512
+"""Bytes: loops whose rounds move no more become one kernel as a whole."""
+WIDE_WINDOW = 12
+"""Elements of windows along one axis that are wide."""
 LONG_FOLD = 100
 """Elements: reductions of several inputs along fewer are fast."""
 

@@ -129,7 +129,7 @@ class _Driver:
         """Let a pass change a block, as far as the budget goes."""
         if self.steps_left <= 0:
             return
-        for change in each.body(block, self.device):
+        for change in each.body(block, self.device.at(block)):
             number = len(self.ledger.entries)
             self.ledger.entries.append(
                 Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
@@ -251,7 +251,7 @@ class _Driver:
         if rule.by_cost or self.estimates:
             if rule.by_cost and generation > FAMILY:
                 return False
-            saved = estimate_saving(op, replacement, set(placed), self.device)
+            saved = estimate_saving(op, replacement, set(placed), self.device.at(block))
             if rule.by_cost and saved <= 0:
                 return False
         made_by = (*op.made_by[-7:], rule.name)

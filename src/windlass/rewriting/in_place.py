@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from windlass.ir import Argument, Block, Builder, Module, Op, Value
-from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, Return
+from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, Return, While
 from windlass.rewriting.settling import Settling, is_settling
 
 
@@ -55,7 +55,7 @@ def _settle_operands(op: DynamicUpdateSlice, settling: Settling, reads: _Reads) 
     with Builder(op.block, before=op, source=op.source):
         if reads.meets(update, array):
             op.replace_operand(update, settling.settle(update))
-        if isinstance(array, Reshape | Argument) and not _is_fresh(array):
+        if isinstance(array, Reshape | Argument) and not _is_fresh(array) and not _is_carried_for(array, op):
             # Within a loop, XLA doesn't see that a reshaped array is updated in place. An argument may be one too: a
             # reshape of another argument, in the program that this one is part of.
             settled = settling.settle(array)
@@ -106,6 +106,13 @@ class _Reads:
     def hand_on(self, array: Value, settled: Value) -> None:
         """A settled version of an array is that array still. (Of a settled update nothing is left to be read.)"""
         self.array_of[settled] = self.reads[settled] = self.array_of[array]
+
+
+def _is_carried_for(array: Value, op: DynamicUpdateSlice) -> bool:
+    """Whether a loop carries the array for this update alone: it has a buffer of its own, that nothing else reads."""
+    if not isinstance(array, Argument) or array.block is None or array.block.parent is None:
+        return False
+    return isinstance(array.block.parent.parent, While) and op.block is array.block and array.uses == {op: 1}
 
 
 def _is_fresh(value: Value) -> bool:

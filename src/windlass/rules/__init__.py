@@ -59,6 +59,7 @@ from windlass.rules import (
     tables,
     thin_products,
     transposes,
+    window_forms,
     windows,
 )
 
@@ -114,5 +115,6 @@ __all__ = [
     "tables",
     "thin_products",
     "transposes",
+    "window_forms",
     "windows",
 ]
