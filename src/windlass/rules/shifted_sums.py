@@ -33,6 +33,7 @@ from windlass.ops.base import SMALL_FLOATS
 from windlass.ops.convolution import kernel_size
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.ops.sampling import Draw
+from windlass.rewriting.cost import WIDE_WINDOW
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.convolutions import convolve, padded
@@ -218,6 +219,11 @@ def windows_as_shifted_fold(op: ReduceWindow) -> Value | None:
     places = math.prod(op.window_dimensions)
     combiner: type[Any] | None = op.combiner
     if x is None or combiner is None or not 1 < places <= MOST_TERMS:
+        return None
+    wide = [axis for axis, size in enumerate(op.window_dimensions) if size > 1]
+    overlapping = any(op.window_strides[axis] < op.window_dimensions[axis] for axis in wide)
+    if overlapping and (len(wide) > 1 or places >= WIDE_WINDOW):
+        # One axis at a time, or by doubling, it is less work: see window_forms.py.
         return None
     low, high = (tuple(edge[side] for edge in op.padding) for side in (0, 1))
     interior = tuple(dilation - 1 for dilation in op.base_dilations)
