@@ -7,8 +7,9 @@ from pathlib import Path
 
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
+from windlass.public.program import LaunchRecord, Mode, Program
 
-__all__ = ["Kernel", "Module", "compile"]
+__all__ = ["Kernel", "LaunchRecord", "Mode", "Module", "Program", "compile", "program"]
 
 
 def compile(
@@ -49,3 +50,21 @@ def compile(
         "instances": (instances,) if isinstance(instances, str) else tuple(instances),
     }
     return Module(source, options, allow_contraction)
+
+
+def program(
+    *sources: str | Path,
+    include: str | Path | Sequence[str | Path] = (),
+    define: Mapping[str, object] | None = None,
+    standard: str = "gnu++20",
+    mode: Mode = "auto",
+) -> Program:
+    """Compile a whole CUDA program, host side and device side, to be run without a GPU: all its source files.
+
+    `program(...).run(["1024"])` runs its `main` and gives the exit status; `windlass run` does the same from a shell.
+    `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised" or "emulated".
+
+    Raises CompilationError with clang's messages; WL0109 where the parts can't be linked.
+    """
+    folders = (include,) if isinstance(include, str | Path) else tuple(include)
+    return Program([Path(each) for each in sources], folders, dict(define or {}), standard, mode)

@@ -68,6 +68,18 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
     return compile_device(source, **options)
 
 
+def build_program(
+    sources: Sequence[Path], include: Sequence[str | Path], define: Mapping[str, object], standard: str
+) -> Path:
+    """A shared library with the host side of a program.
+
+    Raises CompilationError where it can't be built.
+    """
+    from windlass.frontends.cuda import build_program as build
+
+    return build(sources, include, define, standard)
+
+
 def find_kernel(
     code: DeviceCode, name: str, source: str | Path, options: Mapping[str, Any]
 ) -> tuple[KernelSignature, DeviceCode]:

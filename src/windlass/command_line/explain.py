@@ -41,7 +41,7 @@ def explain_file(
     Raises CompilationError where the file does not compile, LaunchError where the launch that the user wishes does not
     fit a kernel.
     """
-    macros = dict(_read_macro(each) for each in define)
+    macros = dict(read_macro(each) for each in define)
     module = wl.cuda.compile(file, include=list(include), define=macros)
     chosen = [module[name] for name in (names or module.kernels)]
     console = Console(highlight=False)
@@ -53,7 +53,7 @@ def explain_file(
     return count == len(chosen)
 
 
-def _read_macro(text: str) -> tuple[str, str]:
+def read_macro(text: str) -> tuple[str, str]:
     name, has_value, value = text.partition("=")
     return name, value if has_value else "1"
 

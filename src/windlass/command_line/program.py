@@ -40,8 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit status. Errors are printed on stderr as diagnostics."""
+    words = list(arguments)
+    # What follows the two dashes belongs to the program that is run.
+    end = words.index("--") if words[:1] == ["run"] and "--" in words else len(words)
     try:
-        outcome = app(list(arguments), prog_name="windlass", standalone_mode=False)
+        outcome = app(words[:end], prog_name="windlass", standalone_mode=False, obj=words[end + 1 :])
     except WindlassError as error:
         print(error, file=sys.stderr)
         return WRONG_INPUT
@@ -105,6 +108,22 @@ def explain(
     wishes = Wishes.read(grid, block, size, value or [])
     all_raised = explain_file(file, include or [], define or [], kernel or [], wishes, details)
     return WRONG_INPUT if require_raised and not all_raised else OK
+
+
+@app.command(name="run")
+def run_program(
+    context: typer.Context,
+    sources: Annotated[list[Path], typer.Argument(help="The program's source files: .cu, .cpp, .c.")],
+    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder for #include.")] = None,
+    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro: NAME or NAME=VALUE.")] = None,
+    standard: Annotated[str, typer.Option("--std", help="The C++ standard.")] = "gnu++20",
+    mode: Annotated[str, typer.Option("--mode", help="How kernels run: auto, raised or emulated.")] = "auto",
+    report: Annotated[bool, typer.Option("--report", help="Afterwards tell on stderr how each kernel ran.")] = False,
+) -> int:
+    """Run a CUDA program without a GPU: windlass run main.cu -- ARGUMENTS OF THE PROGRAM."""
+    from windlass.command_line.run import run_sources
+
+    return run_sources(sources, context.obj or [], include or [], define or [], standard, mode, report)
 
 
 @app.command()

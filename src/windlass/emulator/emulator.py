@@ -14,7 +14,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.emulator.arguments import BoundArguments, bind_arguments
 from windlass.emulator.library import Region
-from windlass.emulator.module import SHARED, SHARED_LIMIT, CompiledModule, Memory, as_pointer
+from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, CompiledModule, Memory, as_pointer
 from windlass.emulator.report import FINISHED, PAUSED, Report
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 
@@ -87,6 +87,30 @@ class Emulator:
             bound.copy_back(run.written)
         finally:
             bound.free(module.library)
+
+    def launch_on_memory(
+        self,
+        signature: KernelSignature,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        values: Sequence[bytes],
+        memories: Sequence[tuple[str, int, int]],
+        shared_bytes: int = 0,
+        *,
+        seconds: float = 3600.0,
+    ) -> None:
+        """Runs a kernel on memory of this process, in place: for host programs, whose pointers are plain addresses.
+
+        `values` are the bytes of each parameter; `memories` the name, address and size of each piece that may be
+        accessed.
+
+        Raises EmulationError; what the kernel wrote until then stays.
+        """
+        module = self._module
+        regions = [Memory(*each, ARGUMENT) for each in memories]
+        bound = BoundArguments(values=list(values), memories=regions)
+        with _machine:
+            _Run(module, signature, bound, grid, block, shared_bytes).execute(False, False, seconds)
 
     def _find_kernel(self, name: str) -> KernelSignature:
         for signature in self.code.kernels:

@@ -68,6 +68,18 @@ class Launch:
             form = self._prepare(arguments)
         form.run(arguments)
 
+    def run_raised(self, arguments: Sequence[Any]) -> None:
+        """The launch in its raised form.
+
+        Raises RaisingError where there is none.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WindlassWarning)
+            form = self._forms.get(self._keys.key(arguments)) or self._prepare(arguments)
+        if isinstance(form, EmulatedForm):
+            raise form.reason
+        form.run(arguments)
+
     # -- once per key -------------------------------------------------------------------------------------------------
 
     def _prepare(self, arguments: Sequence[Any]) -> Form:
@@ -137,7 +149,7 @@ class Launch:
             raise error
         if note_emulated(kernel, self.shape, error):
             warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=5)
-        return EmulatedForm(self)
+        return EmulatedForm(self, error)
 
     # -- integers that take many values -------------------------------------------------------------------------------
 
@@ -245,10 +257,11 @@ class RaisedForm(Form):
 class EmulatedForm(Form):
     """The kernel thread by thread: for what has no tensor form."""
 
-    __slots__ = ("_launch",)
+    __slots__ = ("_launch", "reason")
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: Launch, reason: RaisingError) -> None:
         self._launch = launch
+        self.reason = reason
 
     def run(self, arguments: Sequence[Any]) -> None:
         from windlass.public.emulation import emulate_launch

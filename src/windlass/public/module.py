@@ -132,6 +132,13 @@ class Variables(MutableMapping[str, Array]):
                     array = np.frombuffer(raw, dtype).reshape(shape).copy()
                 self.storage[variable.mangled] = array
 
+    def reset(self, variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> None:
+        """Give all variables their initial values, in place: compiled launches hold their storage."""
+        fresh = Variables()
+        fresh.declare(variables, initial)
+        for name, array in fresh.storage.items():
+            self.storage[name][...] = array
+
     def by_linker_name(self, mangled: str) -> Array:
         """The storage of a variable."""
         return self.storage[mangled]

@@ -10,6 +10,7 @@ the way from debug metadata to NumPy dtypes, `lookup.py` how users' names find k
 """
 
 from windlass.frontends.cuda.compilation import compile_device
+from windlass.frontends.cuda.host_code import build_program
 from windlass.frontends.cuda.lookup import find_kernel
 
-__all__ = ["compile_device", "find_kernel"]
+__all__ = ["build_program", "compile_device", "find_kernel"]

@@ -49,6 +49,12 @@ _DEVICE_FLAGS = shlex.split("""
 -fcuda-allow-variadic-functions
 """)
 
+# Code for any x86-64 machine, to be part of a shared library.
+_HOST_FLAGS = shlex.split("""
+-triple x86_64-unknown-linux-gnu -aux-triple nvptx64-nvidia-cuda -target-cpu x86-64 -mrelocation-model pic -pic-level 2
+-O1 -ffp-contract=off
+""")
+
 _LANGUAGE_FLAGS = shlex.split("""
 -x cuda -target-sdk-version=12.6 -fdeprecated-macro -fgnuc-version=4.2.1 -fcxx-exceptions -fexceptions
 """)
@@ -115,6 +121,11 @@ def device_flags(standard: str = "gnu++20", fast_math: bool = False) -> list[str
         *contraction,
         *_header_flags(),
     ]
+
+
+def host_flags(standard: str = "gnu++20") -> list[str]:
+    """Flags of a host-side compilation to LLVM IR, without inputs and outputs."""
+    return [*_HOST_FLAGS, *_LANGUAGE_FLAGS, *_MESSAGE_FLAGS, f"-std={standard}", *_header_flags()]
 
 
 def optimization_flags(fast_math: bool = False) -> list[str]:

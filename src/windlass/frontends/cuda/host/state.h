@@ -1,0 +1,39 @@
+// What the parts of the host runtime share. The runtime is linked into each host program; kernels run elsewhere: the
+// process that loads the program gives it functions to call.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#define WINDLASS_API extern "C" __attribute__((visibility("default")))
+
+namespace windlass {
+
+// What the process that runs the program does for it. Numbers that are returned are cudaError_t.
+struct Services {
+    int (*launch)(int unit, const char *kernel, const unsigned *extents, size_t shared_bytes, void **arguments);
+    int (*parameter_sizes)(int unit, const char *kernel, int *sizes, int capacity);
+    void *(*variable_address)(int unit, const char *name);
+};
+extern Services services;
+extern std::recursive_mutex lock;
+
+enum class Kind { device, host, managed, registered, variable };
+struct Allocation {
+    size_t size;
+    Kind kind;
+    void *owner;  // what to free
+};
+// The allocation that an address lies in; null if there is none. `base` is where it begins.
+const Allocation *find_allocation(const void *address, uintptr_t *base = nullptr);
+void add_region(const void *address, size_t size, Kind kind);
+// The device address of a __device__ or __constant__ variable, given its shadow on the host; null if there is none.
+char *address_of_symbol(const void *shadow, size_t *size = nullptr);
+
+cudaError_t fail(cudaError_t error);  // notes the error for cudaGetLastError and hands it on
+// Does it now, or adds it to the graph that the stream is being captured into.
+cudaError_t perform(cudaStream_t stream, std::function<cudaError_t()> action);
+
+}  // namespace windlass

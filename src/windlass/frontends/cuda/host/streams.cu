@@ -1,0 +1,164 @@
+// Streams, events, graphs. Everything is done when it is asked for, in the order of the host; a stream that is being
+// captured notes its work instead, and a graph does it when it is launched.
+#include <chrono>
+#include <memory>
+#include <vector>
+#include "state.h"
+
+using Action = std::function<cudaError_t()>;
+
+struct CUstream_st {
+    CUgraph_st *capture = nullptr;
+};
+struct CUevent_st {
+    std::chrono::steady_clock::time_point time;
+    bool is_recorded = false, has_time = true;
+};
+struct CUgraph_st {
+    std::vector<Action> actions;
+};
+struct CUgraphExec_st {
+    std::vector<Action> actions;
+};
+
+namespace windlass {
+cudaError_t perform(cudaStream_t stream, Action action) {
+    bool is_real = stream && stream != cudaStreamLegacy && stream != cudaStreamPerThread;
+    if (is_real && stream->capture) {
+        stream->capture->actions.push_back(std::move(action));
+        return cudaSuccess;
+    }
+    return action();
+}
+static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t graph, Action action) {
+    if (!graph) return fail(cudaErrorInvalidValue);
+    graph->actions.push_back(std::move(action));
+    if (node) *node = (cudaGraphNode_t)(uintptr_t)graph->actions.size();
+    return cudaSuccess;
+}
+}  // namespace windlass
+using namespace windlass;
+
+extern "C" {
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return *stream = new CUstream_st, cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int, int) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (!stream) return fail(cudaErrorInvalidResourceHandle);
+    delete stream;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned int) { return cudaSuccess; }
+cudaError_t cudaStreamSetAttribute(cudaStream_t, enum cudaStreamAttrID, const union cudaStreamAttrValue *) {
+    return cudaSuccess;
+}
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned int) {
+    return perform(stream, [=] { return callback(stream, cudaSuccess, data), cudaSuccess; });
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
+    return perform(stream, [=] { return function(data), cudaSuccess; });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
+    *event = new CUevent_st;
+    (*event)->has_time = !(flags & cudaEventDisableTiming);
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    if (!event) return fail(cudaErrorInvalidResourceHandle);
+    delete event;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    if (!event) return fail(cudaErrorInvalidResourceHandle);
+    return perform(stream, [=] {
+        event->time = std::chrono::steady_clock::now();
+        event->is_recorded = true;
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int) {
+    return cudaEventRecord(event, stream);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return event ? cudaSuccess : fail(cudaErrorInvalidResourceHandle); }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return event ? cudaSuccess : fail(cudaErrorInvalidResourceHandle); }
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    if (!start || !end || !start->is_recorded || !end->is_recorded || !start->has_time || !end->has_time)
+        return fail(cudaErrorInvalidResourceHandle);
+    *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode) {
+    if (!stream || stream->capture) return fail(cudaErrorIllegalState);
+    stream->capture = new CUgraph_st;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    if (!stream || !stream->capture) return fail(cudaErrorIllegalState);
+    *graph = stream->capture;
+    stream->capture = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int) { return *graph = new CUgraph_st, cudaSuccess; }
+cudaError_t __windlass_graph_instantiate(cudaGraphExec_t *executable, cudaGraph_t graph) {
+    *executable = new CUgraphExec_st{graph->actions};
+    return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    for (auto &action : graph->actions)
+        if (cudaError_t error = perform(stream, action)) return error;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return delete graph, cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    for (size_t i = 0; nodes && i < *count && i < graph->actions.size(); i++) nodes[i] = (cudaGraphNode_t)(i + 1);
+    *count = graph->actions.size();
+    return cudaSuccess;
+}
+// Nodes are done in the order in which they were added, which any order of dependencies between them allows.
+cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if ((uintptr_t)from[i] > (uintptr_t)to[i]) return fail(cudaErrorNotSupported);
+    return cudaSuccess;
+}
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *, size_t,
+                                   const struct cudaKernelNodeParams *p) {
+    if (!graph) return fail(cudaErrorInvalidValue);
+    CUstream_st capturing;
+    capturing.capture = graph;
+    cudaError_t error =
+        __windlass_launch(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, &capturing);
+    if (node) *node = (cudaGraphNode_t)(uintptr_t)graph->actions.size();
+    return error;
+}
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *, size_t,
+                                     void *target, const void *source, size_t bytes, enum cudaMemcpyKind kind) {
+    return add(node, graph, [=] { return cudaMemcpy(target, source, bytes, kind); });
+}
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *, size_t,
+                                   const struct cudaMemcpy3DParms *given) {
+    struct cudaMemcpy3DParms parameters = *given;
+    return add(node, graph, [=] { return cudaMemcpy3D(&parameters); });
+}
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *, size_t,
+                                   const struct cudaMemsetParams *given) {
+    struct cudaMemsetParams p = *given;
+    return add(node, graph, [=] {
+        for (size_t row = 0; row < (p.height ? p.height : 1); row++) {
+            char *start = (char *)p.dst + row * p.pitch;
+            for (size_t i = 0; i < p.width; i++) __builtin_memcpy(start + i * p.elementSize, &p.value, p.elementSize);
+        }
+        return cudaSuccess;
+    });
+}
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *, size_t,
+                                 const struct cudaHostNodeParams *given) {
+    struct cudaHostNodeParams p = *given;
+    return add(node, graph, [=] { return p.fn(p.userData), cudaSuccess; });
+}
+}

@@ -1,0 +1,148 @@
+"""The host side of CUDA programs: compiled for this machine, and linked with a runtime of our own into a library.
+
+The library holds the program's `main`; the process that loads it gives it services (`host/state.h`): running a kernel,
+and the addresses of device variables. Each translation unit has a number, which takes the place of the device binary
+that nvcc would embed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.diagnostics.cache import cache_directory
+from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, ZIG_FOLDER, host_flags, run_clang
+from windlass.frontends.cuda.messages import diagnostics_of
+from windlass.frontends.cuda.source import read_source
+
+RUNTIME_FOLDER = Path(__file__).parent / "host"
+_LINK_FLAGS = shlex.split("-shared -O1 -fno-sanitize=all -fPIC -w -Wl,-Bsymbolic -Wl,--no-undefined")
+LINKED_MESSAGE_LINES = 8
+
+
+def build_program(
+    sources: Sequence[Path],
+    include: Iterable[str | os.PathLike[str]] = (),
+    define: Mapping[str, object] | None = None,
+    standard: str = "gnu++20",
+) -> Path:
+    """A shared library with the host side of all sources (.cu, .cpp, .c), from the cache where it is known.
+
+    Unit number i is `sources[i]`.
+
+    Raises CompilationError: WL0101 with clang's messages, WL0109 where the parts can't be linked.
+    """
+    if platform.system() != "Linux" or platform.machine() != "x86_64":
+        raise CompilationError(
+            Diagnostic(
+                "WL0109",
+                f"host programs are built for Linux on x86-64, not for {platform.system()} on {platform.machine()}",
+                help="call the kernels from Python: wl.cuda.compile(file)['kernel'][grid, block](...)",
+            )
+        )
+    flags = [argument for folder in include for argument in ("-I", str(folder))]
+    for name, value in (define or {}).items():
+        flags.append(f"-D{name}={1 if value is True else '' if value is None else value}")
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        units = list(pool.map(lambda each: _compile_unit(each[1], each[0], flags, standard), enumerate(sources)))
+        runtime = list(pool.map(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu"))))
+    return _link([*units, *runtime])
+
+
+def _compile_unit(source: Path, number: int, flags: list[str], standard: str) -> str:
+    """LLVM IR of a unit's host side."""
+    unit = read_source(source, None)
+    if source.suffix == ".c":
+        return _compile_plain_c(source, flags)
+    with tempfile.NamedTemporaryFile("w", suffix=".unit", prefix="windlass-") as binary:
+        binary.write(f"{number}\0")
+        binary.flush()
+        outcome = run_clang(
+            [
+                *host_flags(standard),
+                *("-include", UMBRELLA_HEADER, "-fcuda-include-gpubinary", binary.name),
+                *flags,
+                *("-emit-llvm", str(source), "-o", "-"),
+            ]
+        )
+    if outcome.status != 0:
+        found = diagnostics_of(outcome.messages, unit, ())
+        raise CompilationError(*(found or [Diagnostic("WL0108", f"clang stopped on '{source}'")]))
+    return outcome.output
+
+
+def _compile_plain_c(source: Path, flags: list[str]) -> str:
+    command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", "-O1", "-fPIC", "-w", "-fno-sanitize=all"]
+    command += [*flags, "-isystem", str(INCLUDE_FOLDER), str(source), "-o", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = tuple(line for line in done.stderr.splitlines() if "error" in line)[:LINKED_MESSAGE_LINES]
+        raise CompilationError(Diagnostic("WL0101", f"'{source}' does not compile", notes=lines))
+    return done.stdout
+
+
+@cache
+def _compile_runtime(source: Path) -> str:
+    """LLVM IR of a part of the host runtime, kept on disk."""
+    digest = hashlib.sha256()
+    for each in (source, RUNTIME_FOLDER / "state.h", *sorted((INCLUDE_FOLDER / "windlass").glob("*.h"))):
+        digest.update(each.read_bytes())
+    kept = cache_directory() / f"host-{source.stem}-{digest.hexdigest()[:16]}.ll"
+    if kept.exists():
+        return kept.read_text("utf-8")
+    outcome = run_clang(
+        [*host_flags("gnu++20"), "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"],
+    )
+    if outcome.status != 0:
+        raise CompilationError(
+            Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))
+        )
+    _keep(kept, outcome.output.encode())
+    return outcome.output
+
+
+def _link(units: Sequence[str]) -> Path:
+    digest = hashlib.sha256(" ".join(_LINK_FLAGS).encode())
+    for text in units:
+        digest.update(text.encode())
+    path = cache_directory() / f"program-{digest.hexdigest()[:16]}.so"
+    if path.exists():
+        return path
+    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
+        files: list[str] = []
+        for number, text in enumerate(units):
+            file = Path(folder) / f"unit{number}.ll"
+            file.write_text(text, "utf-8")
+            files.append(str(file))
+        linked = Path(folder) / "program.so"
+        command = [str(ZIG_FOLDER / "zig"), "c++", *_LINK_FLAGS, "-o", str(linked), *files, "-lm", "-lpthread"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            lines = [line.strip() for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
+            raise CompilationError(
+                Diagnostic(
+                    "WL0109",
+                    "the program's parts can't be linked",
+                    notes=tuple(lines[:LINKED_MESSAGE_LINES]),
+                    help="name all source files of the program; libraries that it needs are not part of CUDA's runtime",
+                )
+            )
+        _keep(path, linked.read_bytes())
+    return path
+
+
+def _keep(path: Path, content: bytes) -> None:
+    """Write a file of the cache so that others never see half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    Path(temporary).replace(path)

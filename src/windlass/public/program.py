@@ -1,0 +1,343 @@
+"""Whole CUDA programs: host code runs natively, kernels through their raised form or the emulator.
+
+The host side is a shared library with a runtime of ours (frontends/cuda/host). When it launches a kernel, it calls back
+into this process with the launch's extents and the bytes of its arguments. Device memory is memory of this process.
+
+A launch is emulated at first: that starts at once. A kernel whose launches with the same extents have taken a second in
+the emulator is raised, where it can be.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass import pipeline
+from windlass.diagnostics import (
+    CompilationError,
+    Diagnostic,
+    EmulationError,
+    LaunchError,
+    RaisingError,
+    WindlassError,
+)
+from windlass.ir.signature import Parameter
+from windlass.public.kernel import Kernel
+from windlass.public.module import Module
+
+Array: TypeAlias = NDArray[Any]
+Mode: TypeAlias = Literal["auto", "raised", "emulated"]
+
+PATIENCE = 1.0
+"""Seconds that one kernel with one shape may take in the emulator before it is raised."""
+SUCCESS, INVALID_CONFIGURATION, ILLEGAL_ADDRESS, LAUNCH_FAILURE = 0, 9, 700, 719
+MOST_THREADS = 1024
+EXTENT_LIMITS = (2**31 - 1, 65535, 65535, 1024, 1024, 64)
+
+_LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint), ctypes.c_size_t, ctypes.c_void_p
+)
+_SIZES = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), ctypes.c_int)
+_ADDRESS = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+
+
+class _Services(ctypes.Structure):
+    _fields_ = (("launch", _LAUNCH), ("parameter_sizes", _SIZES), ("variable_address", _ADDRESS))
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch of a program: `arrays` are its pointer arguments by name, views of memory as the launch left it.
+
+    `how` is "raised" or "emulated"; `reason` says why it is not raised, where that was tried.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    how: str
+    seconds: float
+    reason: WindlassError | None
+    arrays: Mapping[str, Array | None]
+
+
+@dataclass
+class _Tier:
+    """How a kernel with one shape is run, and how long it took in the emulator so far."""
+
+    is_raised: bool
+    reason: WindlassError | None = None
+    emulated_seconds: float = 0.0
+
+
+@dataclass
+class Program:
+    """A CUDA program of one or more source files, to be run without a GPU. Made by `windlass.cuda.program`.
+
+    `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised" (raised where they
+    can be) or "emulated".
+    """
+
+    sources: Sequence[Path]
+    include: Sequence[str | Path] = ()
+    define: Mapping[str, object] = field(default_factory=dict[str, object])
+    standard: str = "gnu++20"
+    mode: Mode = "auto"
+
+    def __post_init__(self) -> None:
+        folders, macros = tuple(self.include), dict(self.define)
+        options = {"include": folders, "define": macros, "standard": self.standard}
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            library = pool.submit(pipeline.build_program, self.sources, folders, macros, self.standard)
+            units = pool.map(lambda source: _compile_module(source, options), self.sources)
+            self.modules: list[Module | None] = list(units)
+            self.library = library.result()
+
+    def run(
+        self,
+        arguments: Sequence[str] = (),
+        *,
+        observe: Callable[[LaunchRecord], None] | None = None,
+    ) -> int:
+        """Run `main` with these arguments; gives the exit status.
+
+        The program runs in this process: what it prints goes to its standard output, and a crash of its own ends the
+        process. `observe` is called after each launch.
+        """
+        for module in self.modules:
+            if module is not None:
+                module.variables.reset(module.code.variables, pipeline.initial_values(module.code))
+        return _Run(self, observe).run(arguments)
+
+
+def _load_copy(path: Path) -> ctypes.CDLL:
+    """The library loaded from a copy, so that its variables begin anew."""
+    with tempfile.NamedTemporaryFile(prefix="windlass-", suffix=".so") as copy:
+        copy.write(path.read_bytes())
+        copy.flush()
+        return ctypes.CDLL(copy.name, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+
+
+def _compile_module(source: Path, options: Mapping[str, Any]) -> Module | None:
+    """The device side of a source; None where it holds no kernel."""
+    if source.suffix == ".c":
+        return None
+    try:
+        return Module(source, options)
+    except CompilationError as error:
+        if [each.code for each in error.diagnostics] == ["WL0105"]:
+            return None
+        raise
+
+
+def _name_memory(size: int, parameters: Sequence[str]) -> str:
+    """What an allocation is called in messages: after the parameters that point into it."""
+    return "' and '".join(parameters) or f"an allocation of {size} bytes"
+
+
+class _Run:
+    """One run of a program: what it launches, and on which memory."""
+
+    def __init__(self, program: Program, observe: Callable[[LaunchRecord], None] | None) -> None:
+        self.program = program
+        self.observe = observe
+        self.kernels: dict[tuple[int, str], Kernel] = {}
+        self.tiers: dict[tuple[Any, ...], _Tier] = {}
+        self.views: dict[tuple[int, int], Array] = {}
+        self.interrupted: BaseException | None = None
+        try:
+            self.library: Any = _load_copy(program.library)
+            self.main = self.library.main
+        except (OSError, AttributeError) as error:
+            raise CompilationError(
+                Diagnostic(
+                    "WL0109",
+                    "the program can't be loaded",
+                    notes=(str(error),),
+                    help="is one of its sources missing? A program needs a main function",
+                )
+            ) from error
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """Call the program's main function."""
+        services = _Services(_LAUNCH(self.launch), _SIZES(self.parameter_sizes), _ADDRESS(self.variable_address))
+        library = self.library
+        library.windlass_connect(ctypes.byref(services))
+        words = [os.fsencode(str(each)) for each in (self.program.sources[0].with_suffix(""), *arguments)]
+        argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+        environment = [f"{name}={value}".encode() for name, value in os.environ.items()]
+        envp = (ctypes.c_char_p * (len(environment) + 1))(*environment, None)
+        sys.stdout.flush()
+        library.windlass_run.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        status = library.windlass_run(ctypes.cast(self.main, ctypes.c_void_p), len(words), argv, envp)
+        if self.interrupted is not None:
+            raise self.interrupted
+        return int(status)
+
+    # -- services for the program -------------------------------------------------------------------------------------
+
+    def kernel(self, unit: int, name: str) -> Kernel | None:
+        found = self.kernels.get((unit, name))
+        module = self.program.modules[unit]
+        if found is None and module is not None and name in module:
+            found = self.kernels[unit, name] = module[name]
+        return found
+
+    def parameter_sizes(self, unit: int, name: bytes, sizes: Any, capacity: int) -> int:
+        """The sizes of a kernel's parameters; -1 where there is no such kernel."""
+        kernel = self.kernel(unit, name.decode())
+        if kernel is None or len(kernel.signature.parameters) > capacity:
+            return -1
+        for place, parameter in enumerate(kernel.signature.parameters):
+            sizes[place] = parameter.size
+        return len(kernel.signature.parameters)
+
+    def variable_address(self, unit: int, name: bytes) -> int:
+        """Where a device variable's value is kept; 0 where there is no such variable."""
+        module = self.program.modules[unit]
+        storage = None if module is None else module.variables.storage.get(name.decode())
+        return 0 if storage is None else storage.ctypes.data
+
+    def launch(self, unit: int, name: bytes, extents: Any, shared_bytes: int, arguments: int) -> int:
+        """Run a kernel; gives a CUDA error number, and says on stderr what is wrong."""
+        kernel = self.kernel(unit, name.decode())
+        assert kernel is not None
+        numbers = tuple(int(extents[place]) for place in range(6))
+        in_limits = all(0 < each <= most for each, most in zip(numbers, EXTENT_LIMITS, strict=True))
+        if not in_limits or int(np.prod(numbers[3:])) > MOST_THREADS:
+            return INVALID_CONFIGURATION
+        pointers = (ctypes.c_void_p * len(kernel.signature.parameters)).from_address(arguments) if arguments else ()
+        values = [
+            ctypes.string_at(pointer, parameter.size)
+            for pointer, parameter in zip(pointers, kernel.signature.parameters, strict=True)
+        ]
+        try:
+            self._run_kernel(kernel, numbers, shared_bytes, values)
+        except WindlassError as error:
+            print(error, file=sys.stderr, flush=True)
+            if isinstance(error, LaunchError):
+                return INVALID_CONFIGURATION
+            return ILLEGAL_ADDRESS if isinstance(error, EmulationError) else LAUNCH_FAILURE
+        except BaseException as error:
+            # Nothing can be raised through the program's own frames.
+            self.interrupted = error
+            return LAUNCH_FAILURE
+        return SUCCESS
+
+    # -- launches -----------------------------------------------------------------------------------------------------
+
+    def _run_kernel(self, kernel: Kernel, extents: tuple[int, ...], shared_bytes: int, values: list[bytes]) -> None:
+        mode = self.program.mode
+        tier = self.tiers.setdefault((kernel, extents, shared_bytes), _Tier(mode == "raised"))
+        memories = self._memories()
+        begin = time.perf_counter()
+        grid, block = (extents[0], extents[1], extents[2]), (extents[3], extents[4], extents[5])
+        how = "emulated"
+        if tier.is_raised and tier.reason is None:
+            try:
+                arguments = self._arguments(kernel, values, memories)
+                kernel[grid, block, shared_bytes].run_raised(arguments)
+                how = "raised"
+            except (RaisingError, LaunchError) as error:
+                tier.reason = error
+        if how == "emulated":
+            self._emulate(kernel, grid, block, shared_bytes, values, memories)
+            tier.emulated_seconds += time.perf_counter() - begin
+            tier.is_raised = tier.is_raised or (mode == "auto" and tier.emulated_seconds > PATIENCE)
+        sys.stdout.flush()
+        if self.observe is not None:
+            seconds = time.perf_counter() - begin
+            named = zip(kernel.signature.parameters, self._arguments(kernel, values, memories, True), strict=True)
+            arrays = {parameter.name: each for parameter, each in named if parameter.kind == "pointer"}
+            self.observe(LaunchRecord(kernel.name, grid, block, shared_bytes, how, seconds, tier.reason, arrays))
+
+    def _emulate(
+        self,
+        kernel: Kernel,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        values: list[bytes],
+        memories: list[tuple[int, int]],
+    ) -> None:
+        module = kernel.module
+        for variable in module.code.variables:
+            module.emulator.set_variable(variable.mangled, module.variables.storage[variable.mangled])
+        pointers = [
+            (parameter.name, int.from_bytes(value, "little"))
+            for parameter, value in zip(kernel.signature.parameters, values, strict=True)
+            if parameter.kind == "pointer"
+        ]
+        named = [
+            (_name_memory(size, [name for name, address in pointers if start <= address < start + size]), start, size)
+            for start, size in memories
+        ]
+        module.emulator.launch_on_memory(kernel.signature, grid, block, values, named, shared_bytes)
+        for variable in module.code.variables:
+            if variable.space == "global":
+                module.variables.storage[variable.mangled][...] = module.emulator.read_variable(variable.mangled)
+
+    def _memories(self) -> list[tuple[int, int]]:
+        """Address and size of each allocation."""
+        capacity = 256
+        while True:
+            pairs = (ctypes.c_uint64 * (2 * capacity))()
+            count = self.library.windlass_allocations(pairs, capacity)
+            if count <= capacity:
+                return [(pairs[2 * i], pairs[2 * i + 1]) for i in range(count) if pairs[2 * i + 1]]
+            capacity = 2 * count
+
+    def _arguments(
+        self, kernel: Kernel, values: list[bytes], memories: list[tuple[int, int]], is_lenient: bool = False
+    ) -> list[Any]:
+        """What the bytes of the arguments stand for: numbers, records, and arrays that are views of memory."""
+        found: list[Any] = []
+        for parameter, value in zip(kernel.signature.parameters, values, strict=True):
+            if parameter.kind == "pointer":
+                address = int.from_bytes(value, "little")
+                found.append(self._array(kernel, parameter, address, memories, is_lenient))
+            elif parameter.dtype is None:
+                found.append(np.frombuffer(value, np.uint8))
+            else:
+                found.append(np.frombuffer(value, parameter.dtype)[0])
+        return found
+
+    def _array(
+        self, kernel: Kernel, parameter: Parameter, address: int, memories: list[tuple[int, int]], is_lenient: bool
+    ) -> Array | None:
+        """The memory from an address to the end of its allocation; None for a null pointer."""
+        if address == 0:
+            return None
+        home = next(((start, size) for start, size in memories if start <= address < start + size), None)
+        if home is None:
+            if is_lenient:
+                return None
+            raise LaunchError(
+                Diagnostic(
+                    "WL0401",
+                    f"{kernel.name}: argument '{parameter.name}' is {address:#x}, which is no device memory",
+                    kernel.signature.position,
+                    help="allocate it with cudaMalloc, and copy to it",
+                )
+            )
+        view = self.views.get(home)
+        if view is None:
+            start, size = home
+            view = self.views[home] = np.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(start))
+        rest = view[address - home[0] :]
+        dtype = parameter.dtype or np.dtype(np.uint8)
+        inner = int(np.prod(parameter.shape, dtype=np.int64))
+        count = len(rest) // (dtype.itemsize * inner)
+        return rest[: count * inner * dtype.itemsize].view(dtype).reshape(count, *parameter.shape)

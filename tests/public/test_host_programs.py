@@ -1,0 +1,155 @@
+"""Whole CUDA programs, host side included: what they print, how they end, and what a launch leaves in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import windlass as wl
+from windlass.command_line.program import run as run_command
+
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+
+__constant__ float factor;
+__device__ int launches;
+
+template <class T> __global__ void scale(T *x, T by, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= by * factor;
+    if (i == 0) atomicAdd(&launches, 1);
+}
+
+struct Pair { float *x; int n; };
+__global__ void add_one(Pair pair) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < pair.n) pair.x[i] += 1;
+}
+__global__ void through_pointers(float **rows, int n) {
+    if (threadIdx.x < n) rows[blockIdx.x][threadIdx.x] += blockIdx.x;
+}
+
+int main(int count, char **arguments) {
+    int n = 1000;
+    std::vector<float> h(n, 2.f);
+    float *d, three = 3;
+    cudaMalloc(&d, n * sizeof(float));
+    cudaMemcpy(d, h.data(), n * sizeof(float), cudaMemcpyHostToDevice);
+    cudaMemcpyToSymbol(factor, &three, sizeof three);
+    cudaEvent_t start, stop;
+    cudaEventCreate(&start), cudaEventCreate(&stop);
+    cudaEventRecord(start);
+    scale<<<(n + 127) / 128, 128>>>(d, 5.f, n);
+    cudaEventRecord(stop);
+    add_one<<<8, 128>>>(Pair{d + 1, n - 1});
+    float *rows[2] = {d, d + 500}, **device_rows;
+    cudaMalloc(&device_rows, sizeof rows);
+    cudaMemcpy(device_rows, rows, sizeof rows, cudaMemcpyHostToDevice);
+    through_pointers<<<2, 32>>>(device_rows, 4);
+    cudaMemcpy(h.data(), d, n * sizeof(float), cudaMemcpyDeviceToHost);
+    int seen;
+    cudaMemcpyFromSymbol(&seen, launches, sizeof seen);
+    printf("%g %g %g %g, %d launches, %d arguments\n", h[0], h[1], h[499], h[503], seen, count - 1);
+    float ms = -1;
+    cudaEventElapsedTime(&ms, start, stop);
+    std::cout << (ms >= 0 ? "timed" : "no time") << ", " << cudaGetErrorString(cudaGetLastError()) << std::endl;
+
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    scale<<<8, 128, 0, stream>>>(d, 1.f / 3, n);
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphInstantiate(&executable, graph, 0, 0, 0);
+    for (int i = 0; i < 3; i++) cudaGraphLaunch(executable, stream);
+    cudaMemcpyFromSymbol(&seen, launches, sizeof seen);
+    printf("%d launches\n", seen);
+    scale<<<1, 2000>>>(d, 1.f, n);
+    printf("%s; ", cudaGetErrorString(cudaGetLastError()));
+    printf("%s\n", cudaGetErrorString(cudaMemcpy(d, d, 1 << 20, cudaMemcpyDeviceToDevice)));
+    if (count > 1) exit(atoi(arguments[1]));
+    return 0;
+}
+"""
+
+PRINTED = """\
+30 31 31 32, 1 launches, {} arguments
+timed, no error
+4 launches
+invalid configuration argument; invalid argument
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> wl.cuda.Program:
+    source = tmp_path_factory.mktemp("program") / "main.cu"
+    source.write_text(PROGRAM)
+    return wl.cuda.program(source)
+
+
+@pytest.mark.parametrize("mode", ["auto", "raised", "emulated"])
+def test_program_prints_and_ends_as_on_a_gpu(
+    program: wl.cuda.Program, mode: wl.cuda.Mode, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program.mode = mode
+    assert program.run() == 0
+    assert capfd.readouterr().out == PRINTED.format(0)
+    assert program.run(["7"]) == 7
+    assert capfd.readouterr().out == PRINTED.format(1)
+
+
+def test_launches_can_be_observed(program: wl.cuda.Program, capfd: pytest.CaptureFixture[str]) -> None:
+    program.mode = "raised"
+    seen: list[tuple[str, str, float]] = []
+
+    def observe(record: wl.cuda.LaunchRecord) -> None:
+        x = record.arrays.get("x")
+        seen.append((record.kernel, record.how, float("nan") if x is None else float(x[0])))
+
+    program.run(observe=observe)
+    capfd.readouterr()
+    assert seen[0] == ("scale<float>", "raised", 30.0)
+    assert [name for name, _, _ in seen] == ["scale<float>", "add_one", "through_pointers", *["scale<float>"] * 3]
+    np.testing.assert_allclose(seen[-1][2], 30.0, rtol=1e-6)
+
+
+def test_access_out_of_bounds_names_the_line_and_is_an_error_of_the_device(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "outside.cu"
+    source.write_text("""\
+#include <cstdio>
+__global__ void beyond(int *x) { x[1000] = 1; }
+int main() {
+    int *x;
+    cudaMalloc(&x, 40);
+    beyond<<<1, 32>>>(x);
+    printf("%s\\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 3;
+}
+""")
+    assert run_command(["run", str(source), "--", "ignored"]) == 3
+    out, err = capfd.readouterr()
+    assert out == "cudaErrorIllegalAddress\n"
+    assert "write of 4 bytes out of bounds" in err and "outside.cu:2:42" in err and "of 'x', which has 40 bytes" in err
+
+
+def test_missing_function_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "part.cu"
+    source.write_text("void elsewhere(); int main() { elsewhere(); }")
+    assert run_command(["run", str(source)]) == 1
+    err = capfd.readouterr().err
+    assert "error[WL0109]: the program's parts can't be linked" in err and "elsewhere" in err
+
+
+def test_unknown_mode_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["run", str(tmp_path / "main.cu"), "--mode", "fast"]) == 1
+    assert capfd.readouterr().err == (
+        "error[WL0703]: --mode fast: not understood\n  help: modes are auto, raised, emulated\n"
+    )
