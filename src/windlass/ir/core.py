@@ -52,6 +52,8 @@ class Op(Value):
     if not TYPE_CHECKING:
         __hash__ = object.__hash__
 
+    changes: ClassVar[int] = 0
+    """How often an op was given another operand: what was found out by looking at ops may be out of date by then."""
     name: ClassVar[str] = ""
     """The MLIR name, `dialect.mnemonic`; empty for abstract bases."""
     is_pure: ClassVar[bool] = True
@@ -282,6 +284,7 @@ class Op(Value):
 
     def replace_operand(self, old: Value, new: Value) -> None:
         """Use `new` wherever this op uses `old`."""
+        Op.changes += 1
         count = old.uses.pop(self, 0)
         if count:
             self._operands = [new if operand is old else operand for operand in self._operands]

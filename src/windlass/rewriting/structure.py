@@ -1,7 +1,7 @@
 """What is known of where a matrix is zero, or equal to its transpose; and of comparisons between indices.
 
-These facts are found by looking at how a value is made, when a rule asks, and kept with the op: a value never changes,
-so a fact stays true. Rules ask `find_relation`, `find_diagonal` and `is_symmetric`.
+These facts are found by looking at how a value is made, when a rule asks, and kept with the op until the program
+changes. Rules ask `find_relation`, `find_diagonal` and `is_symmetric`.
 """
 
 from __future__ import annotations
@@ -40,17 +40,21 @@ DEEPEST = 12
 Fact = TypeVar("Fact")
 
 
-def remember(op: Op, kind: str, find: Callable[[], Fact]) -> Fact:
-    """The fact of this kind about the op: found once, and again only if it was given other operands."""
+def remember(op: Op, kind: str, find: Callable[[], Fact], is_lasting: bool = False) -> Fact:
+    """The fact of this kind about the op: found once, and again after ops were given other operands.
+
+    What `is_lasting` stays true of the op and its operands. That nothing was found never lasts; nor do facts that hold
+    ops, which may have been erased.
+    """
     facts: dict[str, Any] = op.__dict__.setdefault("structure", {})
     operands = op.operands
     known = facts.get(kind)
     # A copy of an op begins with its facts; they count for the op and the operands that they were found for only.
-    if known is not None and known[0] is op and known[1] == operands:
+    if known is not None and known[0] is op and known[1] == operands and (known[3] == Op.changes or known[4]):
         return known[2]
     found = find()
     facts = op.__dict__["structure"] = dict(op.__dict__.get("structure", ()))
-    facts[kind] = (op, operands, found)
+    facts[kind] = (op, operands, found, Op.changes, is_lasting and bool(found))
     return found
 
 
@@ -190,7 +194,7 @@ def find_relation(value: Value) -> Relation | None:
         return Relation(second, first, -inner.most, -inner.least, inner.negated)
     if not isinstance(value, Compare):
         return None
-    return remember(value, "relation", lambda: _relation(value))
+    return remember(value, "relation", lambda: _relation(value), is_lasting=True)
 
 
 def _relation(value: Compare) -> Relation | None:
@@ -354,7 +358,7 @@ def is_symmetric(value: Value, depth: int = 0) -> bool:
     shape = value.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         return False
-    return remember(value, "symmetric", lambda: _symmetric(value, depth))
+    return remember(value, "symmetric", lambda: _symmetric(value, depth), is_lasting=True)
 
 
 def _symmetric(op: Op, depth: int) -> bool:
