@@ -1,10 +1,22 @@
-"""Many small equal ops become one. The mechanism is a pass: `windlass.rewriting.packing`."""
+"""Passes: many small equal ops become one, symmetric products are computed by half.
+
+The mechanisms are in `windlass.rewriting.packing` and `windlass.rewriting.gram_matrices`.
+"""
 
 from __future__ import annotations
 
+from windlass.rewriting.gram_matrices import halve_gram_matrices
 from windlass.rewriting.packing import pack_block
 from windlass.rewriting.passes import Pass
 from windlass.rewriting.rule import catalogue
 
 equal_ops = Pass("equal_ops_at_once", "f(a), f(b), f(c) = rows of f(stack(a, b, c))", pack_block, reassociates=True)
 catalogue.passes.append(equal_ops)
+
+gram_matrices = Pass(
+    "gram_matrix_by_blocks",
+    "dot(x, xᵀ) = [a bᵀ; b c], block by block up to the diagonal",
+    halve_gram_matrices,
+    reassociates=True,
+)
+catalogue.passes.append(gram_matrices)
