@@ -31,6 +31,17 @@ PROGRAMS = {
       %sum = stablehlo.add %x, %solved : tensor<2x1xf32>
       return %sum : tensor<2x1xf32>
     }""",
+    "a solution of a system with a table on its right side": """
+    func.func @main(%a: tensor<2x2xf64>, %x: tensor<2xf64>) -> tensor<2xf64> {
+      %b = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf64>
+      %half = stablehlo.constant dense<0.5> : tensor<2x2xf64>
+      %tame = stablehlo.multiply %a, %half : tensor<2x2xf64>
+      %solved = stablehlo.custom_call @lapack_dtrsm_ffi(%tame, %b) {mhlo.backend_config = {diag = 85 : ui8,
+        side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}} : (tensor<2x2xf64>, tensor<2x2xf64>) -> tensor<2x2xf64>
+      %product = stablehlo.dot_general %solved, %x, contracting_dims = [1] x [0]
+        : (tensor<2x2xf64>, tensor<2xf64>) -> tensor<2xf64>
+      return %product : tensor<2xf64>
+    }""",
     "an inner loop that carries one value twice, changed and unchanged": """
     func.func @main(%x: tensor<3x2xf32>, %c: tensor<1x2xf32>, %n: tensor<i32>) -> tensor<3x2xf32> {
       %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -21,23 +21,27 @@ from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, 
 from windlass.rewriting.settling import Settling, is_settling
 
 
-def settle_updates(module: Module) -> None:
-    """Change the module, in place, so that no update meets a read of its array within one of XLA's loops."""
+def settle_updates(module: Module, is_whole: bool = False) -> None:
+    """Change the module, in place, so that no update meets a read of its array within one of XLA's loops.
+
+    A module that is whole becomes part of no other program: its main's arguments are buffers of their own.
+    """
     settling = Settling(module)
+    buffers = frozenset(module.main.arguments) if is_whole else frozenset[Value]()
     for function in list(module.functions.values()):
-        _settle_block(function.body, settling)
+        _settle_block(function.body, settling, buffers)
 
 
-def _settle_block(block: Block, settling: Settling) -> None:
+def _settle_block(block: Block, settling: Settling, buffers: frozenset[Value]) -> None:
     reads = _Reads(op for op in block if isinstance(op, DynamicUpdateSlice))
     op = block.first
     while op is not None:
         for region in op.regions:
             for inner in region.blocks:
-                _settle_block(inner, settling)
+                _settle_block(inner, settling, buffers)
         following = op.next
         if isinstance(op, DynamicUpdateSlice):
-            _settle_operands(op, settling, reads)
+            _settle_operands(op, settling, reads, buffers)
         reads.note(op)
         if isinstance(op, DynamicUpdateSlice) and _is_read(op) and not _is_fresh(op.operand):
             users = list(op.uses)
@@ -49,13 +53,14 @@ def _settle_block(block: Block, settling: Settling) -> None:
         op = following
 
 
-def _settle_operands(op: DynamicUpdateSlice, settling: Settling, reads: _Reads) -> None:
+def _settle_operands(op: DynamicUpdateSlice, settling: Settling, reads: _Reads, buffers: frozenset[Value]) -> None:
     assert op.block is not None
     array, update = op.operand, op.update
     with Builder(op.block, before=op, source=op.source):
         if reads.meets(update, array):
             op.replace_operand(update, settling.settle(update))
-        if isinstance(array, Reshape | Argument) and not _is_fresh(array) and not _is_carried_for(array, op):
+        is_fresh = _is_fresh(array) or array in buffers or _is_carried_for(array, op)
+        if isinstance(array, Reshape | Argument) and not is_fresh:
             # Within a loop, XLA doesn't see that a reshaped array is updated in place. An argument may be one too: a
             # reshape of another argument, in the program that this one is part of.
             settled = settling.settle(array)

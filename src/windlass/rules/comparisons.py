@@ -248,6 +248,40 @@ def compare_of_sum_with_integer(op: Compare, x: Value, e: Constant, direction: s
     return Compare(inner, like(bound, e), direction)
 
 
+def sample_compare_of_difference(draw: Draw) -> Compare:
+    type_ = random_type(draw, ("i32", "ui32", "i8"))
+    x = bounded(draw, type_, 0, 9) if draw.integer(0, 3) else free(type_)
+    made = Subtract(number(draw, type_, 5, 12), x) if draw.boolean() else Negate(x)
+    return Compare(made, number(draw, type_, -3, 9), draw.choose(DIRECTIONS))
+
+
+@rewrite(Compare(x, e, direction), sample=sample_compare_of_difference)
+def compare_of_difference_from_integer(op: Compare, x: Value, e: Constant, direction: str) -> Value | None:
+    """(c - x < d) = (x > c - d) for integers, if c - x is proven not to wrap around; c - x = d always; and so for -x
+
+    >>> n = Convert(tensor("ui8"), "i32")
+    >>> compare_of_difference_from_integer(Compare(Subtract(Constant.of(9, "i32"), n), Constant.of(5, "i32"), "LT"))
+    Compare(Convert(x, dtype='i32'), Constant(4), direction='GT')
+    """
+    if not x.tensor.is_integer:
+        return None
+    if isinstance(x, Negate):
+        inner, start = x.operand, 0
+    elif isinstance(x, Subtract) and isinstance(x.lhs, Constant) and x.lhs.is_splat:
+        inner, start = x.rhs, int(x.lhs.number)
+    else:
+        return None
+    if isinstance(inner, Constant):
+        return None
+    known, full, bound = range_of(inner), everything(x.type), start - int(e.number)
+    wraps = start - known.high < full.low or start - known.low > full.high
+    if wraps and direction in ("EQ", "NE"):
+        bound = (bound - full.low) % (full.high - full.low + 1) + full.low
+    elif wraps or not fits(bound, x.dtype):
+        return None
+    return Compare(inner, like(bound, e), MIRRORED[direction])
+
+
 def sample_compare_of_widened(draw: Draw) -> Compare:
     narrow = random_type(draw, ("i8", "ui8", "i16"))
     wide = draw.choose(("i32", "i64", "f32"))

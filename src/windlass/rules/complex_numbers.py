@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Complex, Constant, Convert, Imag, Real
-from windlass.ops.base import PART_OF_COMPLEX
+from windlass.ops import Abs, Add, Complex, Conj, Constant, Convert, Imag, Real, Subtract
+from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import free, random_type
 
@@ -81,3 +81,81 @@ def abs_of_converted(op: Abs, x: Value, dtype: str) -> Value | None:
     Abs(x)
     """
     return Abs(x) if dtype in PART_OF_COMPLEX and x.dtype == op.dtype else None
+
+
+@rewrite(Conj(Conj(z)))
+def conj_of_conj(z: Value) -> Value:
+    """conj(conj(z)) = z
+
+    >>> conj_of_conj(Conj(Conj(tensor("complex<f32>", name="z"))))
+    z
+    """
+    return z
+
+
+@rewrite(Real(Conj(z)))
+def real_of_conj(z: Value) -> Value:
+    """real(conj(z)) = real(z)
+
+    >>> real_of_conj(Real(Conj(tensor("complex<f32>", name="z"))))
+    Real(z)
+    """
+    return Real(z)
+
+
+def sample_part_of_sum(draw: Draw, part: type[Real] | type[Imag]) -> Real | Imag:
+    type_ = random_type(draw, ("f32", "f64"))
+    whole = COMPLEX_OF_PART[type_.dtype]
+    made = Complex(free(type_), free(type_, "y"))
+    kinds = (
+        lambda: Constant.of(draw.integer(-2, 2) + 1j, whole, type_.shape),
+        lambda: Convert(free(type_, "w"), whole),
+        lambda: Complex(free(type_, "v"), free(type_, "w")),
+    )
+    other = draw.choose(kinds)()
+    left, right = (made, other) if draw.boolean() else (other, made)
+    return part(draw.choose((Add, Subtract))(left, right))
+
+
+def _part_of_sum(op: Real | Imag) -> Value | None:
+    """The part of a sum or difference as one of parts that are there already."""
+    total = op.operand
+    if not isinstance(total, Add | Subtract) or not total.tensor.is_complex:
+        return None
+    parts = [_known_part(value, type(op)) for value in total.operands]
+    left, right = parts
+    return None if left is None or right is None else type(total)(left, right)
+
+
+def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
+    if isinstance(value, Complex):
+        return value.lhs if part is Real else value.rhs
+    if isinstance(value, Constant) and value.is_splat:
+        number = value.number.real if part is Real else value.number.imag
+        return Constant.of(number, PART_OF_COMPLEX[value.dtype], value.shape)
+    if isinstance(value, Convert) and not value.operand.tensor.is_complex:
+        dtype = PART_OF_COMPLEX[value.dtype]
+        return Convert(value.operand, dtype) if part is Real else Constant.of(0, dtype, value.shape)
+    return None
+
+
+@rewrite(any_op(Real), sample=lambda draw: sample_part_of_sum(draw, Real))
+def real_of_sum(op: Real) -> Value | None:
+    """real(z + w) = real(z) + real(w), if these are made of parts; and so for z - w
+
+    >>> z = Complex(tensor("f32"), tensor("f32", name="y"))
+    >>> real_of_sum(Real(Add(z, Constant.of(2, "complex<f32>"))))
+    Add(x, Constant(2.0))
+    """
+    return _part_of_sum(op)
+
+
+@rewrite(any_op(Imag), sample=lambda draw: sample_part_of_sum(draw, Imag))
+def imag_of_sum(op: Imag) -> Value | None:
+    """imag(z + w) = imag(z) + imag(w), if these are made of parts; and so for z - w
+
+    >>> z = Complex(tensor("f32"), tensor("f32", name="y"))
+    >>> imag_of_sum(Imag(Subtract(z, Constant.of(2j, "complex<f32>"))))
+    Subtract(y, Constant(2.0))
+    """
+    return _part_of_sum(op)

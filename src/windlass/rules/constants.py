@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from windlass.ir import TensorType, Value, tensor_type
+from windlass.ir import Op, Result, TensorType, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -14,14 +16,23 @@ from windlass.ops import (
     Constant,
     Elementwise,
     Iota,
+    Maximum,
+    Minimum,
     Pad,
+    Reduce,
     Reshape,
+    Return,
     Reverse,
+    Scatter,
     Select,
     Slice,
     Transpose,
 )
 from windlass.ops.base import TensorOp
+from windlass.ops.control import captures
+from windlass.ops.evaluation import Scope
+from windlass.ops.reduction import reduce_with
+from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -70,6 +81,58 @@ def fold_constants(op: TensorOp) -> Value | None:
         number = op.with_operands(scalars).evaluate(*[scalar.array for scalar in scalars])
         return Constant.of(np.asarray(number)[()], op.dtype, op.shape)
     return None
+
+
+def sample_fold_of_constants(draw: Draw) -> Op:
+    """Reductions and scatters of constants."""
+    x = Constant.of(draw.tame_array(tensor_type((4, 3), "i32")))
+    if draw.boolean():
+        total = reduce_with(draw.choose((Add, Maximum)), x, (draw.integer(0, 1),))
+        assert isinstance(total, Result)
+        return total.owner
+    places = Constant.of(draw.tame_array(tensor_type((2, 1), "i32")))
+    rows = Constant.of(draw.tame_array(tensor_type((2, 3), "i32")))
+    body = make_region([tensor_type((), "i32")] * 2, draw.choose((lambda _, new: new, Add)))
+    return Scatter((x,), places, (rows,), (1,), (0,), (), (), (0,), 1, body)
+
+
+@rewrite(any_op(TensorOp), sample=sample_fold_of_constants)
+def fold_reductions_of_constants(op: TensorOp) -> tuple[Value, ...] | None:
+    """reduce(constant) = constant, scatter(constants) = constant, if it is small and nothing is rounded
+
+    >>> x = Constant.of(np.array([1, 2, 3], np.int32))
+    >>> fold_reductions_of_constants(reduce_with(Add, x, (0,)).owner)
+    (Constant(6),)
+    """
+    if not isinstance(op, Reduce | Scatter) or not all(map(_is_small, op.operands)) or _rounds(op):
+        return None
+    if not all(isinstance(result.type, TensorType) and result.tensor.size <= LARGEST_FOLDED for result in op.results):
+        return None
+    known: dict[Value, Any] = {}
+    for captured in (value for region in op.regions for value in captures(region)):
+        if not isinstance(captured, Constant):
+            return None
+        known[captured] = captured.array
+    arrays = [operand.array for operand in op.operands if isinstance(operand, Constant)]
+    found = op.evaluate(*arrays, scope=Scope(known))
+    return tuple(
+        Constant.of(np.asarray(each), result.tensor.dtype) for each, result in zip(found, op.results, strict=True)
+    )
+
+
+def _rounds(op: Reduce | Scatter) -> bool:
+    """Whether its result may depend on the order of what it does."""
+    return any(
+        isinstance(inner.type, TensorType)
+        and not (inner.tensor.is_integer or inner.tensor.is_boolean)
+        and not isinstance(inner, Constant | Maximum | Minimum | Return | Select)
+        for region in op.regions
+        for inner in region.walk()
+    )
+
+
+def _is_small(value: Value) -> bool:
+    return isinstance(value, Constant) and value.tensor.size <= 4 * LARGEST_FOLDED
 
 
 def sample_movement_of_constant(draw: Draw) -> TensorOp:

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, Concatenate, Constant, DynamicSlice, DynamicUpdateSlice, Maximum, Pad, Slice
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Concatenate,
+    Constant,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Maximum,
+    Pad,
+    Slice,
+)
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
@@ -316,3 +326,78 @@ def update_of_padding(
     if not any(new_low) and not any(new_high):
         return joined
     return Pad(joined, fill, new_low, new_high, interior)
+
+
+def sample_update_within_padded(draw: Draw) -> DynamicUpdateSlice:
+    """A padded array that is updated where it is not padding."""
+    low, high, at = draw.integer(0, 2), draw.integer(0, 2), draw.integer(0, 2)
+    padded = Pad(tensor("f32", 3, 2), Constant.of(0, "f32"), (low, 1), (high, 0), (0, 0))
+    starts = Constant.of(low + at, "i32"), Constant.of(1, "i32")
+    return DynamicUpdateSlice(padded, tensor("f32", draw.integer(1, 2), draw.integer(1, 2), name="u"), starts)
+
+
+@rewrite(
+    DynamicUpdateSlice(Pad(x, fill, low, high, interior), update, starts),
+    single_use=True,
+    sample=sample_update_within_padded,
+)
+def update_within_padded(
+    op: DynamicUpdateSlice,
+    x: Value,
+    fill: Value,
+    low: Sizes,
+    high: Sizes,
+    interior: Sizes,
+    update: Value,
+    starts: tuple[Value, ...],
+) -> Value | None:
+    """update(pad(x, c), u, i) = pad(update(x, u, i - low), c), where u lies within x
+
+    >>> padded = Pad(tensor("f32", 4), Constant.of(0, "f32"), (2,), (0,), (0,))
+    >>> update_within_padded(DynamicUpdateSlice(padded, tensor("f32", 2, name="u"), (Constant.of(3, "i32"),))).operand
+    DynamicUpdateSlice(x, u, (Constant(1),))
+    """
+    begin = known_starts(starts, op.shape, update.shape)
+    if begin is None or any(interior) or any(edge < 0 for edge in (*low, *high)) or not update.tensor.size:
+        return None
+    moved = [first - edge for first, edge in zip(begin, low, strict=True)]
+    inside = all(
+        0 <= first and part + first <= whole for first, part, whole in zip(moved, update.shape, x.shape, strict=True)
+    )
+    if not inside or x.tensor.size == op.tensor.size:
+        return None
+    news = tuple(Constant.of(first, start.dtype) for first, start in zip(moved, starts, strict=True))
+    return Pad(DynamicUpdateSlice(x, update, news), fill, low, high, interior)
+
+
+def sample_update_of_one_number(draw: Draw) -> DynamicUpdateSlice:
+    """An update at a known place of an array that is one number everywhere."""
+    shape = draw.shape(1, 2, 2)
+    x: Value = Constant.of(draw.integer(0, 1), "f32", shape)
+    if draw.boolean():
+        x = BroadcastInDim(tensor("f32", name="c"), shape, ())
+    update = tensor("f32", *(draw.integer(1, size) for size in shape), name="u")
+    return DynamicUpdateSlice(x, update, tuple(Constant.of(draw.integer(-1, 3), "i32") for _ in shape))
+
+
+@rewrite(DynamicUpdateSlice(x, update, starts), sample=sample_update_of_one_number)
+def update_of_one_number(op: DynamicUpdateSlice, x: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
+    """update(c everywhere, u, i) = pad(u, c), at a known place
+
+    >>> zeros = Constant.of(0, "f32", (9,))
+    >>> update_of_one_number(DynamicUpdateSlice(zeros, tensor("f32", 2, name="u"), (Constant.of(3, "i32"),)))
+    Pad(u, Constant(0.0), edge_padding_low=(3,), edge_padding_high=(4,), interior_padding=(0,))
+    """
+    if isinstance(x, Constant) and x.is_splat:
+        fill: Value = Constant.of(x.number, x.dtype)
+    elif isinstance(x, BroadcastInDim) and not x.operand.shape:
+        fill = x.operand
+    else:
+        return None
+    begin = known_starts(starts, op.shape, update.shape)
+    if begin is None or not update.tensor.size or update.shape == op.shape:
+        return None
+    if any(isinstance(user, DynamicUpdateSlice) for user in op.uses):
+        return None  # the next update of a row of them
+    high = tuple(whole - part - first for whole, part, first in zip(op.shape, update.shape, begin, strict=True))
+    return Pad(update, fill, begin, high, (0,) * len(begin))

@@ -34,12 +34,13 @@ from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import bounded, non_negative, random_type
-from windlass.rules.splats import is_number, like, splat, splat_hole
+from windlass.rules.splats import is_number, is_splat, like, splat, splat_hole
 
 __all__ = ["Clamp", "Convert", "tensor"]
 
 x, y, z = hole("x"), hole("y"), hole("z")
 c, one = splat("c"), splat_hole("one", 1)
+zero = hole("zero", lambda value: is_splat(value) and not value.number)
 
 
 def is_real(value: Value) -> bool:
@@ -132,6 +133,16 @@ def power_of_one(x: Value) -> Value | None:
     x
     """
     return None if x.tensor.is_complex else x
+
+
+@rewrite(Power(x, zero))
+def power_of_zero(op: Power, x: Value) -> Value | None:
+    """x to the power of 0 = 1, for NaN too
+
+    >>> power_of_zero(Power(tensor("f32"), Constant.of(0, "f32")))
+    Constant(1.0)
+    """
+    return None if x.tensor.is_complex else Constant.of(1, op.dtype, op.shape)
 
 
 @rewrite(Power(x, c), reassociates=True, sample=lambda draw: sample_power(draw, (2, 3, 4)))

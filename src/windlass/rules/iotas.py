@@ -13,8 +13,15 @@ from windlass.rules.known_values import known_elements
 def sample_known_predicate(draw: Draw) -> Compare:
     """A comparison of some of the numbers from 0 with a number."""
     first = draw.integer(0, 5)
+    if draw.boolean():
+        counted = Slice(Iota((9,), "i32", 0), (first,), (draw.integer(first, 9),), (1,))
+        return Compare(counted, Constant.of(draw.integer(0, 9), "i32", counted.shape), draw.choose(("LT", "NE")))
     counted = Slice(Iota((9, 2), "i32", 0), (first, 0), (draw.integer(first, 9), 2), (1, 1))
     return Compare(counted, Constant.of(draw.integer(0, 9), "i32", counted.shape), draw.choose(("LT", "GE", "EQ")))
+
+
+LARGEST_LISTED = 16
+"""Of so many elements in a row the conditions are listed."""
 
 
 def _fold_predicate(op: Value) -> Value | None:
@@ -24,12 +31,14 @@ def _fold_predicate(op: Value) -> Value | None:
     if found is None or found.size == 0:
         return None
     first = bool(found.flat[0])
-    return Constant.of(first, "i1", op.shape) if bool((found == first).all()) else None
+    if bool((found == first).all()):
+        return Constant.of(first, "i1", op.shape)
+    return Constant.of(found) if found.ndim == 1 and found.size <= LARGEST_LISTED else None
 
 
 @rewrite(any_op(Compare), sample=sample_known_predicate)
 def comparison_without_variables(op: Compare) -> Value | None:
-    """compare(f(iota), g(iota)) = true or false, if it is the same for all elements
+    """compare(f(iota), g(iota)) = true or false, if it is the same for all elements; a list of these, if it is short
 
     >>> rows = Slice(Iota((9,), "i32", 0), (5,), (9,), (1,))
     >>> comparison_without_variables(Compare(rows, Constant.of(5, "i32", (4,)), "GE"))
@@ -47,7 +56,7 @@ def sample_known_conjunction(draw: Draw) -> And:
 
 @rewrite(any_op(And), sample=sample_known_conjunction)
 def conjunction_without_variables(op: And) -> Value | None:
-    """and(p(iota), q(iota)) = true or false, if it is the same for all elements
+    """and(p(iota), q(iota)) = true or false, if it is the same for all elements; a list of these, if it is short
 
     >>> counted, three = Iota((9,), "i32", 0), Constant.of(3, "i32", (9,))
     >>> conjunction_without_variables(And(Compare(counted, three, "LT"), Compare(counted, three, "GT")))

@@ -9,14 +9,15 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_operands import FLOATS, condition, free, non_negative, random_type
-from windlass.rules.splats import compute, is_usual, reciprocal_of_power_of_two, splat, splat_hole
+from windlass.rules.known_operands import FLOATS, bounded, condition, free, non_negative, random_type
+from windlass.rules.splats import compute, is_splat, is_usual, reciprocal_of_power_of_two, splat, splat_hole
 
 __all__ = ["tensor"]
 
 x, y, z, p = hole("x"), hole("y"), hole("z"), hole("p")
 c, d = splat("c"), splat("d")
 one, zero = splat_hole("one", 1), splat_hole("zero", 0)
+any_zero = hole("any_zero", lambda value: is_splat(value) and not value.number)
 
 
 def _usual_product(op_class: type[Multiply] | type[Divide], left: Constant, right: Constant) -> Constant | None:
@@ -154,6 +155,25 @@ def add_zero_to_what_is_not_minus_zero(x: Value) -> Value | None:
     Abs(x)
     """
     return x if x.tensor.is_float and not range_of(x).negative_zero else None
+
+
+def sample_sum_with_zeros(draw: Draw) -> Add:
+    type_ = random_type(draw, FLOATS)
+    zeros = Multiply(bounded(draw, type_, -9, 9, "y"), Constant.of(draw.choose((0.0, -0.0)), type_.dtype, type_.shape))
+    other = draw.choose((non_negative(draw, type_), Constant.of(draw.integer(0, 2), type_.dtype, type_.shape)))
+    return Add(other, zeros)
+
+
+@rewrite(Add(x, Multiply(y, any_zero)), sample=sample_sum_with_zeros)
+def add_product_with_zero(x: Value, y: Value) -> Value | None:
+    """x + y · 0 = x, if y is proven to be finite and x not to be -0.0
+
+    >>> from windlass.ops import Abs, Convert
+    >>> counted = Convert(tensor("i32", name="n"), "f32")
+    >>> add_product_with_zero(Add(Abs(tensor("f32")), Multiply(counted, Constant.of(0, "f32"))))
+    Abs(x)
+    """
+    return x if x.tensor.is_float and range_of(y).is_finite and not range_of(x).negative_zero else None
 
 
 @rewrite(Add(Multiply(x, c), Multiply(x, d)), single_use=True)

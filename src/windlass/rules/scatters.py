@@ -7,26 +7,33 @@ from typing import cast
 
 import numpy as np
 
-from windlass.ir import Op, Region, Value
+from windlass.ir import Op, Region, Result, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
     Constant,
+    Convert,
     DynamicUpdateSlice,
+    Elementwise,
+    Exponential,
     Multiply,
+    Negate,
     Reshape,
     Reverse,
     Scatter,
     Slice,
+    Sqrt,
     Transpose,
     make_region,
 )
+from windlass.ops.base import Unary
 from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
 from windlass.rules.known_values import Progression, find_progression, known_integers
+from windlass.rules.splats import compute
 
 __all__ = ["Constant", "np"]
 
@@ -183,3 +190,48 @@ def scatter_outside(op: Scatter) -> Value | None:
         start = vectors[..., component]
         inside &= (start >= 0) & (start + size <= op.inputs[0].shape[axis])
     return None if inside.any() else op.inputs[0]
+
+
+def sample_function_of_scatter(draw: Draw) -> Unary:
+    """A function of a number put into an array of another number."""
+    x, u = (Constant.of(draw.integer(0, 2), "f32", shape) for shape in ((6, 5), (3, 5)))
+    put = put_rows(x, tensor("i32", 3, 1, name="i"), u, draw.choose((None, None, Add)))
+    return draw.choose((Exponential, Negate, Sqrt))(put.results[0])
+
+
+@rewrite(any_op(Elementwise), sample=sample_function_of_scatter)
+def function_of_scatter(op: Elementwise) -> Value | None:
+    """f(scatter(c, i, d)) = scatter(f(c), i, f(d)), for numbers c and d of which the second takes the first's place
+
+    >>> zeros, twos = Constant.of(0, "f32", (6, 5)), Constant.of(2, "f32", (3, 5))
+    >>> put = put_rows(zeros, tensor("i32", 3, 1, name="i"), twos, None)
+    >>> function_of_scatter(Negate(put.results[0])).owner.updates
+    (Constant(-2.0),)
+    """
+    if not isinstance(op, Unary | Convert):
+        return None
+    value = op.operand
+    put = value.owner if isinstance(value, Result) else None
+    if not isinstance(put, Scatter) or len(put.inputs) != 1 or len(value.uses) != 1 or not put.is_overwrite:
+        return None
+    (x,), (u,) = put.inputs, put.updates
+    if not (isinstance(x, Constant) and x.is_splat and isinstance(u, Constant) and u.is_splat):
+        return None
+    fields = {"dtype": op.dtype} if isinstance(op, Convert) else {}
+    news = [compute(type(op), each, **fields) for each in (x, u)]
+    scalar = tensor_type((), op.dtype)
+    made = Scatter(
+        (news[0],),
+        put.scatter_indices,
+        (news[1],),
+        put.update_window_dims,
+        put.inserted_window_dims,
+        put.input_batching_dims,
+        put.scatter_indices_batching_dims,
+        put.scatter_dims_to_operand_dims,
+        put.index_vector_dim,
+        make_region([scalar] * 2, lambda _, new: new),
+        put.indices_are_sorted,
+        put.unique_indices,
+    )
+    return made.results[0]

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Add, And, Compare, Constant, Elementwise, Multiply, Negate, Not, Or, Select, Subtract
+from windlass.ops import (
+    Abs,
+    Add,
+    And,
+    BroadcastInDim,
+    Compare,
+    Constant,
+    Elementwise,
+    Multiply,
+    Negate,
+    Not,
+    Or,
+    Select,
+    Subtract,
+)
 from windlass.ops.base import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
@@ -78,12 +92,14 @@ false = hole("false", lambda value: isinstance(value, Constant) and value.is_spl
 
 @rewrite(Select(p, true, false))
 def select_of_true_and_false(op: Select, p: Value) -> Value | None:
-    """select(p, true, false) = p
+    """select(p, true, false) = p, repeated if it is one condition for many elements
 
     >>> select_of_true_and_false(Select(tensor("i1", name="p"), Constant.of(True), Constant.of(False)))
     p
     """
-    return p if op.dtype == "i1" and p.shape == op.shape else None
+    if op.dtype != "i1":
+        return None
+    return p if p.shape == op.shape else BroadcastInDim(p, op.shape, ())
 
 
 @rewrite(Select(p, x, false))
@@ -108,12 +124,14 @@ def not_of_not(x: Value) -> Value:
 
 @rewrite(Select(p, false, true))
 def select_of_false_and_true(op: Select, p: Value) -> Value | None:
-    """select(p, false, true) = not(p)
+    """select(p, false, true) = not(p), repeated if it is one condition for many elements
 
     >>> select_of_false_and_true(Select(tensor("i1", name="p"), Constant.of(False), Constant.of(True)))
     Not(p)
     """
-    return Not(p) if op.dtype == "i1" and p.shape == op.shape else None
+    if op.dtype != "i1" or op.tensor.size == 0:
+        return None
+    return Not(p) if p.shape == op.shape else BroadcastInDim(Not(p), op.shape, ())
 
 
 @rewrite(Select(p, true, x))
@@ -232,12 +250,16 @@ def sample_op_of_choices(draw: Draw) -> Binary:
     type_ = random_type(draw, ("f32", "i32", "bf16"))
     p = condition(type_)
     sides = [draw.choose((number(draw, type_, 0, 1), free(type_, name))) for name in "wxyz"]
+    if draw.integer(0, 3) == 0:
+        return draw.choose((Add, Multiply))(Select(p, sides[0], sides[1]), Select(p, sides[1], sides[0]))
     return draw.choose((Add, Multiply, Subtract))(Select(p, sides[0], sides[1]), Select(p, sides[2], sides[3]))
 
 
 @rewrite(any_op(Binary), sample=sample_op_of_choices)
 def op_of_two_choices(op: Binary) -> Value | None:
     """f(select(p, a, b), select(p, c, d)) = select(p, f(a, c), f(b, d)), if neither side is left to compute
+
+    Where f is commutative, f(select(p, a, b), select(p, b, a)) = f(a, b).
 
     >>> p, x, y = tensor("i1", name="p"), tensor("i32"), tensor("i32", name="y")
     >>> zero = Constant.of(0, "i32")
@@ -249,6 +271,8 @@ def op_of_two_choices(op: Binary) -> Value | None:
         return None
     if op.type is not left.type:
         return None
+    if op.is_commutative and left.on_true is right.on_false and left.on_false is right.on_true:
+        return type(op)(left.on_true, left.on_false)
     sides: list[Value] = []
     for one, other in zip(left.operands[1:], right.operands[1:], strict=True):
         found = _without_computing(op, one, other)

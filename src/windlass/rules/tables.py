@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from windlass.ir import Value
+from windlass.ir import TensorType, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -87,7 +87,7 @@ def table_of_table(op: TensorOp) -> Value | None:
     """
     if not any(type(operand) is Constant and not operand.is_splat for operand in op.operands):
         return None
-    if isinstance(op, BroadcastInDim) or len(op.results) != 1 or op.region_names or not op.is_pure:
+    if isinstance(op, BroadcastInDim) or not isinstance(op.type, TensorType) or op.region_names or not op.is_pure:
         return None
     held = max(operand.tensor.size for operand in op.operands if isinstance(operand, Constant) and not operand.is_splat)
     if not held >= op.tensor.size > LARGEST_FOLDED or held > LARGEST_TABLE or not _is_known(op):
@@ -103,8 +103,8 @@ def _tabulate(op: TensorOp) -> Value | None:
         return None
     try:
         array = evaluate_term(op, {})
-    except NotImplementedError:
-        return None
+    except (NotImplementedError, ValueError, np.linalg.LinAlgError):
+        return None  # no meaning on arrays alone, or not on these
     return Constant.of(array.astype(op.tensor.numpy_dtype, copy=False), op.dtype)
 
 

@@ -57,10 +57,16 @@ def optimize(
     choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
     module = read_program(program)
     optimize_module(module, choices)
-    if choices.device_on().name == "cpu":
+    if choices.device_on().name == "cpu" and not _is_partitioned(module):
         materialize_shared(module)
-        settle_updates(module)
+        settle_updates(module, is_whole=True)
     return export_text(module)
+
+
+def _is_partitioned(module: Module) -> bool:
+    """Whether XLA divides the program among devices: calls that it doesn't inline would keep it from that."""
+    partitions = module.attributes.get("mhlo.num_partitions", "1").split(" ")[0]
+    return partitions != "1" or any("sdy.mesh" in text for text in module.globals)
 
 
 def explain(program: str | bytes, *, estimates: bool = True, **choices: Any) -> Report:

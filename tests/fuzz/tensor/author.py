@@ -24,6 +24,8 @@ from windlass.ops import (
     Compare,
     Constant,
     Convert,
+    DynamicSlice,
+    DynamicUpdateSlice,
     If,
     Iota,
     Pad,
@@ -146,6 +148,8 @@ class Author:
 
     def is_tame(self, op: Op) -> bool:
         """Whether what an op gives may stay in the program."""
+        if isinstance(op, DynamicSlice | DynamicUpdateSlice) and not op.start_indices:
+            return False  # MLIR doesn't read what it writes for these
         for result in op.results:
             if not isinstance(result.type, TensorType) or result.tensor.size > LARGEST:
                 return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,20 +31,28 @@ def shrink(program: Program, way: Way, outcome: Outcome, seconds: float = 60.0) 
     is_smaller = True
     while is_smaller and time.monotonic() < end:
         is_smaller = False
-        for make in candidates(program):
-            if time.monotonic() > end:
+        place = 0
+        while time.monotonic() < end:
+            # After a success go on with what comes next: what was tried before would mostly fail again.
+            make = next(islice(candidates(program), place, None), None)
+            if make is None:
                 break
-            try:
-                smaller = make()
-                if size_of(smaller) >= size_of(program):
-                    continue
-                found = run(smaller, way)
-            except (TypeFault, ValueError, NotImplementedError, KeyError):
-                continue
-            if found.is_like(outcome):
+            smaller = _try(make, program)
+            found = None if smaller is None else run(smaller, way)
+            if smaller is not None and found is not None and found.is_like(outcome):
                 program, outcome, is_smaller = smaller, found, True
-                break
+            else:
+                place += 1
     return program, *_fewer_rules(program, way, outcome, end)
+
+
+def _try(make: Callable[[], Program], program: Program) -> Program | None:
+    """A smaller program, where there is one."""
+    try:
+        smaller = make()
+    except (TypeFault, ValueError, NotImplementedError, KeyError):
+        return None
+    return smaller if size_of(smaller) < size_of(program) else None
 
 
 def _plainer_ways(way: Way) -> Iterator[Way]:

@@ -17,6 +17,8 @@ from tests.fuzz.tensor.shrinking import describe, shrink
 from tests.fuzz.tensor.trial import Outcome, Way, choose_way, run
 from windlass.rules import catalogue
 
+SIZES = (24, 12, 24, 24, 60)
+"""How many values programs have, in turn."""
 EVERY = 200
 """So many programs between two lines that tell how far it is."""
 
@@ -27,7 +29,8 @@ def make(seed: int) -> tuple[Program, Way]:
     if kind == 7:
         return write_function(seed), choose_way(seed, False)
     is_exact = kind < 4
-    return write_program(seed, is_exact), choose_way(seed, is_exact)
+    size = SIZES[seed // 8 % len(SIZES)]
+    return write_program(seed, is_exact, size), choose_way(seed, is_exact)
 
 
 def main() -> None:
