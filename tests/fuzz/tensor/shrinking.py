@@ -80,10 +80,12 @@ def _fewer_rules(program: Program, way: Way, outcome: Outcome, end: float) -> tu
     return way, outcome
 
 
-def size_of(program: Program) -> tuple[int, int, int]:
-    """Ops, results and arguments."""
+def size_of(program: Program) -> tuple[int, int, int, int]:
+    """Ops, values that they use, results and elements of arguments."""
     main = program.module.main
-    return (sum(1 for _ in main.walk()), len(main.results), sum(each.tensor.size for each in main.arguments))
+    used = sum(len(set(op.operands)) for op in main.walk())
+    elements = sum(each.tensor.size for each in main.arguments)
+    return (sum(1 for _ in main.walk()), used, len(main.results), elements)
 
 
 def describe(program: Program, way: Way, outcome: Outcome) -> str:
@@ -95,10 +97,13 @@ def describe(program: Program, way: Way, outcome: Outcome) -> str:
             for number, array in enumerate(program.arrays)
         ]
     shown = replace(way, without=frozenset())
-    return "\n".join(
-        [export_text(Module([main.clone()])), *values, f"  {outcome.kind}: {outcome.message[:500]}", f"  {shown}",
-         f"  rules: {', '.join(outcome.rules) or 'none'}"]
-    )  # fmt: skip
+    text = [line for line in export_text(Module([main.clone()])).splitlines()[1:-1] if line.strip() not in ("", "}")]
+    last = [
+        f"  {outcome.kind}: {outcome.message[:500]}",
+        f"  {shown}",
+        f"  rules: {', '.join(outcome.rules) or 'none'}",
+    ]
+    return "\n".join([*text, *values, *last])
 
 
 def _inlined(program: Program) -> Program:
@@ -127,22 +132,28 @@ def candidates(program: Program) -> Iterator[Callable[[], Program]]:
             )
         step //= 2
     for number, op in enumerate(ops):
-        for place, operand in enumerate(op.operands):
-            if len(op.results) == 1 and operand.type is op.results[0].type:
-                yield lambda number=number, place=place: _edited(
-                    program, lambda function, _: _bypass(_op_at(function, number), place)
-                )
+        for index, place in _bypasses(op):
+            yield lambda number=number, index=index, place=place: _edited(
+                program, lambda function, _: _bypass(_op_at(function, number), index, place)
+            )
     inner = [op for op in main.walk() if op.block is not main.body]
     for number, op in enumerate(inner):
-        if op is op.block.last or not op.results:  # pyright: ignore[reportOptionalMemberAccess]
+        if op.block is None or op is op.block.last or not op.results:
             continue
-        for place, operand in enumerate(op.operands):
-            if len(op.results) == 1 and operand.type is op.results[0].type:
-                yield lambda number=number, place=place: _edited(
-                    program, lambda function, _: _bypass(_inner_at(function, number), place)
-                )
+        for index, place in _bypasses(op):
+            yield lambda number=number, index=index, place=place: _edited(
+                program, lambda function, _: _bypass(_inner_at(function, number), index, place)
+            )
         if not isinstance(op, Constant):
             yield lambda number=number: _edited(program, lambda function, _: _fill_in(_inner_at(function, number)))
+
+
+def _bypasses(op: Op) -> Iterator[tuple[int, int]]:
+    """Which results could be which operands, by type."""
+    for index, result in enumerate(op.results):
+        for place, operand in enumerate(op.operands):
+            if operand.type is result.type and result.uses:
+                yield index, place
 
 
 Edit = Callable[[Function, dict[Value, Any]], None]
@@ -203,8 +214,8 @@ def _cut(function: Function, numbers: range, values: dict[Value, Any]) -> None:
                 result.replace_all_uses_with(argument)
 
 
-def _bypass(op: Op, place: int) -> None:
-    op.results[0].replace_all_uses_with(op.operands[place])
+def _bypass(op: Op, index: int, place: int) -> None:
+    op.results[index].replace_all_uses_with(op.operands[place])
 
 
 def _fill_in(op: Op) -> None:
