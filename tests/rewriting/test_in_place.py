@@ -158,3 +158,12 @@ def test_only_xla_cpu_gets_calls_that_are_not_inlined() -> None:
     traced = jax.jit(program).trace(jnp.zeros(256, jnp.float32), jnp.zeros(64, jnp.int32))
     assert "inlineable" in traced.lower(lowering_platforms=("cpu",)).as_text()
     assert "inlineable" not in traced.lower(lowering_platforms=("cuda",)).as_text()
+
+
+def test_arguments_of_a_whole_program_are_not_settled() -> None:
+    function = make_function(lambda x, u: DynamicUpdateSlice(x, u, at(1, 2)), (16, 16), (2, 2))
+    function.name = "main"
+    assert count_settled(function) == 1
+    module = Module([function])
+    settle_updates(module, is_whole=True)
+    assert not any(is_settling(op) for op in module.main.walk())

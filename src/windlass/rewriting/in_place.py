@@ -27,7 +27,8 @@ def settle_updates(module: Module, is_whole: bool = False) -> None:
     A module that is whole becomes part of no other program: its main's arguments are buffers of their own.
     """
     settling = Settling(module)
-    buffers = frozenset(module.main.arguments) if is_whole else frozenset[Value]()
+    main = module.functions.get("main") if is_whole else None
+    buffers = frozenset[Value](main.arguments if main is not None else ())
     for function in list(module.functions.values()):
         _settle_block(function.body, settling, buffers)
 

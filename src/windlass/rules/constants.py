@@ -83,28 +83,47 @@ def fold_constants(op: TensorOp) -> Value | None:
     return None
 
 
-def sample_fold_of_constants(draw: Draw) -> Op:
-    """Reductions and scatters of constants."""
+def sample_reduction_of_constant(draw: Draw) -> Op:
     x = Constant.of(draw.tame_array(tensor_type((4, 3), "i32")))
-    if draw.boolean():
-        total = reduce_with(draw.choose((Add, Maximum)), x, (draw.integer(0, 1),))
-        assert isinstance(total, Result)
-        return total.owner
+    total = reduce_with(draw.choose((Add, Maximum)), x, (draw.integer(0, 1),))
+    assert isinstance(total, Result)
+    return total.owner
+
+
+@rewrite(any_op(Reduce), sample=sample_reduction_of_constant)
+def fold_reduction_of_constant(op: Reduce) -> tuple[Value, ...] | None:
+    """reduce(constant) = constant, if it is small and nothing is rounded
+
+    >>> x = Constant.of(np.array([1, 2, 3], np.int32))
+    >>> fold_reduction_of_constant(reduce_with(Add, x, (0,)).owner)
+    (Constant(6),)
+    """
+    return _fold_regions(op)
+
+
+def sample_scatter_of_constants(draw: Draw) -> Op:
+    x = Constant.of(draw.tame_array(tensor_type((4, 3), "i32")))
     places = Constant.of(draw.tame_array(tensor_type((2, 1), "i32")))
     rows = Constant.of(draw.tame_array(tensor_type((2, 3), "i32")))
     body = make_region([tensor_type((), "i32")] * 2, draw.choose((lambda _, new: new, Add)))
     return Scatter((x,), places, (rows,), (1,), (0,), (), (), (0,), 1, body)
 
 
-@rewrite(any_op(TensorOp), sample=sample_fold_of_constants)
-def fold_reductions_of_constants(op: TensorOp) -> tuple[Value, ...] | None:
-    """reduce(constant) = constant, scatter(constants) = constant, if it is small and nothing is rounded
+@rewrite(any_op(Scatter), sample=sample_scatter_of_constants)
+def fold_scatter_of_constants(op: Scatter) -> tuple[Value, ...] | None:
+    """scatter(constants) = constant, if it is small and nothing is rounded
 
-    >>> x = Constant.of(np.array([1, 2, 3], np.int32))
-    >>> fold_reductions_of_constants(reduce_with(Add, x, (0,)).owner)
-    (Constant(6),)
+    >>> x, places = Constant.of(np.array([1, 2, 3], np.int32)), Constant.of(np.array([[1]], np.int32))
+    >>> body = make_region([tensor_type((), "i32")] * 2, lambda _, new: new)
+    >>> put = Scatter((x,), places, (Constant.of(7, "i32", (1,)),), (), (0,), (), (), (0,), 1, body)
+    >>> fold_scatter_of_constants(put)
+    (Constant([1, 7, 3]),)
     """
-    if not isinstance(op, Reduce | Scatter) or not all(map(_is_small, op.operands)) or _rounds(op):
+    return _fold_regions(op)
+
+
+def _fold_regions(op: Reduce | Scatter) -> tuple[Value, ...] | None:
+    if not all(map(_is_small, op.operands)) or _rounds(op):
         return None
     if not all(isinstance(result.type, TensorType) and result.tensor.size <= LARGEST_FOLDED for result in op.results):
         return None

@@ -9,11 +9,14 @@ from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Multiply
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op
+from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import random_type
 
+x, y, z = hole("x"), hole("y"), hole("z")
+
 MOST_TERMS = 32
+"""Of longer sums and products the last so many terms are looked at, at most."""
 
 __all__ = ["tensor"]
 
@@ -54,8 +57,6 @@ def _terms(op: Op) -> tuple[Counter[Value], int]:
 
 
 def _shorter(op: Add | Multiply) -> Value | None:
-    if not any(type(operand) is type(op) for operand in op.operands):
-        return None
     counts, size = _terms(op)
     if not counts or max(counts.values()) < 2:
         return None
@@ -94,7 +95,7 @@ def _repeat(combine: type[Add] | type[Multiply], value: Value, count: int) -> Va
 
 
 @rewrite(
-    any_op(Multiply),
+    Multiply(x, Multiply(y, z)),
     reassociates=True,
     sample=lambda draw: sample_repetition(draw, Multiply, ("f32", "f64")),
 )
@@ -109,7 +110,7 @@ def product_of_repeated_factors(op: Multiply) -> Value | None:
     return _shorter(op) if op.tensor.is_float else None
 
 
-@rewrite(any_op(Add), reassociates=True, sample=lambda draw: sample_repetition(draw, Add, ("f32", "f64")))
+@rewrite(Add(x, Add(y, z)), reassociates=True, sample=lambda draw: sample_repetition(draw, Add, ("f32", "f64")))
 def sum_of_repeated_terms(op: Add) -> Value | None:
     """x + (y + (x + y)) = (x + y) + (x + y), wherever that takes fewer sums
 
@@ -121,7 +122,7 @@ def sum_of_repeated_terms(op: Add) -> Value | None:
     return _shorter(op) if op.tensor.is_float else None
 
 
-@rewrite(any_op(Multiply), sample=lambda draw: sample_repetition(draw, Multiply, ("i32", "ui8")))
+@rewrite(Multiply(x, Multiply(y, z)), sample=lambda draw: sample_repetition(draw, Multiply, ("i32", "ui8")))
 def integer_product_of_repeated_factors(op: Multiply) -> Value | None:
     """x · x · x · x = (x · x) · (x · x), and so on, for integers
 

@@ -14,7 +14,6 @@ from windlass.ops import (
     Constant,
     Convert,
     DynamicUpdateSlice,
-    Elementwise,
     Exponential,
     Multiply,
     Negate,
@@ -192,15 +191,19 @@ def scatter_outside(op: Scatter) -> Value | None:
     return None if inside.any() else op.inputs[0]
 
 
-def sample_function_of_scatter(draw: Draw) -> Unary:
-    """A function of a number put into an array of another number."""
+def _sample_put_number(draw: Draw) -> Value:
+    """A number put into an array of another number."""
     x, u = (Constant.of(draw.integer(0, 2), "f32", shape) for shape in ((6, 5), (3, 5)))
     put = put_rows(x, tensor("i32", 3, 1, name="i"), u, draw.choose((None, None, Add)))
-    return draw.choose((Exponential, Negate, Sqrt))(put.results[0])
+    return put.results[0]
 
 
-@rewrite(any_op(Elementwise), sample=sample_function_of_scatter)
-def function_of_scatter(op: Elementwise) -> Value | None:
+def sample_function_of_scatter(draw: Draw) -> Unary:
+    return draw.choose((Exponential, Negate, Sqrt))(_sample_put_number(draw))
+
+
+@rewrite(any_op(Unary), sample=sample_function_of_scatter)
+def function_of_scatter(op: Unary) -> Value | None:
     """f(scatter(c, i, d)) = scatter(f(c), i, f(d)), for numbers c and d of which the second takes the first's place
 
     >>> zeros, twos = Constant.of(0, "f32", (6, 5)), Constant.of(2, "f32", (3, 5))
@@ -208,8 +211,22 @@ def function_of_scatter(op: Elementwise) -> Value | None:
     >>> function_of_scatter(Negate(put.results[0])).owner.updates
     (Constant(-2.0),)
     """
-    if not isinstance(op, Unary | Convert):
-        return None
+    return _put_function(op)
+
+
+@rewrite(any_op(Convert), sample=lambda draw: Convert(_sample_put_number(draw), draw.choose(("f64", "i32"))))
+def convert_of_scatter(op: Convert) -> Value | None:
+    """convert(scatter(c, i, d)) = scatter(convert(c), i, convert(d)), for numbers c and d as above
+
+    >>> nowhere, there = Constant.of(False, "i1", (6, 5)), Constant.of(True, "i1", (3, 5))
+    >>> put = put_rows(nowhere, tensor("i32", 3, 1, name="i"), there, None)
+    >>> convert_of_scatter(Convert(put.results[0], "f32")).owner.updates
+    (Constant(1.0),)
+    """
+    return _put_function(op)
+
+
+def _put_function(op: Unary | Convert) -> Value | None:
     value = op.operand
     put = value.owner if isinstance(value, Result) else None
     if not isinstance(put, Scatter) or len(put.inputs) != 1 or len(value.uses) != 1 or not put.is_overwrite:
