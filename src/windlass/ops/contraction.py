@@ -200,7 +200,7 @@ def wide_type(dtype: str) -> str:
     ('f32', 'i8', 'f64')
     """
     is_small_float = dtype.startswith(("f", "bf")) and NUMPY_DTYPES[dtype].itemsize < 4
-    return "f32" if is_small_float else {"i4": "i32", "ui4": "ui32"}.get(dtype, dtype)
+    return "f32" if is_small_float else {"i4": "i32", "ui4": "ui32", "complex<f32>": "complex<f64>"}.get(dtype, dtype)
 
 
 def matmul(lhs: Value, rhs: Value) -> DotGeneral:
