@@ -19,6 +19,7 @@ import windlass as wl
 from windlass.command_line import doctor
 from windlass.command_line.program import run
 from windlass.diagnostics import WindlassError
+from windlass.stablehlo import calibrating
 
 KERNELS = """\
 struct Grid { int rows, columns; float spacing; };
@@ -205,8 +206,18 @@ def test_doctor_finds_everything_well(capsys: pytest.CaptureFixture[str]) -> Non
     assert re.search(rf"^windlass +{re.escape(wl.__version__)}", printed, re.MULTILINE)
     assert re.search(r"^device +cpu", printed, re.MULTILINE)
     assert re.search(r"^cache +\S+, [\d.]+ \w+", printed, re.MULTILINE)
+    assert "costs" in printed and "as they come" in printed
     assert printed.count("✓") == 4
     assert "✗" not in printed
+
+
+def test_doctor_measures_costs_where_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WINDLASS_CACHE", str(tmp_path))
+    monkeypatch.setattr(calibrating, "measure", lambda: {"bandwidth": 2e10})
+    assert run(["doctor", "--calibrate"]) == 0
+    assert re.search(r"2e\+10 B/s.*\(measured here\)", capsys.readouterr().out, re.DOTALL)
 
 
 def test_doctor_ends_with_status_1_where_a_check_fails(
@@ -275,7 +286,7 @@ def test_unknown_commands_and_options_end_with_status_2(capsys: pytest.CaptureFi
 def test_a_defect_is_told_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def break_down() -> bool:
+    def break_down(calibrate: bool) -> bool:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(doctor, "examine", break_down)

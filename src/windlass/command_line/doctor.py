@@ -15,6 +15,8 @@ from rich.text import Text
 import windlass as wl
 from windlass.command_line.explain import spell_size
 from windlass.diagnostics.cache import cache_directory
+from windlass.rewriting.cost import CPU
+from windlass.stablehlo import calibrating
 
 PACKAGES = ("jax", "jaxlib", "llvmlite", "ziglang", "numpy", "ml_dtypes")
 PROBE = """\
@@ -37,8 +39,8 @@ def version_of(package: str) -> str:
         return "not installed"
 
 
-def examine() -> bool:
-    """Prints the report; whether every check passed."""
+def examine(calibrate: bool = False) -> bool:
+    """Prints the report; whether every check passed. With `calibrate`, the CPU's costs are measured anew before."""
     console = Console(highlight=False)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
@@ -47,7 +49,7 @@ def examine() -> bool:
     table.add_row("windlass", wl.__version__)
     for package in PACKAGES:
         table.add_row(package, version_of(package))
-    for title, text in (*_devices(), *_caches()):
+    for title, text in (*_devices(), *_caches(), *_costs(calibrate)):
         table.add_row(title, text)
     console.print(table)
     return _run_checks(console)
@@ -70,6 +72,33 @@ def _caches() -> list[tuple[str, str]]:
     compilation = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if compilation:
         lines.append(("xla cache", f"{compilation}, {spell_size(_size_of(Path(compilation)))}"))
+    return lines
+
+
+COSTS = {
+    "launch": ("kernel", "s"),
+    "launch_in_loop": ("in a loop", "s"),
+    "launch_in_short_round": ("in a short round", "s"),
+    "arithmetic": ("arithmetic", "/s"),
+    "bandwidth": ("memory", "B/s"),
+    "cache_bandwidth": ("cache", "B/s"),
+    "f32": ("products of f32", "/s"),
+    "f64": ("of f64", "/s"),
+}
+"""What the constants of the cost model are called, and their units."""
+
+
+def _costs(calibrate: bool) -> list[tuple[str, str]]:
+    """The constants of the CPU's cost model: those in use, and which they are."""
+    if calibrate:
+        calibrating.calibrated_cpu(anew=True)
+    measured = calibrate or calibrating.is_calibrated()
+    device = calibrating.calibrated_cpu() if measured else CPU
+    numbers = calibrating.constants_of(device)
+    text = ", ".join(f"{title} {numbers[name]:.2g} {unit}" for name, (title, unit) in COSTS.items())
+    lines = [("costs", f"{text} ({'measured here' if measured else 'as they come'})")]
+    if calibrate and not calibrating.is_calibrated():
+        lines.append(("", f"used with {calibrating.VARIABLE}=on in the environment"))
     return lines
 
 

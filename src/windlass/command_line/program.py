@@ -203,11 +203,15 @@ def rules(
 
 
 @app.command()
-def doctor() -> int:
-    """Show devices, versions and caches, and try the whole way from source to result."""
+def doctor(
+    calibrate: Annotated[
+        bool, typer.Option(help="Measure the costs of this machine's CPU anew, and keep them.")
+    ] = False,
+) -> int:
+    """Show devices, versions, caches and costs, and try the whole way from source to result."""
     from windlass.command_line.doctor import examine
 
-    return OK if examine() else WRONG_INPUT
+    return OK if examine(calibrate) else WRONG_INPUT
 
 
 @app.command()

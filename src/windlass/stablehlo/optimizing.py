@@ -16,6 +16,7 @@ from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
+from windlass.stablehlo.calibrating import cpu_device
 
 PLATFORMS = {"cuda": "gpu", "rocm": "gpu", "metal": "gpu"}
 """What JAX calls devices of a kind that has a cost model under another name."""
@@ -94,7 +95,8 @@ class Choices:
             import jax
 
             name = jax.default_backend()
-        return DEVICES.get(PLATFORMS.get(name, name), DEVICES["cpu"])
+        chosen = DEVICES.get(PLATFORMS.get(name, name), DEVICES["cpu"])
+        return cpu_device() if chosen.name == "cpu" else chosen
 
 
 def _unknown(message: str, advice: str) -> WindlassError:
