@@ -13,6 +13,7 @@ import jax
 
 from tests.fuzz.tensor.author import Program, write_program
 from tests.fuzz.tensor.functions import write_function
+from tests.fuzz.tensor.matrices import write_matrix_function
 from tests.fuzz.tensor.shrinking import describe, shrink
 from tests.fuzz.tensor.trial import Outcome, Way, choose_way, run
 from windlass.rules import catalogue
@@ -27,7 +28,8 @@ def make(seed: int) -> tuple[Program, Way]:
     """The program of that number, and how it is optimized: the same on every run."""
     kind = seed % 8
     if kind == 7:
-        return write_function(seed), choose_way(seed, False)
+        write = write_matrix_function if seed // 8 % 3 == 0 else write_function
+        return write(seed), choose_way(seed, False)
     is_exact = kind < 4
     size = SIZES[seed // 8 % len(SIZES)]
     return write_program(seed, is_exact, size), choose_way(seed, is_exact)
