@@ -88,7 +88,7 @@ def _compile(
     unit: Source, flags: list[str], extra: list[str], define: dict[str, object], instances: tuple[str, ...]
 ) -> Outcome:
     text = adapt_text(unit, instances)
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder, _main_file(unit, text, Path(folder)) as main:
+    with tempfile.TemporaryDirectory(prefix="windlass-") as folder, main_file(unit, text, Path(folder)) as main:
         macros: list[str] = []
         if define:
             # After our headers, which no macro of the user's may change.
@@ -139,7 +139,7 @@ def _macro(name: str, value: object) -> str:
 
 
 @contextmanager
-def _main_file(unit: Source, text: bytes, folder: Path) -> Generator[list[str]]:
+def main_file(unit: Source, text: bytes, folder: Path) -> Generator[list[str]]:
     """Arguments that make clang read `text` under the unit's own name."""
     if unit.is_file and text == unit.text:
         yield [unit.name]

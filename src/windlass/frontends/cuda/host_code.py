@@ -21,11 +21,17 @@ from pathlib import Path
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import cache_directory
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, ZIG_FOLDER, host_flags, run_clang
+from windlass.frontends.cuda.compilation import main_file
 from windlass.frontends.cuda.messages import diagnostics_of
-from windlass.frontends.cuda.source import read_source
+from windlass.frontends.cuda.source import adapt_text, read_source
 
 RUNTIME_FOLDER = Path(__file__).parent / "host"
 _LINK_FLAGS = shlex.split("-shared -O1 -fno-sanitize=all -fPIC -w -Wl,-Bsymbolic -Wl,--no-undefined")
+# Programs of the time before C99 are still around.
+_C_FLAGS = shlex.split("""
+-O1 -fPIC -w -fno-sanitize=all -ffp-contract=off -Wno-implicit-int -Wno-implicit-function-declaration
+-Wno-int-conversion -Wno-incompatible-pointer-types -Wno-incompatible-function-pointer-types -Wno-return-mismatch
+""")
 LINKED_MESSAGE_LINES = 8
 
 
@@ -63,15 +69,18 @@ def _compile_unit(source: Path, number: int, flags: list[str], standard: str) ->
     unit = read_source(source, None)
     if source.suffix == ".c":
         return _compile_plain_c(source, flags)
-    with tempfile.NamedTemporaryFile("w", suffix=".unit", prefix="windlass-") as binary:
-        binary.write(f"{number}\0")
-        binary.flush()
+    with (
+        tempfile.TemporaryDirectory(prefix="windlass-") as folder,
+        main_file(unit, adapt_text(unit, ()), Path(folder)) as main,
+    ):
+        binary = Path(folder) / "number"
+        binary.write_text(f"{number}\0")
         outcome = run_clang(
             [
                 *host_flags(standard),
-                *("-include", UMBRELLA_HEADER, "-fcuda-include-gpubinary", binary.name),
+                *("-include", UMBRELLA_HEADER, "-fcuda-include-gpubinary", str(binary)),
                 *flags,
-                *("-emit-llvm", str(source), "-o", "-"),
+                *("-emit-llvm", *main, "-o", "-"),
             ]
         )
     if outcome.status != 0:
@@ -81,13 +90,15 @@ def _compile_unit(source: Path, number: int, flags: list[str], standard: str) ->
 
 
 def _compile_plain_c(source: Path, flags: list[str]) -> str:
-    command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", "-O1", "-fPIC", "-w", "-fno-sanitize=all"]
-    command += [*flags, "-isystem", str(INCLUDE_FOLDER), str(source), "-o", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = tuple(line for line in done.stderr.splitlines() if "error" in line)[:LINKED_MESSAGE_LINES]
-        raise CompilationError(Diagnostic("WL0101", f"'{source}' does not compile", notes=lines))
-    return done.stdout
+    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
+        output = Path(folder) / "unit.ll"
+        command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", *_C_FLAGS, *flags]
+        command += ["-isystem", str(INCLUDE_FOLDER), str(source), "-o", str(output)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return output.read_text("utf-8")
+    lines = tuple(line for line in done.stderr.splitlines() if "error:" in line)[:LINKED_MESSAGE_LINES]
+    raise CompilationError(Diagnostic("WL0101", f"'{source}' does not compile", notes=lines))
 
 
 @cache

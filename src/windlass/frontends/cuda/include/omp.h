@@ -1,6 +1,8 @@
 // OpenMP's runtime, as host code calls it.
 #pragma once
+#ifdef __cplusplus
 extern "C" {
+#endif
 double omp_get_wtime(void);
 double omp_get_wtick(void);
 int omp_get_max_threads(void);
@@ -18,4 +20,6 @@ void omp_init_lock(omp_lock_t *);
 void omp_destroy_lock(omp_lock_t *);
 void omp_set_lock(omp_lock_t *);
 void omp_unset_lock(omp_lock_t *);
+#ifdef __cplusplus
 }
+#endif
