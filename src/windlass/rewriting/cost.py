@@ -243,7 +243,7 @@ class _Estimate:
             return 0.0
         first = root.inputs[0].tensor
         is_slow = has_long_rows(root, self.device.longest_row)
-        if len(root.inputs) > 1:
+        if len(root.inputs) > 1 and not folds_apart(root):
             is_slow = is_slow or math.prod(first.shape[axis] for axis in root.dimensions) >= LONG_FOLD
         return self.device.slow_fold * first.size if is_slow else 0.0
 
@@ -308,6 +308,16 @@ def has_long_rows(op: Reduce, longest: float) -> bool:
         return False
     after = operand.shape[max(op.dimensions) + 1 :]
     return operand.size > 0 and math.prod(after) * operand.bytes // operand.size > longest
+
+
+def folds_apart(op: Reduce) -> bool:
+    """Whether inputs of different types are folded, each by one op: XLA:CPU makes one vectorized loop of that."""
+    block, count = op.body.block, len(op.inputs)
+    pairs = list(zip(block.arguments[:count], block.arguments[count:], strict=True))
+    made = block.terminator.operands
+    return len({value.dtype for value in op.inputs}) == count and all(
+        isinstance(value, Op) and value.operands == pair for value, pair in zip(made, pairs, strict=True)
+    )
 
 
 def fuses(op: Op) -> bool:

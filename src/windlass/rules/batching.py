@@ -1,11 +1,14 @@
-"""Passes: many small equal ops become one, symmetric products are computed by half.
+"""Passes: many small equal ops become one, symmetric products are computed by half, sums
+over one mask together.
 
-The mechanisms are in `windlass.rewriting.packing` and `windlass.rewriting.gram_matrices`.
+The mechanisms are in `windlass.rewriting.packing`, `windlass.rewriting.gram_matrices` and
+`windlass.rewriting.joint_folds`.
 """
 
 from __future__ import annotations
 
 from windlass.rewriting.gram_matrices import halve_gram_matrices
+from windlass.rewriting.joint_folds import join_folds
 from windlass.rewriting.packing import pack_block
 from windlass.rewriting.passes import Pass
 from windlass.rewriting.rule import catalogue
@@ -20,3 +23,11 @@ gram_matrices = Pass(
     reassociates=True,
 )
 catalogue.passes.append(gram_matrices)
+
+joint_folds = Pass(
+    "sums_over_one_mask",
+    "sum(select(p, x, 0)), sum(convert(p)) = one reduction of both",
+    join_folds,
+    reassociates=True,
+)
+catalogue.passes.append(joint_folds)
