@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -12,11 +13,12 @@ import pytest
 from jax import lax
 
 import windlass as wl
-from windlass import pipeline
+from windlass import pipeline, stablehlo
 from windlass.ir import Block, Builder, Function, Module, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, DynamicUpdateSlice, Gather, Reshape, Return, Slice
 from windlass.ops.evaluation import evaluate_function
+from windlass.rewriting.cost import CPU, Device
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.settling import is_settling
 
@@ -39,9 +41,13 @@ def run(function: Function, *arrays: Array) -> Array:
     return np.asarray(pipeline.export(function).jitted()(*arrays)[0])
 
 
-def count_settled(function: Function) -> int:
+WITHOUT_OVERHEAD = replace(CPU, launch=0.0)
+"""On which a call is worth it for the smallest of arrays."""
+
+
+def count_settled(function: Function, device: Device = WITHOUT_OVERHEAD) -> int:
     module = Module([function.clone()])
-    settle_updates(module)
+    settle_updates(module, device=device)
     return sum(is_settling(op) for op in module.main.walk())
 
 
@@ -104,7 +110,11 @@ def random_program(rng: np.random.Generator) -> Function:
 def test_random_updates_of_one_array_keep_their_meaning(seed: int) -> None:
     function = random_program(np.random.default_rng(seed))
     x = np.random.default_rng(seed).standard_normal(256).astype(np.float32)
-    np.testing.assert_array_equal(run(function, x), evaluate_function(function, x)[0])
+    wanted = evaluate_function(function, x)[0]
+    np.testing.assert_array_equal(run(function, x), wanted)
+    module = Module([function.clone()])
+    settle_updates(module, device=WITHOUT_OVERHEAD)
+    np.testing.assert_array_equal(stablehlo.run(stablehlo.export_text(module), x)[0], wanted)
 
 
 def test_updates_in_loops_are_settled_too() -> None:
@@ -133,6 +143,16 @@ def test_update_that_reads_its_array_is_settled() -> None:
         return DynamicUpdateSlice(doubled, Slice(doubled, (0, 0), (2, 4), (1, 1)), at(1, 0))
 
     assert count_settled(make_function(build, (4, 4))) == 1
+
+
+def test_small_arrays_are_rather_copied_than_settled() -> None:
+    def build(x: Value) -> Value:
+        updated = DynamicUpdateSlice(Add(x, x), Slice(x, (0, 0), (2, 4), (1, 1)), at(1, 0))
+        return Add(updated, updated)
+
+    small, large = (make_function(build, (rows, 4)) for rows in (4, 4000))
+    assert count_settled(small, CPU) == 0
+    assert count_settled(large, CPU) == count_settled(small) == 1
 
 
 def test_halo_fill_copies_nothing() -> None:

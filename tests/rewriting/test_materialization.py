@@ -11,8 +11,11 @@ import pytest
 
 from windlass import pipeline, stablehlo
 from windlass.ir import Module
+from windlass.ops import Add, DynamicUpdateSlice
+from windlass.rewriting import rewrite_function
 from windlass.rewriting.materialization import materialize_shared
 from windlass.rewriting.settling import is_settling
+from windlass.rules import catalogue
 
 
 def lower(function: Any, *arrays: Any) -> Module:
@@ -76,3 +79,27 @@ def test_settled_programs_keep_their_results() -> None:
     assert "inlineable" in optimized
     np.testing.assert_allclose(stablehlo.run(optimized, X)[0], repeat(4)(X), rtol=1e-5)
     assert "inlineable" not in stablehlo.optimize(text, device="gpu")
+
+
+def test_what_several_loops_compute_is_written_once() -> None:
+    def run(x: Any) -> Any:
+        y = sum((abs(x - k) for k in range(1, 20)), x)
+        half = 0.5 * y
+        return smooth(half) + 0.25 * y
+
+    module = lower(run, X)
+    assert materialize_shared(module) == 1
+    (settled,) = (op.operands[0] for op in module.main.walk() if is_settling(op))
+    assert isinstance(settled, Add)
+
+
+def test_arrays_that_are_updated_in_place_are_not_settled_here() -> None:
+    def run(x: Any) -> Any:
+        for _ in range(3):
+            x = x.at[1:-1].set(0.5 * (x[:-2] + x[2:]))
+        return x
+
+    module = lower(run, X)
+    rewrite_function(module.main, catalogue)
+    assert any(isinstance(op, DynamicUpdateSlice) for op in module.main.walk())
+    assert materialize_shared(module) == 0

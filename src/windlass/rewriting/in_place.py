@@ -17,34 +17,41 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from windlass.ir import Argument, Block, Builder, Module, Op, Value
-from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, Return, While
+from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, Return, Slice, While
+from windlass.rewriting.cost import CPU, Device
 from windlass.rewriting.settling import Settling, is_settling
 
 
-def settle_updates(module: Module, is_whole: bool = False) -> None:
+def settle_updates(module: Module, is_whole: bool = False, device: Device = CPU) -> None:
     """Change the module, in place, so that no update meets a read of its array within one of XLA's loops.
 
-    A module that is whole becomes part of no other program: its main's arguments are buffers of their own.
+    A module that is whole becomes part of no other program: its main's arguments are buffers of their own. Arrays that
+    are copied in less time than a call takes are settled only where values would be wrong.
     """
     settling = Settling(module)
     main = module.functions.get("main") if is_whole else None
     buffers = frozenset[Value](main.arguments if main is not None else ())
     for function in list(module.functions.values()):
-        _settle_block(function.body, settling, buffers)
+        _settle_block(function.body, settling, buffers, device)
 
 
-def _settle_block(block: Block, settling: Settling, buffers: frozenset[Value]) -> None:
+def _settle_block(block: Block, settling: Settling, buffers: frozenset[Value], device: Device) -> None:
     reads = _Reads(op for op in block if isinstance(op, DynamicUpdateSlice))
     op = block.first
     while op is not None:
         for region in op.regions:
             for inner in region.blocks:
-                _settle_block(inner, settling, buffers)
+                _settle_block(inner, settling, buffers, device)
         following = op.next
         if isinstance(op, DynamicUpdateSlice):
-            _settle_operands(op, settling, reads, buffers)
+            _settle_operands(op, settling, reads, buffers, device)
         reads.note(op)
-        if isinstance(op, DynamicUpdateSlice) and _is_read(op) and not _is_fresh(op.operand):
+        if (
+            isinstance(op, DynamicUpdateSlice)
+            and _is_read(op)
+            and not _is_fresh(op.operand)
+            and not _is_small(op, device)
+        ):
             users = list(op.uses)
             with Builder(block, before=following, source=op.source):
                 settled = settling.settle(op)
@@ -54,11 +61,13 @@ def _settle_block(block: Block, settling: Settling, buffers: frozenset[Value]) -
         op = following
 
 
-def _settle_operands(op: DynamicUpdateSlice, settling: Settling, reads: _Reads, buffers: frozenset[Value]) -> None:
+def _settle_operands(
+    op: DynamicUpdateSlice, settling: Settling, reads: _Reads, buffers: frozenset[Value], device: Device
+) -> None:
     assert op.block is not None
     array, update = op.operand, op.update
     with Builder(op.block, before=op, source=op.source):
-        if reads.meets(update, array):
+        if reads.meets(update, array) and not (_is_small(op, device) and _reads_elsewhere(op, reads)):
             op.replace_operand(update, settling.settle(update))
         is_fresh = _is_fresh(array) or array in buffers or _is_carried_for(array, op)
         if isinstance(array, Reshape | Argument) and not is_fresh:
@@ -119,6 +128,48 @@ def _is_carried_for(array: Value, op: DynamicUpdateSlice) -> bool:
     if not isinstance(array, Argument) or array.block is None or array.block.parent is None:
         return False
     return isinstance(array.block.parent.parent, While) and op.block is array.block and array.uses == {op: 1}
+
+
+def _is_small(op: DynamicUpdateSlice, device: Device) -> bool:
+    """Whether copying the array takes less time than a call."""
+    return 2 * op.tensor.bytes <= device.launch * device.bandwidth
+
+
+MOST_READ = 64
+"""Ops that an update is computed from which are looked at."""
+
+
+def _reads_elsewhere(op: DynamicUpdateSlice, reads: _Reads) -> bool:
+    """Whether the order in which a loop reads and writes the array doesn't matter.
+
+    So it is where all that the update sees of the array are known slices of it as it is now that miss what is written,
+    and elements at the places where those are written that are computed from them.
+    """
+    starts = [int(each.number) for each in op.start_indices if isinstance(each, Constant)]
+    if len(starts) != op.tensor.rank:
+        return False
+    places = zip(starts, op.shape, op.update.shape, strict=True)
+    first = tuple(min(max(start, 0), whole - part) for start, whole, part in places)
+    last = tuple(start + part for start, part in zip(first, op.update.shape, strict=True))
+    seen: set[tuple[Value, bool]] = set()
+    pending: list[tuple[Value, bool]] = [(op.update, True)]
+    while pending:
+        value, is_same_place = each = pending.pop()
+        if each in seen or not reads.meets(value, op.operand):
+            continue
+        seen.add(each)
+        if isinstance(value, Slice) and value.operand is op.operand:
+            if is_same_place and value.start_indices == first and value.limit_indices == last:
+                continue
+            bounds = zip(value.start_indices, value.limit_indices, first, last, strict=True)
+            if not any(limit <= begin or end <= start for start, limit, begin, end in bounds):
+                return False
+        elif not isinstance(value, Op) or value.regions or len(seen) > MOST_READ:
+            return False
+        else:
+            is_same_place = is_same_place and value.is_elementwise
+            pending.extend((operand, is_same_place) for operand in value.operands)
+    return True
 
 
 def _is_fresh(value: Value) -> bool:

@@ -10,8 +10,11 @@ Measured on a 512² periodic 5-point stencil, six steps by `jnp.roll`: 9.9 ms as
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
+
 from windlass.ir import Block, Builder, Module, Op, TensorType, Value
-from windlass.ops import Concatenate, Convolution, Pad, Reduce, Reshape, Return
+from windlass.ops import Concatenate, Convolution, DynamicUpdateSlice, Elementwise, Pad, Reduce, Reshape, Return
 from windlass.rewriting.cost import CPU, Device, fuses, has_features_last
 from windlass.rewriting.settling import SETTLING, Settling, is_settling
 
@@ -20,7 +23,13 @@ CACHE = 4 << 20
 FRESH = 8
 """... which takes this many times as long as the bandwidth says: the system has to map each page."""
 FARTHEST = 32
-"""How many ops are gone through to find out which loops a value is computed in."""
+"""How many ops are gone through to find out which reductions a value is computed for."""
+MARGIN = 2
+"""How much dearer computing anew has to look: within a loop, arithmetic is mostly hidden behind memory."""
+LAUNCHES = 3
+"""What a settled value costs beyond its bytes: a loop of its own, and the call."""
+EXPENSIVE = 4
+"""XLA doesn't compute ops of this effort in several loops: it writes out what they give."""
 BRANCH = 4
 """Operations that deciding for each element between the parts of a concatenation, or a padding, is worth."""
 
@@ -39,27 +48,19 @@ def materialize_shared(module: Module, device: Device = CPU) -> int:
 
 
 def _materialize_block(block: Block, settling: Settling, device: Device) -> int:
-    work = _Work()
     count = 0
-    op = block.first
-    while op is not None:
+    for op in list(block):
         for region in op.regions:
             if region.blocks and _holds_tensors(region.block):
                 count += _materialize_block(region.block, settling, device)
-        following = op.next
-        if _may_be_shared(op) and _pays(op, work, device):
-            users = list(op.uses)
-            with Builder(block, before=following, source=op.source):
-                settled = settling.settle(op)
-            for user in users:
-                user.replace_operand(op, settled)
-            count += 1
-        elif fuses(op) and not op.is_elementwise:
-            # Known early, so that nothing is asked through long chains later.
-            for operand in op.operands:
-                work.per_element(operand)
-        op = following
-    return count
+    chosen = _Choice(block, device).chosen
+    for op in chosen:
+        users = list(op.uses)
+        with Builder(block, before=op.next, source=op.source):
+            settled = settling.settle(op)
+        for user in users:
+            user.replace_operand(op, settled)
+    return count + len(chosen)
 
 
 def _holds_tensors(block: Block) -> bool:
@@ -75,44 +76,124 @@ def _may_be_shared(op: Op) -> bool:
         and op.type.rank > 0
         and not op.is_free
         and not op.picks_elements
+        and not isinstance(op, DynamicUpdateSlice)
         and (len(op.uses) > 1 or any(_is_rearranged_for(user) for user in op.uses))
         and fuses(op)
         and not any(is_settling(user) for user in op.uses)
     )
 
 
-def _pays(op: Op, work: _Work, device: Device) -> bool:
-    size = op.tensor.size
-    readings = _count_readings(op)
-    if readings <= 1 or not size:
-        return False
-    saved = (readings - 1) * size * work.per_element(op) / device.arithmetic
-    written = op.tensor.bytes
-    slow = FRESH if written > CACHE else 1
-    needs_writing = not any(_is_written_for(user) for user in op.uses)
-    cost = device.launch + (2 * slow * written / device.bandwidth if needs_writing else 0)
-    return saved > cost
+class _Choice:
+    """Chooses the values of a block to settle.
+
+    First from the front to the back, by how many places each value is read at. Then it is known which loops there will
+    be, and that values which several of them read at the same place are computed in each. Last, values are given up
+    that, with all others settled, are as well computed anew.
+    """
+
+    def __init__(self, block: Block, device: Device) -> None:
+        self.device = device
+        self.ops = list(block)
+        self.chosen: dict[Op, None] = {}
+        self.loops: dict[Op, int] = {}
+        candidates = [op for op in self.ops if _may_be_shared(op)]
+        if not candidates:
+            return
+        for find in (self.find_first, self.find_computed_in_several_loops, self.find_needless):
+            find()
+
+    def find_first(self) -> None:
+        self.add(_count_places, _Work(self.chosen))
+
+    def find_computed_in_several_loops(self) -> None:
+        if self.find_loops():
+            self.add(self.count_computations, _Work(self.chosen, EXPENSIVE))
+
+    def find_needless(self) -> None:
+        """Give up what costs more to write than to compute, now that the values before it are settled."""
+        self.find_loops()
+        work = _Work(self.chosen)
+        for op in [each for each in self.ops if each in self.chosen]:
+            del work.known[op]
+            if self.pays(op, self.count_computations(op), work):
+                work.known[op] = 0.0
+            else:
+                del self.chosen[op]
+
+    def add(self, count: Callable[[Op], float], work: _Work) -> None:
+        for op in self.ops:
+            if op in self.chosen:
+                continue
+            if _may_be_shared(op) and self.pays(op, count(op), work):
+                self.chosen[op] = None
+                work.known[op] = 0.0
+            elif fuses(op) and not op.is_elementwise:
+                # Known early, so that nothing is asked through long chains later.
+                for operand in op.operands:
+                    work.per_element(operand)
+
+    def pays(self, op: Op, computations: float, work: _Work) -> bool:
+        """Whether writing the value costs less than computing it so many times."""
+        size = op.tensor.size
+        if computations <= 1 or not size:
+            return False
+        saved = (computations - 1) * size * work.per_element(op) / self.device.arithmetic
+        written = op.tensor.bytes
+        slow = FRESH if written > CACHE else 1
+        needs_writing = not any(_is_written_for(user) for user in op.uses)
+        cost = LAUNCHES * self.device.launch + (2 * slow * written / self.device.bandwidth if needs_writing else 0)
+        return saved > MARGIN * cost
+
+    def find_loops(self) -> bool:
+        """Find in which loops each value is computed, as sets of bits; whether any is in several."""
+        self.loops.clear()
+        number = 0
+        has_several = False
+        for op in reversed(self.ops):
+            bits = 0
+            if not _is_written(op) and op not in self.chosen and not any(_is_written_for(user) for user in op.uses):
+                for user in op.uses:
+                    bits |= self.loops.get(user, 0)
+            if not bits:
+                bits = 1 << number
+                number += 1
+            elif bits & (bits - 1):
+                has_several = True
+            self.loops[op] = bits
+        return has_several
+
+    def count_computations(self, op: Op) -> float:
+        """How often an element is computed, if it isn't settled."""
+        if any(_is_written_for(user) for user in op.uses):
+            return _count_places(op)
+        shifted, together = 0.0, 0
+        for user in op.uses:
+            bits = self.loops.get(user, 0)
+            share = _share_elsewhere(user, op.tensor.size)
+            if share:
+                shifted += share * bits.bit_count()
+            else:
+                together |= bits
+        return shifted + together.bit_count()
 
 
-def _count_readings(op: Op) -> float:
+def _count_places(op: Op) -> float:
     """How often an element is computed if nothing is written.
 
     All readers at its own place count as one, but each reduction that they feed is a loop of its own.
     """
-    size = op.tensor.size
-    shifted, is_read_in_place = 0.0, False
-    for user in op.uses:
-        is_at_same_place = (
-            isinstance(user, Return) or not fuses(user) or (user.is_elementwise and user.tensor.size == size)
-        )
-        if _is_rearranged_for(user):
-            # Computed in an order that suits neither what it is made of nor vector registers.
-            shifted += 2
-        elif is_at_same_place:
-            is_read_in_place = True
-        else:
-            shifted += min(1.0, user.tensor.size / size) if user.picks_elements else 1.0
-    return shifted + max(is_read_in_place, _count_reductions(op))
+    shares = [_share_elsewhere(user, op.tensor.size) for user in op.uses]
+    return sum(shares) + max(0.0 in shares, _count_reductions(op))
+
+
+def _share_elsewhere(user: Op, size: int) -> float:
+    """What share of so many elements a user reads at another place than its own; 0 where it reads them at its own."""
+    if _is_rearranged_for(user):
+        # Computed in an order that suits neither what it is made of nor vector registers.
+        return 2.0
+    if isinstance(user, Return) or not fuses(user) or (user.is_elementwise and user.tensor.size == size):
+        return 0.0
+    return min(1.0, user.tensor.size / size) if user.picks_elements and size else 1.0
 
 
 def _count_reductions(op: Op) -> int:
@@ -128,6 +209,11 @@ def _count_reductions(op: Op) -> int:
                 seen.add(user)
                 pending.append(user)
     return len(found)
+
+
+def _is_written(op: Op) -> bool:
+    """Whether XLA writes out what the op gives in any case: an update is made in place."""
+    return not fuses(op) or isinstance(op, DynamicUpdateSlice)
 
 
 def _is_written_for(user: Op) -> bool:
@@ -147,8 +233,9 @@ def _is_rearranged_for(user: Op) -> bool:
 class _Work:
     """Operations per element of values, each with all that XLA fuses into it."""
 
-    def __init__(self) -> None:
-        self.known: dict[Value, float] = {}
+    def __init__(self, settled: Iterable[Op] = (), most_effort: float = math.inf) -> None:
+        self.most_effort = most_effort
+        self.known: dict[Value, float] = dict.fromkeys(settled, 0.0)
 
     def per_element(self, value: Value) -> float:
         """The operations for one element, with everything that fuses computed for it.
@@ -162,10 +249,14 @@ class _Work:
         pending = [value]
         while pending:
             each = pending.pop()
-            if each in seen or not isinstance(each, Op) or not fuses(each) or is_settling(each):
+            if each in seen or not isinstance(each, Op) or _is_written(each):
+                continue
+            if each is not value and self.known.get(each) == 0:
                 continue
             seen.add(each)
-            if each.is_elementwise:
+            if isinstance(each, Elementwise):
+                if each.effort >= self.most_effort:
+                    continue
                 total += 1
                 pending.extend(each.operands)
             else:

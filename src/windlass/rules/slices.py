@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from itertools import accumulate
 
-from windlass.ir import Result, TensorType, Value
+from windlass.ir import Op, Result, TensorType, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -58,6 +61,26 @@ def is_only_sliced(value: Value) -> bool:
     return total is not None and total <= value.tensor.size
 
 
+MOVEMENTS = Slice, Pad, Concatenate, Transpose, Reshape, Reverse, BroadcastInDim
+DEEPEST = 6
+"""How many movements are looked through."""
+
+
+def is_computed(value: Value, depth: int = DEEPEST) -> bool:
+    """Whether reading a value means computing it, in loops where XLA computes neighbouring ops together."""
+    if isinstance(value, MOVEMENTS):
+        return depth == 0 or any(is_computed(operand, depth - 1) for operand in value.operands if operand.shape)
+    return isinstance(value, Elementwise)
+
+
+def stays(whole: Value, goes: Callable[[Op], bool]) -> bool:
+    """Whether an array that is put together of parts stays, since some of its users will not go to one part instead.
+
+    Then its computed parts are better read from it, where they are written out, than computed anew.
+    """
+    return len(whole.uses) > 1 and (len(whole.uses) > MOST_SLICES or not all(goes(user) for user in whole.uses))
+
+
 @rewrite(Slice(x, start, limit, stride))
 def slice_of_everything(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
     """slice(x, 0, shape, 1) = x
@@ -89,17 +112,35 @@ def slice_of_slice(
 
 @rewrite(Slice(Pad(x, fill, low, high, interior), start, limit, stride))
 def slice_of_pad(
-    x: Value, fill: Value, low: Sizes, high: Sizes, interior: Sizes, start: Sizes, limit: Sizes, stride: Sizes
+    op: Slice,
+    x: Value,
+    fill: Value,
+    low: Sizes,
+    high: Sizes,
+    interior: Sizes,
+    start: Sizes,
+    limit: Sizes,
+    stride: Sizes,
 ) -> Value | None:
     """slice(pad(x, c, l, h), a, b) = slice(x, a - l, b - l) where it misses the padding; c where it sees nothing else
+
+    Not of an x that would have to be computed anew for it, where others need the padded array in any case.
 
     >>> slice_of_pad(Slice(Pad(tensor("f32", 4), tensor("f32", name="c"), (2,), (2,), (0,)), (3,), (5,), (1,)))
     Slice(x, start_indices=(1,), limit_indices=(3,), strides=(1,))
     """
     if any(interior):
         return None
-    inside = all(a >= edge and b <= edge + size for a, b, edge, size in zip(start, limit, low, x.shape, strict=True))
-    if inside:
+
+    def sees_no_padding(each: Op) -> bool:
+        if not isinstance(each, Slice):
+            return False
+        edges = zip(each.start_indices, each.limit_indices, low, x.shape, strict=True)
+        return all(a >= edge and b <= edge + size for a, b, edge, size in edges)
+
+    if sees_no_padding(op):
+        if stays(op.operand, sees_no_padding) and is_computed(x):
+            return None
         return Slice(
             x,
             tuple(a - edge for a, edge in zip(start, low, strict=True)),
@@ -170,9 +211,11 @@ def slice_of_reverse(op: Slice, x: Value, dimensions: Sizes, start: Sizes, limit
 
 @rewrite(Slice(Concatenate(x, dimensions), start, limit, stride))
 def slice_of_concatenate(
-    x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
+    op: Slice, x: tuple[Value, ...], dimensions: int, start: Sizes, limit: Sizes, stride: Sizes
 ) -> Value | None:
     """slice(concatenate(x, y), a, b) = slice(x, a, b) where it lies in one part; else of the parts that it meets
+
+    Not of parts that would have to be computed anew for it, where others need the concatenation in any case.
 
     >>> both = Concatenate((tensor("f32", 4), tensor("f32", 4, name="y")), 0)
     >>> slice_of_concatenate(Slice(both, (5,), (8,), (1,)))
@@ -189,6 +232,15 @@ def slice_of_concatenate(
             met.append(part)
         offset += size
     if not met or len(met) == len(x):
+        return None
+    ends = list(accumulate(part.shape[axis] for part in x))
+
+    def meets_one_part(each: Op) -> bool:
+        if not isinstance(each, Slice):
+            return False
+        return bisect_right(ends, each.start_indices[axis]) == bisect_left(ends, each.limit_indices[axis])
+
+    if stays(op.operand, meets_one_part) and any(is_computed(part) for part in met):
         return None
 
     def shift(bounds: Sizes) -> Sizes:
@@ -210,8 +262,8 @@ def slice_of_update(
     The start i is clamped first, as dynamic_update_slice does: 0 ≤ i ≤ shape(x) - shape(u). Later updates that the
     slice misses are looked through, for an earlier one that it lies within. No older version of the array is read
     itself: that would keep it alive beside the newest one, which XLA updates in place
-    (docs/decisions/0006-in-place-updates.md). Nor is a part of u read that had to be computed anew for it, where the
-    updated array is written out in any case.
+    (docs/decisions/0006-in-place-updates.md). Nor is a u read that had to be computed anew for it, where the updated
+    array is written out in any case.
 
     >>> at = Constant.of(2, "i32")
     >>> updated = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 3, name="u"), (at,))
@@ -219,12 +271,24 @@ def slice_of_update(
     Slice(u, start_indices=(1,), limit_indices=(3,), strides=(1,))
     """
     axes = range(len(start))
+
+    def is_within_update(user: Op) -> bool:
+        if isinstance(user, DynamicUpdateSlice):
+            is_hidden = user.start_indices == update_indices and user.update.type is y.type
+            return is_hidden and user.operand is op.operand and user.update is not op.operand
+        return (
+            isinstance(user, Slice)
+            and begin is not None
+            and all(begin[axis] <= user.start_indices[axis] for axis in axes)
+            and all(user.limit_indices[axis] <= begin[axis] + y.shape[axis] for axis in axes)
+        )
+
     for _ in range(FARTHEST):
         begin = known_starts(update_indices, x.shape, y.shape)
         if begin is None:
             return None
         if all(begin[axis] <= start[axis] and limit[axis] <= begin[axis] + y.shape[axis] for axis in axes):
-            if isinstance(y, Elementwise) and y.shape != op.shape and len(op.operand.uses) > 1:
+            if isinstance(y, Elementwise) and stays(op.operand, is_within_update):
                 return None
             return Slice(
                 y,
