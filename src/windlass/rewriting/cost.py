@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from windlass.ir import Argument, Block, Op, Result, TensorType, Value
-from windlass.ops import Concatenate, Convolution, DynamicUpdateSlice, Reduce, ReduceWindow
+from windlass.ops import Concatenate, Constant, Convolution, DotGeneral, DynamicUpdateSlice, Reduce, ReduceWindow
 from windlass.ops.control import While, captures
 
 
@@ -199,9 +199,12 @@ class _Estimate:
         inside: set[Op] = {root}
         # A product reads its operands from memory; all else is computed as it is needed.
         pending = [] if root.is_contraction else [root]
+        copying = Cost()
         if root.is_contraction:
-            for operand in root.operands:
-                self.read(self.skip_free(operand), root, read)
+            for place, operand in enumerate(root.operands):
+                source = self.skip_free(operand)
+                self.read(source, root, read)
+                copying += self.copied(root, place, source)
         while pending:
             op = pending.pop()
             for operand in op.operands:
@@ -222,7 +225,17 @@ class _Estimate:
         rate = self.device.contraction_rate(_dtype(root)) if root.is_contraction else self.device.arithmetic
         moving = moved / (self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth)
         seconds = self.device.launch + max(moving, operations / rate) + self.slowness(root)
-        return Cost(seconds, moved, operations, 1)
+        return Cost(seconds, moved, operations, 1) + copying
+
+    def copied(self, root: Op, place: int, source: Value) -> Cost:
+        """What it costs to write an operand out for a product: one that repeats, or whose axes are in a bad order."""
+        operand = root.operands[place]
+        repeats = source.tensor.size < operand.tensor.size and not isinstance(operand, Constant)
+        if not repeats and not (isinstance(root, DotGeneral) and has_mixed_axes(root, place)):
+            return Cost()
+        moved = 2 * operand.tensor.bytes
+        rate = self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth
+        return Cost(self.device.launch + moved / rate, moved, 0, 1)
 
     def slowness(self, root: Op) -> float:
         """What a reduction or a convolution takes beyond its work where the device does badly.
@@ -299,6 +312,24 @@ WIDE_WINDOW = 12
 """Elements of windows along one axis that are wide."""
 LONG_FOLD = 100
 """Elements: reductions of several inputs along fewer are fast."""
+
+
+def has_mixed_axes(op: DotGeneral, place: int) -> bool:
+    """Whether an operand has to be transposed first: its batching axes don't lead, or the others are interleaved.
+
+    >>> from windlass.ir.values import tensor
+    >>> queries, keys = tensor("f32", 2, 5, 3, 4), tensor("f32", 2, 3, 5, 4)
+    >>> product = DotGeneral(queries, keys, (0, 2), (0, 1), (3,), (3,))
+    >>> has_mixed_axes(product, 0), has_mixed_axes(product, 1)
+    (True, False)
+    """
+    batch = (op.lhs_batching_dimensions, op.rhs_batching_dimensions)[place]
+    summed = (op.lhs_contracting_dimensions, op.rhs_contracting_dimensions)[place]
+    shape = op.operands[place].shape
+    long = [axis for axis, size in enumerate(shape) if size != 1]
+    kinds = [0 if axis in batch else 1 if axis in summed else 2 for axis in long]
+    runs = [kind for at, kind in enumerate(kinds) if at == 0 or kinds[at - 1] != kind]
+    return len(runs) != len(set(runs)) or 0 in runs[1:]
 
 
 def has_long_rows(op: Reduce, longest: float) -> bool:

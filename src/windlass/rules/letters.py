@@ -126,6 +126,17 @@ def multiply_terms(left: Term, right: Term, result: Letters, like: DotGeneral | 
     return made if order == result else Transpose(made, tuple(order.index(letter) for letter in result))
 
 
+def arrange(term: Term, letters: Letters) -> Value:
+    """The term's value with its axes in this order.
+
+    >>> from windlass.ir.values import tensor
+    >>> arrange(Term(tensor("f32", 2, 3), (5, 6)), (6, 5))
+    Transpose(x, permutation=(1, 0))
+    """
+    order = tuple(term.letters.index(letter) for letter in letters)
+    return term.value if order == tuple(range(len(order))) else Transpose(term.value, order)
+
+
 def _natural_order(left: Term, right: Term, result: Letters) -> Letters:
     batch = [letter for letter in result if letter in left.letters and letter in right.letters]
     free = [letter for letter in (*left.letters, *right.letters) if letter in result and letter not in batch]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
@@ -60,7 +60,8 @@ def dot_of_outer_product(op: DotGeneral) -> Value | None:
         factors, groups = split_outer(term, max(product.sizes(), default=0) + 1)
         if not factors:
             continue
-        split = _split_letters(other, groups, factors)
+        parts = {letter: size for factor in factors for letter, size in factor.sizes().items()}
+        split = split_letters(other, groups, parts)
         result = tuple(letter for old in product.result for letter in groups.get(old, (old,)))
         terms = [*factors, split]
         sizes = {letter: size for each in terms for letter, size in each.sizes().items()}
@@ -83,10 +84,9 @@ def split_outer(term: Term, first: int) -> tuple[list[Term], dict[int, Letters]]
     inner = value.operand if isinstance(value, Reshape) else value
     if not isinstance(inner, Multiply):
         return [], {}
-    merged = list(merged_axes(inner.shape, value.shape))
-    if [axis for axes in merged for axis in axes] != list(range(len(inner.shape))):
+    groups = group_letters(term, inner.shape, first)
+    if groups is None:
         return [], {}
-    groups = {letter: tuple(first + axis for axis in axes) for letter, axes in zip(term.letters, merged, strict=True)}
     factors: list[Term] = []
     for operand in inner.operands:
         found = unspread(operand)
@@ -95,6 +95,18 @@ def split_outer(term: Term, first: int) -> tuple[list[Term], dict[int, Letters]]
         factors.append(Term(found[0], tuple(first + axis for axis in found[1])))
     covered = set(factors[0].letters) | set(factors[1].letters)
     return (factors, groups) if len(covered) == len(inner.shape) else ([], {})
+
+
+def group_letters(term: Term, inner: Sizes, first: int) -> dict[int, Letters] | None:
+    """New letters, from `first` on, for the axes that a reshape merged into each of the term's; None if it did more.
+
+    >>> group_letters(Term(tensor("f32", 6, 20), (0, 1)), (2, 3, 20), 7)
+    {0: (7, 8), 1: (9,)}
+    """
+    merged = list(merged_axes(inner, term.value.shape))
+    if [axis for axes in merged for axis in axes] != list(range(len(inner))):
+        return None
+    return {letter: tuple(first + axis for axis in axes) for letter, axes in zip(term.letters, merged, strict=True)}
 
 
 def merged_axes(inner: Sizes, outer: Sizes) -> Iterator[tuple[int, ...]]:
@@ -113,9 +125,8 @@ def merged_axes(inner: Sizes, outer: Sizes) -> Iterator[tuple[int, ...]]:
         yield tuple(range(first, axis))
 
 
-def _split_letters(other: Term, groups: dict[int, Letters], factors: list[Term]) -> Term:
-    """The other operand with axes split as those that they are summed with."""
-    sizes = {letter: size for factor in factors for letter, size in factor.sizes().items()}
+def split_letters(other: Term, groups: Mapping[int, Letters], sizes: Mapping[int, int]) -> Term:
+    """A term with axes split as those of these letters, whose parts have these sizes."""
     letters = tuple(letter for old in other.letters for letter in groups.get(old, (old,)))
     if len(letters) == len(other.letters):
         return Term(other.value, letters)

@@ -31,7 +31,7 @@ from windlass.rewriting.structure import find_diagonal
 from windlass.rules.contractions import made_by, sides
 from windlass.rules.diagonals import identity_matrix
 from windlass.rules.factors import in_order
-from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, read
+from windlass.rules.letters import Letters, Product, Term, arrange, feeds_only, is_plain, read
 
 __all__ = ["matmul"]
 
@@ -196,12 +196,6 @@ def dot_of_rows_of_solution(op: DotGeneral) -> Value | None:
     matrix = as_matrix(other, row)
     solved = back(solution.solve(matrix.value, is_turned=True), matrix.letters, product.sizes())
     return product.rebuild(*in_order(product, term, Term(solution.b, term.letters), solved))
-
-
-def arrange(term: Term, letters: Letters) -> Value:
-    """The term's value with its axes in this order."""
-    order = tuple(term.letters.index(letter) for letter in letters)
-    return term.value if order == tuple(range(len(order))) else Transpose(term.value, order)
 
 
 def sample_product_of_inverse(draw: Draw) -> DotGeneral:
