@@ -1,20 +1,21 @@
-"""Products with an operand that repeats along part of an axis: attention in which several heads share keys and values.
+"""Products with operands of which axes were split or merged, as attention splits features in heads.
 
-`jnp.repeat` and `jnp.tile` are lowered to a broadcast along a new axis, which a reshape then merges into another one.
+Where several heads share keys and values, `jnp.repeat` is lowered to a broadcast along a new axis, which a reshape then
+merges into that of the heads.
 """
 
 from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, DotGeneral, Reshape
+from windlass.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import made_by, sides
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Term, arrange, read, unspread
-from windlass.rules.outer_products import group_letters, split_letters
+from windlass.rules.outer_products import group_letters, merged_axes, split_letters
 
 __all__ = ["tensor"]
 
@@ -84,3 +85,42 @@ def _in_order_of(term: Term, other: Term, result: Letters) -> Term:
         *(letter for letter in term.letters if letter not in result),
     )
     return Term(arrange(term, order), order)
+
+
+def sample_product_of_split_transpose(draw: Draw) -> DotGeneral:
+    """A product with an operand that was transposed before its axes were split."""
+    rows, columns, heads, deep = (draw.integer(1, 3) for _ in range(4))
+    turned = Transpose(tensor("f32", columns, heads * deep, name="k"), (1, 0))
+    split = Reshape(turned, (heads, deep, columns))
+    operands, axes = (tensor("f32", rows, heads, deep, name="q"), split), ((1,), (0,), (2,), (1,))
+    if draw.boolean():
+        operands, axes = operands[::-1], (axes[1], axes[0], axes[3], axes[2])
+    return DotGeneral(*operands, *axes)
+
+
+@rewrite(any_op(DotGeneral), sample=sample_product_of_split_transpose)
+def dot_of_split_transpose(op: DotGeneral) -> Value | None:
+    """dot(q, reshape(transpose(k))) = dot(q, reshape(k)) along the axes of k that these were, if these are but split
+
+    >>> turned = Transpose(tensor("f32", 5, 6, name="k"), (1, 0))
+    >>> split, queries = Reshape(turned, (2, 3, 5)), tensor("f32", 4, 2, 3, name="q")
+    >>> dot_of_split_transpose(DotGeneral(queries, split, (1,), (0,), (2,), (1,))).rhs
+    Reshape(k, shape=(5, 2, 3))
+    """
+    if not made_by(op, Reshape):
+        return None
+    product = read(op)
+    for term, other in sides(product):
+        value = term.value
+        moved = value.operand if isinstance(value, Reshape) else None
+        if not isinstance(moved, Transpose) or len(moved.uses) > 1 or 0 in value.shape:
+            continue
+        groups = list(merged_axes(value.shape, moved.shape))
+        if [axis for group in groups for axis in group] != list(range(value.tensor.rank)):
+            continue
+        axes = [axis for place in range(len(groups)) for axis in groups[moved.permutation.index(place)]]
+        split = Reshape(moved.operand, tuple(value.shape[axis] for axis in axes))
+        new = Term(split, tuple(term.letters[axis] for axis in axes))
+        made = product.rebuild(*in_order(product, term, new, other))
+        return None if isinstance(made, Transpose) and made.tensor.size >= moved.tensor.size else made
+    return None
