@@ -111,3 +111,32 @@ def block_diagonal_times_matrix(a: Any, b: Any, c: Any, d: Any, x: Any) -> Any:
     zero = jnp.zeros_like(a)
     upper = jnp.block([[a, zero], [zero, b]])
     return jnp.block([[c, zero], [d, c]]) @ (upper @ x)
+
+
+@program(OTHER, lambda draw: (draw.weight(40, 40), draw.weight(40, 40), draw.normal(1600)))
+def kronecker_times_vector(a: Any, b: Any, v: Any) -> Any:
+    return jnp.kron(a, b) @ v
+
+
+@program(OTHER, lambda draw: (draw.normal(800), draw.normal(799), draw.normal(799), draw.normal(800, 100)))
+def tridiagonal_times_matrix(main: Any, lower: Any, upper: Any, x: Any) -> Any:
+    return (jnp.diag(main) + jnp.diag(lower, -1) + jnp.diag(upper, 1)) @ x
+
+
+@program(OTHER, normal((600, 600)), tolerance=1e-4)
+def double_centering(a: Any) -> Any:
+    """Classical scaling: the mean of each row and column is taken out by products with I - 11ᵀ/n."""
+    centre = jnp.eye(600) - jnp.ones((600, 600)) / 600
+    return centre @ a @ centre
+
+
+@program(OTHER, lambda draw: (draw.normal(250, 250), draw.normal(250), draw.normal(250, 250)))
+def inverse_between(a: Any, v: Any, b: Any) -> Any:
+    """A vector times an inverse, and an inverse times a matrix."""
+    regular = a @ a.T / 250 + jnp.eye(250)
+    return v @ jnp.linalg.inv(regular), jnp.linalg.inv(regular + 1) @ b
+
+
+@program(OTHER, lambda draw: (draw.weight(512, 512), draw.weight(512, 512)))
+def alternating_products(a: Any, b: Any) -> Any:
+    return a @ b @ a @ b

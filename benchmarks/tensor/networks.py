@@ -265,3 +265,12 @@ def dense_mixture_of_experts(x: Any, experts: Any, router: Any) -> Any:
     """Every expert sees every row, one after the other in a Python loop."""
     share = jax.nn.softmax(x @ router, -1)
     return sum(share[:, i : i + 1] * (jax.nn.relu(x @ up) @ down) for i, (up, down) in enumerate(experts))
+
+
+@program(NETWORKS, lambda draw: (draw.normal(1, 1, 16, 64), draw.normal(1, 2048, 4, 64), draw.normal(1, 2048, 4, 64)))
+def grouped_query_attention(query: Any, key: Any, value: Any) -> Any:
+    """One new token attends to what came before; four heads each share keys and values."""
+    shared = query.shape[2] // key.shape[2]
+    key, value = (jnp.repeat(each, shared, axis=2) for each in (key, value))
+    scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / jnp.sqrt(query.shape[-1])
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), value)

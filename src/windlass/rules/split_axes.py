@@ -12,7 +12,7 @@ from windlass.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import made_by, sides
+from windlass.rules.contractions import Sizes, made_by, sides
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Term, arrange, read, unspread
 from windlass.rules.outer_products import group_letters, merged_axes, split_letters
@@ -32,9 +32,14 @@ def sample_grouped_product(draw: Draw) -> DotGeneral:
     else:
         weights = tensor("f32", batch, groups * members, rows, columns, name="w")
         operands, axes = (weights, shared), ((0, 1), (0, 2), (3,), (1,))
+    return _in_either_order(draw, operands, axes)
+
+
+def _in_either_order(draw: Draw, operands: tuple[Value, Value], axes: tuple[Sizes, Sizes, Sizes, Sizes]) -> DotGeneral:
+    (lhs, rhs), (lhs_batch, rhs_batch, lhs_sum, rhs_sum) = operands, axes
     if draw.boolean():
-        operands, axes = operands[::-1], (axes[1], axes[0], axes[3], axes[2])
-    return DotGeneral(*operands, *axes)
+        return DotGeneral(rhs, lhs, rhs_batch, lhs_batch, rhs_sum, lhs_sum)
+    return DotGeneral(lhs, rhs, lhs_batch, rhs_batch, lhs_sum, rhs_sum)
 
 
 @rewrite(any_op(DotGeneral), by_cost=True, reassociates=True, sample=sample_grouped_product)
@@ -93,9 +98,7 @@ def sample_product_of_split_transpose(draw: Draw) -> DotGeneral:
     turned = Transpose(tensor("f32", columns, heads * deep, name="k"), (1, 0))
     split = Reshape(turned, (heads, deep, columns))
     operands, axes = (tensor("f32", rows, heads, deep, name="q"), split), ((1,), (0,), (2,), (1,))
-    if draw.boolean():
-        operands, axes = operands[::-1], (axes[1], axes[0], axes[3], axes[2])
-    return DotGeneral(*operands, *axes)
+    return _in_either_order(draw, operands, axes)
 
 
 @rewrite(any_op(DotGeneral), sample=sample_product_of_split_transpose)
