@@ -51,6 +51,16 @@ def test_products_of_which_little_is_saved_stay(rows: int, deep: int) -> None:
     assert sum(isinstance(op, DotGeneral) for op in function.body) == 1
 
 
+def test_squared_lengths_of_rows_are_not_taken_for_such_a_product() -> None:
+    block = Block([tensor_type((1024, 1024), "f64")])
+    x = block.arguments[0]
+    with Builder(block):
+        Return((DotGeneral(x, x, (0,), (0,), (1,), (1,)),))
+    function = Function("main", block)
+    rewrite_function(function, catalogue.choose())
+    assert [type(op).__name__ for op in function.body] == ["DotGeneral", "Return"]
+
+
 def test_exact_rewriting_leaves_the_product_alone() -> None:
     function = gram_program(1024, 1024, 1)
     rewrite_function(function, catalogue.choose(exact=True))

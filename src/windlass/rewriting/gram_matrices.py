@@ -47,6 +47,7 @@ def is_gram_matrix(op: DotGeneral) -> bool:
     return (
         op.lhs is op.rhs
         and op.lhs.tensor.rank == 2
+        and not op.lhs_batching_dimensions
         and len(op.lhs_contracting_dimensions) == 1
         and op.lhs_contracting_dimensions == op.rhs_contracting_dimensions
         and len(set(op.precision_config)) <= 1
