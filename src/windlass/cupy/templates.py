@@ -169,8 +169,8 @@ class ElementwiseKernel:
             self._launch(types, inputs, outputs, shape, n, block_size)
         if self.no_return:
             return None
-        results = tuple(as_device_array(each) for each in outputs)
-        return results if len(results) > 1 or self.return_tuple else results[0]
+        results: tuple[Any, ...] = tuple(as_device_array(each) for each in outputs)
+        return results if len(outputs) != 1 or self.return_tuple else results[0]
 
     def _launch(
         self, types: _Types, inputs: list[Array], outputs: list[Array], shape: tuple[int, ...], n: int, block: int

@@ -1,0 +1,7 @@
+"""`pycuda.reduction`."""
+
+from __future__ import annotations
+
+from windlass.pycuda.elementwise import ReductionKernel
+
+__all__ = ["ReductionKernel"]

@@ -1,0 +1,89 @@
+"""Programs written for PyCUDA, with the import lines changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import windlass as wl
+import windlass.pycuda.autoinit
+import windlass.pycuda.driver as cuda
+from windlass.pycuda import gpuarray
+from windlass.pycuda.compiler import SourceModule
+from windlass.pycuda.elementwise import ElementwiseKernel
+from windlass.pycuda.reduction import ReductionKernel
+
+SOURCE = """
+__constant__ float factor;
+__global__ void multiply_them(float *dest, const float *a, const float *b) {
+    const int i = threadIdx.x;
+    dest[i] = a[i] * b[i];
+}
+__global__ void scale(float *a) { a[threadIdx.x + threadIdx.y * 4] *= factor * TWO; }
+"""
+MODULE = SourceModule(SOURCE, options=["-DTWO=2"])
+A = np.random.default_rng(0).standard_normal(40).astype(np.float32)
+B = A[::-1].copy()
+
+
+def test_arguments_go_in_and_out() -> None:
+    dest = np.zeros_like(A)
+    MODULE.get_function("multiply_them")(cuda.Out(dest), cuda.In(A), cuda.In(B), block=(40, 1, 1), grid=(1, 1))
+    np.testing.assert_array_equal(dest, A * B)
+
+
+def test_memory_is_copied_there_and_back() -> None:
+    memory, size = MODULE.get_global("factor")
+    cuda.memcpy_htod(memory, np.float32(5))
+    assert size == 4
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    a_gpu = cuda.mem_alloc(a.nbytes)
+    cuda.memcpy_htod(a_gpu, a)
+    MODULE.get_function("scale")(a_gpu, block=(4, 4, 1))
+    result = np.empty_like(a)
+    cuda.memcpy_dtoh(result, a_gpu)
+    np.testing.assert_array_equal(result, 10 * a)
+    np.testing.assert_array_equal(cuda.from_device_like(a_gpu + 32, a[2:]), 10 * a[2:])
+    with pytest.raises(cuda.LogicError, match="65 bytes do not fit into 64"):
+        cuda.memcpy_htod(a_gpu, np.zeros(65, np.uint8))
+
+
+def test_in_leaves_the_array_as_it_is() -> None:
+    a = np.ones(16, np.float32)
+    MODULE.get_function("scale")(cuda.In(a), block=(4, 4, 1))
+    assert a.tolist() == [1] * 16
+    with pytest.raises(wl.LaunchError, match="give block="):
+        MODULE.get_function("scale")(cuda.In(a))
+
+
+def test_arrays_of_the_device_compute() -> None:
+    a, b = gpuarray.to_gpu(A), gpuarray.to_gpu(B)
+    np.testing.assert_allclose((2 * a + b / 3 - 1).get(), 2 * A + B / 3 - 1, rtol=1e-6)
+    a += b
+    np.testing.assert_array_equal(a.get(), A + B)
+    np.testing.assert_allclose(gpuarray.dot(a, b).get(), np.dot(A + B, B), rtol=1e-5)
+    assert gpuarray.zeros((2, 3), np.float32).shape == (2, 3)
+    with pytest.raises(TypeError, match="call its get"):
+        np.asarray(a)
+
+
+def test_kernels_of_expressions() -> None:
+    combine = ElementwiseKernel(
+        "float a, float *x, float b, float *y, float *z", "z[i] = a * x[i] + b * y[i]", "combine"
+    )
+    a, b = gpuarray.to_gpu(A), gpuarray.to_gpu(B)
+    c = gpuarray.empty_like(a)
+    combine(5, a, 6, b, c)
+    np.testing.assert_allclose(c.get(), 5 * A + 6 * B, rtol=1e-6)
+    dot = ReductionKernel(np.float32, "0", "a+b", "x[i]*y[i]", "float *x, float *y")
+    np.testing.assert_allclose(dot(a, b).get(), np.dot(A, B), rtol=1e-4, atol=1e-5)
+    with pytest.raises(wl.LaunchError, match="arrays have"):
+        combine(5, a, 6, gpuarray.zeros(3, np.float32), c)
+
+
+def test_events_tell_time() -> None:
+    start, end = cuda.Event(), cuda.Event()
+    start.record()
+    end.record().synchronize()
+    assert start.time_till(end) >= 0 and cuda.Device.count() == 1
+    assert windlass.pycuda.autoinit.device.compute_capability() == (7, 0)
