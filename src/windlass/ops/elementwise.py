@@ -225,6 +225,12 @@ class Abs(Elementwise):
             return tensor_type(type_.shape, type_.dtype[8:-1])
         return type_
 
+    def flops(self) -> int:
+        """The modulus of a complex number takes a root, and care that no square overflows."""
+        return super().flops() * (self.MODULUS_EFFORT if self.operand.tensor.is_complex else 1)
+
+    MODULUS_EFFORT: ClassVar[int] = 16
+
     def find_range(self, of: RangeOf) -> Range:
         if self.operand.tensor.is_complex:
             return between(0, INFINITY, nan=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Add, Complex, Conj, Constant, Convert, Imag, Real, Subtract
+from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Real, Subtract
 from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
@@ -159,3 +159,43 @@ def imag_of_sum(op: Imag) -> Value | None:
     Subtract(y, Constant(2.0))
     """
     return _part_of_sum(op)
+
+
+LEAST_BOUND, LARGEST_BOUND = 1e-15, 1e15
+"""Bounds whose squares are well within what f32 has."""
+
+
+def sample_bounded_modulus(draw: Draw) -> Compare:
+    shape = draw.shape(0, 2, 1)
+    z = tensor(draw.choose(("complex<f32>", "complex<f64>")), *shape, name="z")
+    modulus = Abs(z)
+    bound = Constant.of(draw.choose((0.5, 1, 2, 4)), modulus.dtype, shape)
+    direction = draw.choose(("LT", "LE"))
+    if draw.boolean():
+        return Compare(modulus, bound, direction)
+    return Compare(bound, modulus, {"LT": "GT", "LE": "GE"}[direction])
+
+
+@rewrite(Compare(x, y, hole("direction"), hole("kind")), sample=sample_bounded_modulus, reassociates=True)
+def modulus_below_bound(op: Compare) -> Value | None:
+    """|z| < c = real(z)² + imag(z)² < c², for a positive number c; and so for ≤
+
+    >>> inside = modulus_below_bound(Compare(Abs(tensor("complex<f32>", name="z")), Constant.of(2, "f32"), "LT"))
+    >>> inside.lhs, inside.rhs
+    (Add(Multiply(Real(z), Real(z)), Multiply(Imag(z), Imag(z))), Constant(4.0))
+    """
+    modulus, bound, direction = op.lhs, op.rhs, op.direction
+    if isinstance(bound, Abs):
+        modulus, bound, direction = bound, modulus, {"GT": "LT", "GE": "LE"}.get(direction, "")
+    # The modulus of infinity and NaN is infinity: it is above all bounds, which the sum of squares is not.
+    if direction not in ("LT", "LE") or op.compare_type == "TOTALORDER":
+        return None
+    if not isinstance(modulus, Abs) or not modulus.operand.tensor.is_complex or not isinstance(bound, Constant):
+        return None
+    if not bound.is_splat or modulus.dtype not in ("f32", "f64") or not LEAST_BOUND < bound.number < LARGEST_BOUND:
+        return None
+    if any(user is not op for user in modulus.uses):
+        return None
+    real, imaginary = Real(modulus.operand), Imag(modulus.operand)
+    square = Constant.of(bound.number * bound.number, bound.dtype, bound.shape)
+    return Compare(Add(Multiply(real, real), Multiply(imaginary, imaginary)), square, direction, op.compare_type)
