@@ -13,7 +13,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from windlass.ir import Argument, Block, Op, Result, TensorType, Value
-from windlass.ops import Concatenate, Constant, Convolution, DotGeneral, DynamicUpdateSlice, Reduce, ReduceWindow
+from windlass.ops import (
+    Concatenate,
+    Constant,
+    Convolution,
+    DotGeneral,
+    DynamicUpdateSlice,
+    Reduce,
+    ReduceWindow,
+    Sort,
+)
 from windlass.ops.control import While, captures
 
 
@@ -61,6 +70,8 @@ class Device:
     """Seconds that folding windows takes for each of their elements beyond the operation."""
     convolving: Convolving = field(default_factory=Convolving, hash=False)
     """What convolutions take beyond their products."""
+    comparing: float = 0.0
+    """What it takes beyond the work to compare two elements in a sort of anything but one array of integers."""
     slow_window: float = 0.0
     """What each element of a window takes beyond the operation, in wide windows and those along several axes."""
 
@@ -95,6 +106,7 @@ CPU = Device(
     longest_row=1 << 16,
     slow_fold=3e-9,
     slow_window=3e-10,
+    comparing=8e-9,
     branch=4.0,
     folding=1e-10,
     convolving=Convolving(window=3e-8, gathering=2e-10, irregular=8e-10),
@@ -241,7 +253,8 @@ class _Estimate:
         """What a reduction or a convolution takes beyond its work where the device does badly.
 
         Measured with jaxlib 0.10.2 on x86: sum of 16 rows of 16,384 floats 45 µs, of 16,400 floats 383 µs; the largest
-        of 200,000 floats 41 µs, its place 938 µs; the largest in each window of 5 of 20,000 floats 17 µs, of 16 188 µs.
+        of 200,000 floats 41 µs, its place 938 µs; the largest in each window of 5 of 20,000 floats 17 µs, of 16 188 µs;
+        a sort of 4,001 floats 470 µs, of 4,001 integers 72 µs.
         """
         if isinstance(root, Convolution):
             return seconds_of_windows(root, self.device.convolving)
@@ -252,6 +265,11 @@ class _Estimate:
             is_slow = len(wide) > 1 or max(wide, default=1) >= WIDE_WINDOW
             taps = root.results[0].tensor.size * math.prod(wide)
             return root.flops() * self.device.folding + (self.device.slow_window * taps if is_slow else 0.0)
+        if isinstance(root, Sort):
+            first = root.inputs[0].tensor
+            is_fast = len(root.inputs) == 1 and first.is_integer
+            comparisons = first.size * math.log2(max(first.shape[root.dimension], 1))
+            return comparisons * self.device.comparing * (0.15 if is_fast else 1.0)
         if not isinstance(root, Reduce) or not self.device.slow_fold:
             return 0.0
         first = root.inputs[0].tensor
