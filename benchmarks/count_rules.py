@@ -3,8 +3,8 @@
     python benchmarks/count_rules.py [-o FILE] [SOURCE...]
 
 A source is a folder of StableHLO files (*.mlir), one such file, or an importable module that has PROGRAMS (objects by
-name whose `lower()` gives StableHLO text), as benchmarks.tensor.program has. By default: benchmarks/tensor and the
-transformer step of round_trip.py.
+name whose `lower()` gives StableHLO text), as benchmarks.tensor.program has. By default: benchmarks/tensor, the
+functions of ordinary.py, and the transformer step of round_trip.py.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def default_texts() -> Iterator[tuple[str, str]]:
     yield transformer_step()
     importlib.import_module("benchmarks.tensor.__main__")
     yield from texts_of("benchmarks.tensor.program")
+    yield from texts_of("benchmarks.ordinary")
 
 
 def main() -> None:

@@ -25,7 +25,8 @@ Made by `make rules`; don't edit.
 takes for granted, and how often it fires on the {programs} programs that were counted. What every rule keeps is said in
 [the guide to the optimizer](../guides/optimizing.md). Marks:
 
-* **reassociates**: changes the order of float sums or products; left out with `exact=True`.
+* **reassociates**: changes the order of float sums or products, and holds for finite values only; left out with
+  `exact=True`.
 * **by cost**: applied where the cost model estimates that time is saved on the device at hand.
 * **single use**: applied where the inner ops have no other user.
 * **assumes ...**: applied only if the user grants it.

@@ -93,16 +93,6 @@ def conj_of_conj(z: Value) -> Value:
     return z
 
 
-@rewrite(Real(Conj(z)))
-def real_of_conj(z: Value) -> Value:
-    """real(conj(z)) = real(z)
-
-    >>> real_of_conj(Real(Conj(tensor("complex<f32>", name="z"))))
-    Real(z)
-    """
-    return Real(z)
-
-
 def sample_part_of_sum(draw: Draw, part: type[Real] | type[Imag]) -> Real | Imag:
     type_ = random_type(draw, ("f32", "f64"))
     whole = COMPLEX_OF_PART[type_.dtype]

@@ -15,7 +15,6 @@ from windlass.ops import (
     Concatenate,
     Constant,
     Elementwise,
-    Iota,
     Maximum,
     Minimum,
     Pad,
@@ -200,19 +199,6 @@ inputs, dimension = hole("inputs"), hole("dimension")
 
 
 @rewrite(Concatenate(inputs, dimension))
-def concatenate_of_equal_constants(op: Concatenate, inputs: tuple[Value, ...]) -> Value | None:
-    """concatenate(constant c, constant c) = constant c of the larger shape
-
-    >>> concatenate_of_equal_constants(Concatenate((Constant.of(1, "f32", (2,)), Constant.of(1, "f32", (3,))), 0))
-    Constant(1.0)
-    """
-    constants = [part for part in inputs if isinstance(part, Constant) and part.is_splat]
-    if len(constants) < len(inputs) or len({constant.value.data.tobytes() for constant in constants}) != 1:
-        return None
-    return Constant.of(constants[0].number, op.dtype, op.shape)
-
-
-@rewrite(Concatenate(inputs, dimension))
 def concatenate_with_constant(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(constant c, x) = pad(x, c), and so at the other end
 
@@ -229,37 +215,3 @@ def concatenate_with_constant(inputs: tuple[Value, ...], dimension: int) -> Valu
             edges = (edge, nothing) if end is inputs[0] else (nothing, edge)
             return Pad(rest, Constant.of(end.number, end.dtype), *edges, nothing)
     return None
-
-
-direction = hole("direction")
-iota_shape, iota_dtype, iota_dimension = hole("iota_shape"), hole("iota_dtype"), hole("iota_dimension")
-bound = hole("bound", lambda value: isinstance(value, Constant) and value.is_splat)
-
-
-@rewrite(Compare(Iota(iota_shape, iota_dtype, iota_dimension), bound, direction, hole("kind")))
-def compare_of_iota(
-    op: Compare, iota_shape: tuple[int, ...], iota_dimension: int, bound: Constant, direction: str
-) -> Value | None:
-    """compare(iota, c) = true or false, where all of 0 … n-1 lie on one side of c
-
-    >>> compare_of_iota(Compare(Iota((8,), "i32", 0), Constant.of(8, "i32", (8,)), "LT"))
-    Constant(True)
-    """
-    size = iota_shape[iota_dimension]
-    if bound.tensor.is_float or bound.tensor.is_complex or size == 0:
-        return None
-    limit = int(bound.number)
-    if size - 1 > np.iinfo(bound.tensor.numpy_dtype).max:
-        return None
-    below, above = size - 1 < limit, limit < 0
-    at_most, at_least = size - 1 <= limit, limit <= 0
-    outcomes: dict[str, tuple[bool, bool]] = {
-        "LT": (below, at_least),
-        "LE": (at_most, above),
-        "GT": (above, at_most),
-        "GE": (at_least, below),
-        "EQ": (False, below or above),
-        "NE": (below or above, False),
-    }
-    always, never = outcomes[direction]
-    return Constant.of(always, "i1", op.shape) if always or never else None

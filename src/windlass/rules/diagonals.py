@@ -406,32 +406,6 @@ def or_of_index_masks(op: Or, x: Value, y: Value) -> Value | None:
     return y if first.implies(second) else x if second.implies(first) else None
 
 
-def sample_far_mask(draw: Draw) -> Compare:
-    size = draw.integer(1, 4)
-    return index_mask(
-        size, draw.choose(("LT", "LE", "EQ", "NE", "GE", "GT")), draw.choose((-size - 1, -size, size, size + 1))
-    )
-
-
-@rewrite(any_op(Compare), sample=sample_far_mask)
-def compare_of_distant_indices(op: Compare) -> Value | None:
-    """compare(i + k, j) = true or false, where k is so far off that no element decides it
-
-    >>> compare_of_distant_indices(index_mask(3, "GE", 5))
-    Constant(True)
-    """
-    relation = find_relation(op)
-    if relation is None:
-        return None
-    # The difference of the indices is within these.
-    low, high = 1 - op.shape[relation.first], op.shape[relation.second] - 1
-    if relation.least <= low and relation.most >= high:
-        return Constant.of(not relation.negated, "i1", op.shape)
-    if relation.most < low or relation.least > high:
-        return Constant.of(relation.negated, "i1", op.shape)
-    return None
-
-
 # -- one-hot ----------------------------------------------------------------------------------------------------------
 
 

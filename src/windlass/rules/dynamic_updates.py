@@ -362,7 +362,7 @@ def update_within_padded(
         return None
     moved = [first - edge for first, edge in zip(begin, low, strict=True)]
     inside = all(
-        0 <= first and part + first <= whole for first, part, whole in zip(moved, update.shape, x.shape, strict=True)
+        first >= 0 and first + part <= whole for first, part, whole in zip(moved, update.shape, x.shape, strict=True)
     )
     if not inside or x.tensor.size == op.tensor.size:
         return None

@@ -201,11 +201,13 @@ def elementwise_of_reshapes(op: Elementwise) -> Value | None:
 
 
 def sample_concatenated_operands(draw: Draw) -> Elementwise:
-    """An elementwise op on arrays that are concatenated from parts of the same sizes, at times with one that is not."""
+    """An elementwise op on arrays that are concatenated from parts of the same sizes, or choices among such arrays."""
     a, b, c, d = (tensor("f32", size, 2, name=name) for name, size in (("a", 2), ("b", 1), ("c", 2), ("d", 1)))
     first, second = Concatenate((a, b), 0), Concatenate((c, d), 0)
     if draw.integer(0, 3) == 0:
-        return Select(tensor("i1", 3, 2, name="p"), first, second)
+        p, q = tensor("i1", 2, 2, name="p"), tensor("i1", 1, 2, name="q")
+        single = tensor("i1", name="p")
+        return Select(draw.choose((Concatenate((p, q), 0), BroadcastInDim(single, (3, 2), ()), single)), first, second)
     return draw.choose((Add, Multiply))(first, second)
 
 

@@ -28,7 +28,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import feeds_only
-from windlass.rules.reductions import FOLDS, again, begins_neutral, fold_of
+from windlass.rules.reductions import FOLDS
 
 __all__ = ["reduce_sum"]
 
@@ -206,46 +206,6 @@ def window_of_pad(op: ReduceWindow) -> Value | None:
         padding,
         op.body.clone({}),
     ).results[0]
-
-
-def sample_fold_of_blocks(draw: Draw) -> Op:
-    window = tuple(draw.integer(1, 3) for _ in range(draw.integer(1, 2)))
-    shape = tuple(size * draw.integer(1, 3) for size in window)
-    combiner = draw.choose(FOLDS)
-    pooled = fold_windows(combiner, tensor("i32", *shape), window, window)
-    return Reduce(
-        (pooled,),
-        (Constant.of(identity_of(combiner, "i32"), "i32"),),
-        tuple(range(len(shape))),
-        combiner_region(combiner, "i32"),
-    )
-
-
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold_of_blocks)
-def reduce_of_window_blocks(op: Reduce) -> Value | None:
-    """reduce(reduce_window(x)) = reduce(x), by the same op, where windows lie side by side and cover x
-
-    >>> pooled = fold_windows(Add, tensor("f32", 8, 8), (2, 2), (2, 2))
-    >>> reduce_of_window_blocks(reduce_sum(pooled, (0, 1)).owner).owner.inputs
-    (x,)
-    """
-    value = fold_of(op, *FOLDS, And, Or, made_by=Result)
-    inner = value.owner if isinstance(value, Result) else None
-    if not isinstance(inner, ReduceWindow) or value is None or not feeds_only(value, op) or not begins_neutral(op):
-        return None
-    x = input_of(inner)
-    if (
-        x is None
-        or inner.combiner is not op.combiner
-        or not all(is_dense(inner, axis) for axis in range(x.tensor.rank))
-    ):
-        return None
-    pairs = list(zip(x.shape, inner.window_dimensions, inner.window_strides, strict=True))
-    if any(window != stride or size % window for size, window, stride in pairs):
-        return None
-    if any(window != 1 for axis, (_, window, _) in enumerate(pairs) if axis not in op.dimensions):
-        return None
-    return again(op, x, op.dimensions)
 
 
 def sample_windows_of_constant(draw: Draw) -> Op:
