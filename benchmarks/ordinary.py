@@ -66,7 +66,7 @@ def ordinary(*arguments: jax.ShapeDtypeStruct, gradient: bool = True, batch: boo
 def _loss(function: Function) -> Function:
     def loss(*values: Any) -> jax.Array:
         leaves = jax.tree.leaves(function(*values))
-        return jnp.sum(jnp.stack([jnp.sum(jnp.abs(leaf)) for leaf in leaves]))
+        return jnp.sum(jnp.stack([jnp.sum(jnp.abs(leaf.astype(jnp.float32))) for leaf in leaves]))
 
     return loss
 
