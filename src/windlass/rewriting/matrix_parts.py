@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -77,8 +78,8 @@ class Rest:
 Part = Band | Outer | Rest
 
 
-def find_parts(matrix: Value) -> list[Part]:
-    """The parts of which a matrix is the sum.
+def find_parts(matrix: Value, most: int = 8) -> list[Part] | None:
+    """The parts of which a matrix is the sum; None if there are too many.
 
     >>> from windlass.ir.values import tensor
     >>> matrix, column = tensor("f32", 4, 4, name="a"), tensor("f32", 4, name="u")
@@ -86,7 +87,8 @@ def find_parts(matrix: Value) -> list[Part]:
     >>> [type(part).__name__ for part in parts], parts[1].column, parts[1].is_negative
     (['Rest', 'Outer'], u, True)
     """
-    return list(_split(matrix, 0))
+    found = list(islice(_split(matrix, 0), most + 1))
+    return found if len(found) <= most else None
 
 
 def _split(value: Value, depth: int) -> Iterator[Part]:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, DotGeneral, Multiply, Reshape
+from windlass.ops import BroadcastInDim, Constant, DotGeneral, Multiply, Reshape
 from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.chains import build_order, find_order
-from windlass.rules.contractions import Sizes, made_by, sides
+from windlass.rules.contractions import Sizes, sides
 from windlass.rules.letters import Letters, Term, is_plain, read, unspread
 
 __all__ = ["matmul", "tensor"]
@@ -53,7 +53,7 @@ def dot_of_outer_product(op: DotGeneral) -> Value | None:
     >>> made.operand.lhs.operands
     (a, Reshape(y, shape=(9, 9)))
     """
-    if not made_by(op, Multiply | Reshape) or not is_plain(op):
+    if not any(map(may_be_outer, op.operands)) or not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -73,6 +73,12 @@ def dot_of_outer_product(op: DotGeneral) -> Value | None:
             return None
         return made if made.shape == op.shape else Reshape(made, op.shape)
     return None
+
+
+def may_be_outer(value: Value) -> bool:
+    """Whether a value is a product of what repeats, maybe reshaped."""
+    inner = value.operand if isinstance(value, Reshape) else value
+    return isinstance(inner, Multiply) and all(isinstance(each, BroadcastInDim | Constant) for each in inner.operands)
 
 
 def split_outer(term: Term, first: int) -> tuple[list[Term], dict[int, Letters]]:

@@ -316,11 +316,11 @@ def sample_product_of_row_choice(draw: Draw) -> DotGeneral:
 def _row_choice_of(op: DotGeneral) -> tuple[Product, Term, Term, tuple[Value, int, int]] | None:
     if op.lhs_batching_dimensions or not is_plain(op) or len(op.lhs_contracting_dimensions) != 1:
         return None
-    if not made_by(op, Gather | Transpose | Reshape):
+    choices = [find_row_choice(operand) if operand.tensor.rank == 2 else None for operand in op.operands]
+    if choices == [None, None]:
         return None
     product = read(op)
-    for term, other in sides(product):
-        found = find_row_choice(term.value) if term.value.tensor.rank == 2 else None
+    for found, (term, other) in zip(choices, sides(product), strict=True):
         if found is not None:
             return product, term, other, found
     return None

@@ -6,13 +6,13 @@ merges into that of the heads.
 
 from __future__ import annotations
 
-from windlass.ir import Value
+from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import Sizes, made_by, sides
+from windlass.rules.contractions import Sizes, sides
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Term, arrange, read, unspread
 from windlass.rules.outer_products import group_letters, merged_axes, split_letters
@@ -42,6 +42,11 @@ def _in_either_order(draw: Draw, operands: tuple[Value, Value], axes: tuple[Size
     return DotGeneral(lhs, rhs, lhs_batch, rhs_batch, lhs_sum, rhs_sum)
 
 
+def reshapes(op: DotGeneral, kind: type[Op]) -> bool:
+    """Whether an operand is a reshape of an op of this class: asked before a product is taken apart."""
+    return any(isinstance(operand, Reshape) and isinstance(operand.operand, kind) for operand in op.operands)
+
+
 @rewrite(any_op(DotGeneral), by_cost=True, reassociates=True, sample=sample_grouped_product)
 def dot_of_repeated_groups(op: DotGeneral) -> Value | None:
     """dot(q, repeat(k)) = dot(q, k), q's axis of heads split in groups that share k
@@ -51,7 +56,7 @@ def dot_of_repeated_groups(op: DotGeneral) -> Value | None:
     >>> made.operand.rhs, made.operand.lhs.shape
     (k, (2, 4, 3, 9))
     """
-    if not made_by(op, Reshape):
+    if not reshapes(op, BroadcastInDim):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -110,7 +115,7 @@ def dot_of_split_transpose(op: DotGeneral) -> Value | None:
     >>> dot_of_split_transpose(DotGeneral(queries, split, (1,), (0,), (2,), (1,))).rhs
     Reshape(k, shape=(5, 2, 3))
     """
-    if not made_by(op, Reshape):
+    if not reshapes(op, Transpose):
         return None
     product = read(op)
     for term, other in sides(product):

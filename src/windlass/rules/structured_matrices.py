@@ -103,8 +103,8 @@ rhs_contracting_dimensions=(0,), dtype='f32'), Multiply(u, y))
             continue
         if any(letter in other.letters and letter in product.result for letter in term.letters):
             continue
-        parts = find_parts(value)
-        if len(parts) <= MOST_PARTS and may_be_split(parts):
+        parts = find_parts(value, MOST_PARTS)
+        if parts is not None and may_be_split(parts):
             found.append((term, other, parts))
     if not found:
         return None
