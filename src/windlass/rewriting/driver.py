@@ -97,17 +97,20 @@ class _Driver:
                 return
 
     def sweep(self) -> bool:
-        """Queue every op once more, if there were rewrites since all were queued.
+        """Queue ops once more, if there were rewrites since they were queued: all but those that are plain arithmetic.
 
-        What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change.
+        What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change: that
+        a matrix is diagonal, say. Such rules begin at products, reductions and movements.
         """
         done = len(self.ledger.entries)
         if done == self.swept or self.sweeps_left == 0:
             return False
         self.swept = done
         self.sweeps_left -= 1
-        self.push_all(self.body)
-        return True
+        for op in reversed(list(self.body.walk())):
+            if not op.is_elementwise and not op.is_free:
+                self.push(op)
+        return bool(self.worklist)
 
     def run_passes(self) -> int:
         """Let the passes change each block, the inner ones first; gives how many changes they made."""

@@ -139,6 +139,8 @@ def sample_sum_of_mirrored(draw: Draw) -> Op:
 
 
 def _half(op: Add | Subtract) -> Value | None:
+    if not isinstance(op.lhs, DotGeneral | Multiply) or not isinstance(op.rhs, DotGeneral | Multiply):
+        return None
     first, second = read_scaled(op.lhs, op), read_scaled(op.rhs, op)
     if first is None or second is None or first.product is second.product:
         return None
