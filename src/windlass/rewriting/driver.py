@@ -99,8 +99,8 @@ class _Driver:
     def sweep(self) -> bool:
         """Queue ops once more, if there were rewrites since they were queued: all but those that are plain arithmetic.
 
-        What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change: that
-        a matrix is diagonal, say. Such rules begin at products, reductions and movements.
+        What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change:
+        that a matrix is diagonal, say. Such rules begin at products, reductions and movements.
         """
         done = len(self.ledger.entries)
         if done == self.swept or self.sweeps_left == 0:
