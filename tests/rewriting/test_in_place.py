@@ -41,7 +41,7 @@ def run(function: Function, *arrays: Array) -> Array:
     return np.asarray(pipeline.export(function).jitted()(*arrays)[0])
 
 
-WITHOUT_OVERHEAD = replace(CPU, launch=0.0)
+WITHOUT_OVERHEAD = replace(CPU, call=0.0)
 """On which a call is worth it for the smallest of arrays."""
 
 

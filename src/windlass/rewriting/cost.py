@@ -75,6 +75,9 @@ class Device:
     slow_window: float = 0.0
     """What each element of a window takes beyond the operation, in wide windows and those along several axes."""
 
+    call: float = 0.0
+    """What a call takes that is not inlined, with the loop that it ends."""
+
     def contraction_rate(self, dtype: str) -> float:
         """Operations per second of a matrix product."""
         return self.contraction.get(dtype, self.contraction.get("other", self.arithmetic))
@@ -107,6 +110,7 @@ CPU = Device(
     slow_fold=3e-9,
     slow_window=3e-10,
     comparing=8e-9,
+    call=4e-6,
     branch=4.0,
     folding=1e-10,
     convolving=Convolving(window=3e-8, gathering=2e-10, irregular=8e-10),

@@ -132,7 +132,7 @@ def _is_carried_for(array: Value, op: DynamicUpdateSlice) -> bool:
 
 def _is_small(op: DynamicUpdateSlice, device: Device) -> bool:
     """Whether copying the array takes less time than a call."""
-    return 2 * op.tensor.bytes <= device.launch * device.bandwidth
+    return 2 * op.tensor.bytes <= device.call * device.bandwidth
 
 
 MOST_READ = 64

@@ -26,8 +26,6 @@ FARTHEST = 32
 """How many ops are gone through to find out which reductions a value is computed for."""
 MARGIN = 2
 """How much dearer computing anew has to look: within a loop, arithmetic is mostly hidden behind memory."""
-LAUNCHES = 3
-"""What a settled value costs beyond its bytes: a loop of its own, and the call."""
 EXPENSIVE = 4
 """XLA doesn't compute ops of this effort in several loops: it writes out what they give."""
 BRANCH = 4
@@ -141,7 +139,7 @@ class _Choice:
         written = op.tensor.bytes
         slow = FRESH if written > CACHE else 1
         needs_writing = not any(_is_written_for(user) for user in op.uses)
-        cost = LAUNCHES * self.device.launch + (2 * slow * written / self.device.bandwidth if needs_writing else 0)
+        cost = self.device.call + (2 * slow * written / self.device.bandwidth if needs_writing else 0)
         return saved > MARGIN * cost
 
     def find_loops(self) -> bool:
