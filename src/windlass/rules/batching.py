@@ -1,14 +1,15 @@
 """Passes: many small equal ops become one, symmetric products are computed by half, sums
-over one mask together.
+over one mask together, and of what is looked at in part only that part.
 
-The mechanisms are in `windlass.rewriting.packing`, `windlass.rewriting.gram_matrices` and
-`windlass.rewriting.joint_folds`.
+The mechanisms are in `windlass.rewriting.packing`, `windlass.rewriting.gram_matrices`,
+`windlass.rewriting.joint_folds` and `windlass.rewriting.needed_parts`.
 """
 
 from __future__ import annotations
 
 from windlass.rewriting.gram_matrices import halve_gram_matrices
 from windlass.rewriting.joint_folds import join_folds
+from windlass.rewriting.needed_parts import compute_needed_parts
 from windlass.rewriting.packing import pack_block
 from windlass.rewriting.passes import Pass
 from windlass.rewriting.rule import catalogue
@@ -31,3 +32,10 @@ joint_folds = Pass(
     reassociates=True,
 )
 catalogue.passes.append(joint_folds)
+
+needed_parts = Pass(
+    "needed_parts",
+    "slice(f(x), a), slice(f(x), b) = slices of f(slice(x, c)), where c is the box around a and b",
+    compute_needed_parts,
+)
+catalogue.passes.append(needed_parts)
