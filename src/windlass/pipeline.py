@@ -247,10 +247,11 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
 
     XLA:CPU's updates are settled (see `windlass.rewriting.in_place`), unless it divides the program among devices: then
-    calls would keep it from that.
+    calls would keep it from that. For GPUs loops that would not fit into registers are divided.
     """
     from windlass.rewriting.in_place import settle_updates
     from windlass.rewriting.materialization import materialize_shared
+    from windlass.rewriting.splitting import split_fusions
     from windlass.stablehlo import export_bytecode, import_module
     from windlass.stablehlo.optimizing import optimize_module as optimize_with
 
@@ -261,6 +262,8 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     if "cpu" in platforms and not is_partitioned:
         materialize_shared(module)
         settle_updates(module)
+    elif choices.device_on(platforms[0]).name == "gpu":
+        split_fusions(module)
     return export_bytecode(module)
 
 

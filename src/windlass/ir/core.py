@@ -126,6 +126,10 @@ class Op(Value):
             return 0
         return sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
 
+    def operations_in_units(self, side: int) -> int:
+        """As `flops`, on hardware that multiplies by squares of numbers of this side: what is left idle counts too."""
+        return self.flops()
+
     def repetitions(self) -> float:
         """How often each region runs as a program of its own, about; 0 where `flops` covers what regions do."""
         return 0.0

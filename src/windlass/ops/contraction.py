@@ -154,6 +154,16 @@ class DotGeneral(TensorOp):
         """Two per product."""
         return 2 * self.tensor.size * math.prod(self.lhs.shape[axis] for axis in self.lhs_contracting_dimensions)
 
+    def operations_in_units(self, side: int) -> int:
+        """Summed elements and columns are filled up to whole units; rows stream through. Vectors need no units."""
+        batch = math.prod(self.lhs.shape[axis] for axis in self.lhs_batching_dimensions)
+        summed = math.prod(self.lhs.shape[axis] for axis in self.lhs_contracting_dimensions)
+        rows = math.prod(self.lhs.shape[axis] for axis in self.lhs_free_dimensions)
+        columns = math.prod(self.rhs.shape[axis] for axis in self.rhs_free_dimensions)
+        if side == 1 or min(rows, columns) <= 1:
+            return self.flops()
+        return 2 * batch * max(rows, columns) * filled(min(rows, columns), side) * filled(summed, side)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         dtype = draw.dtype(ANY - BOOLEAN)
@@ -211,3 +221,12 @@ def matmul(lhs: Value, rhs: Value) -> DotGeneral:
     tensor<2x5xf32>
     """
     return DotGeneral(lhs, rhs, (), (), (1,), (0,))
+
+
+def filled(size: int, side: int) -> int:
+    """The size rounded up to a multiple of a side.
+
+    >>> filled(9, 8)
+    16
+    """
+    return -(-size // side) * side

@@ -12,7 +12,7 @@ import numpy as np
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
-from windlass.ops.contraction import wide_type
+from windlass.ops.contraction import filled, wide_type
 from windlass.ops.conversion import convert_array
 from windlass.ops.movement import pad_array
 from windlass.ops.reduction import window_shape
@@ -206,6 +206,19 @@ class Convolution(TensorOp):
         """Two per product; products with padding count too."""
         kernel = self.rhs.tensor
         return 2 * self.tensor.size * kernel.size // max(kernel.shape[self.kernel_output_feature_dimension], 1)
+
+    def operations_in_units(self, side: int) -> int:
+        """Convolutions of one input feature by another leave units idle, as depthwise ones are known to.
+
+        Of several features, all places of the kernel are taken to be packed well.
+        """
+        outputs = self.rhs.shape[self.kernel_output_feature_dimension] // (
+            self.feature_group_count * self.batch_group_count
+        )
+        if side == 1 or not self.rhs.tensor.size or self.rhs.shape[self.kernel_input_feature_dimension] > 1:
+            return self.flops()
+        windows = self.tensor.size // outputs
+        return 2 * windows * filled(kernel_size(self), side) * filled(outputs, side)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

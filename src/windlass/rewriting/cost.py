@@ -36,6 +36,8 @@ class Convolving:
     """... and for each element that is gathered into one."""
     irregular: float = 0.0
     """For each product (a multiplication and an addition) where windows aren't gathered: see `is_regular`."""
+    product: float = 0.0
+    """For each product where they are: what it takes longer than in a product of matrices that are ready."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,9 @@ class Device:
     """What a kernel moves in all is in the cache if it is no more than so many bytes..."""
     cache_bandwidth: float = 1e10
     """... and this is how many bytes it then moves."""
+    matrix_unit: int = 1
+    """The side of the square of numbers that is multiplied by at once; smaller matrices leave it idle. (On CPUs, what
+    the inner loop of a matrix product keeps in registers: a product with 3 × 3 numbers takes as long as with 8 × 8.)"""
     longest_row: float = float("inf")
     """Bytes: rows of floats that are longer are added up (or folded otherwise) one element at a time..."""
     slow_fold: float = 0.0
@@ -106,6 +111,7 @@ CPU = Device(
     launch_in_short_round=7e-10,
     cache=1 << 20,
     cache_bandwidth=5e10,
+    matrix_unit=8,
     longest_row=1 << 16,
     slow_fold=3e-9,
     slow_window=3e-10,
@@ -113,10 +119,28 @@ CPU = Device(
     call=4e-6,
     branch=4.0,
     folding=1e-10,
-    convolving=Convolving(window=3e-8, gathering=2e-10, irregular=8e-10),
+    convolving=Convolving(window=3e-8, gathering=2e-10, irregular=8e-10, product=1.2e-11),
 )
-GPU = Device("gpu", 3e13, {"f64": 6e13, "f32": 6e13, "bf16": 8e14, "f16": 8e14, "other": 3e13}, 4e12, 4e-6, 4e-6, 4e-6)
-TPU = Device("tpu", 4e12, {"f32": 5e13, "bf16": 2e14, "other": 4e12}, 8e11, 2e-6, 2e-6, 2e-6)
+"""Two cores of a common x86 server. Windows: 3×3 over 1024² floats takes 15 to 50 ns each; 3 → 16 channels 23 to 40."""
+
+GPU = Device(
+    "gpu",
+    3e13,
+    {"f64": 6e13, "f32": 6e13, "bf16": 8e14, "f16": 8e14, "other": 3e13},
+    3.3e12,
+    4e-6,
+    4e-6,
+    4e-6,
+    matrix_unit=16,
+)
+"""NVIDIA's data sheet of the H100 SXM: 67 TFLOP/s of f32, of which a plain operation without multiply-add uses half;
+989 TFLOP/s of bf16 and 67 of f64 in matrix units, 3.35 TB/s. A launch takes some microseconds."""
+
+TPU = Device("tpu", 4e12, {"f32": 3e13, "bf16": 2e14, "other": 4e12}, 8e11, 2e-6, 2e-6, 2e-6, matrix_unit=128)
+"""Google's data sheet of the TPU v5e: 197 TFLOP/s of bf16, 819 GB/s, matrix units of 128 × 128; f32 takes six passes of
+bf16. The rate of plain operations is that of 4 vector units of 8 × 128 lanes at 1 to 1.5 GHz ("How to Scale Your
+Model", chapter on TPUs). Nothing here has been measured on one."""
+
 DEVICES = {device.name: device for device in (CPU, GPU, TPU)}
 
 
@@ -151,7 +175,7 @@ def estimate_cost(values: Iterable[Value], given: Collection[Value], device: Dev
     return _Estimate(given, device).total(values)
 
 
-DEEPEST = 64
+DEEPEST = 256
 """How many ops that a rewrite leaves without users are counted in its favour."""
 
 
@@ -239,8 +263,9 @@ class _Estimate:
         if root.repetitions():
             return self.repeated(root)
         rate = self.device.contraction_rate(_dtype(root)) if root.is_contraction else self.device.arithmetic
+        working = root.operations_in_units(self.device.matrix_unit) if root.is_contraction else operations
         moving = moved / (self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth)
-        seconds = self.device.launch + max(moving, operations / rate) + self.slowness(root)
+        seconds = self.device.launch + max(moving, working / rate) + self.slowness(root)
         return Cost(seconds, moved, operations, 1) + copying
 
     def copied(self, root: Op, place: int, source: Value) -> Cost:
@@ -390,7 +415,8 @@ def seconds_of_windows(op: Convolution, convolving: Convolving) -> float:
         return 0.0
     outputs = max(op.rhs.shape[op.kernel_output_feature_dimension], 1)
     windows = op.tensor.size // outputs * op.feature_group_count
-    return windows * (convolving.window + op.rhs.tensor.size // outputs * convolving.gathering)
+    gathered = windows * (convolving.window + op.rhs.tensor.size // outputs * convolving.gathering)
+    return gathered + op.flops() / 2 * convolving.product
 
 
 def is_regular(op: Convolution) -> bool:

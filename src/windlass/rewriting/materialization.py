@@ -11,17 +11,29 @@ Measured on a 512² periodic 5-point stencil, six steps by `jnp.roll`: 9.9 ms as
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from windlass.ir import Block, Builder, Module, Op, TensorType, Value
-from windlass.ops import Concatenate, Convolution, DynamicUpdateSlice, Elementwise, Pad, Reduce, Reshape, Return
-from windlass.rewriting.cost import CPU, Device, fuses, has_features_last
+from windlass.ops import (
+    Concatenate,
+    Convolution,
+    DotGeneral,
+    DynamicUpdateSlice,
+    Elementwise,
+    Pad,
+    Reduce,
+    Reshape,
+    Return,
+)
+from windlass.rewriting.cost import CPU, Device, fuses, has_features_last, has_mixed_axes
 from windlass.rewriting.settling import SETTLING, Settling, is_settling
 
 CACHE = 4 << 20
 """Arrays larger than this many bytes are written to memory that was never touched before..."""
 FRESH = 8
 """... which takes this many times as long as the bandwidth says: the system has to map each page."""
+SHORT_FOLD = 16
+"""Elements."""
 FARTHEST = 32
 """How many ops are gone through to find out which reductions a value is computed for."""
 MARGIN = 2
@@ -75,7 +87,7 @@ def _may_be_shared(op: Op) -> bool:
         and not op.is_free
         and not op.picks_elements
         and not isinstance(op, DynamicUpdateSlice)
-        and (len(op.uses) > 1 or any(_is_rearranged_for(user) for user in op.uses))
+        and (len(op.uses) > 1 or any(_computes_badly(user, op) for user in op.uses))
         and fuses(op)
         and not any(is_settling(user) for user in op.uses)
     )
@@ -138,7 +150,7 @@ class _Choice:
         saved = (computations - 1) * size * work.per_element(op) / self.device.arithmetic
         written = op.tensor.bytes
         slow = FRESH if written > CACHE else 1
-        needs_writing = not any(_is_written_for(user) for user in op.uses)
+        needs_writing = not any(_is_written_for(user, op) for user in op.uses)
         cost = self.device.call + (2 * slow * written / self.device.bandwidth if needs_writing else 0)
         return saved > MARGIN * cost
 
@@ -149,7 +161,7 @@ class _Choice:
         has_several = False
         for op in reversed(self.ops):
             bits = 0
-            if not _is_written(op) and op not in self.chosen and not any(_is_written_for(user) for user in op.uses):
+            if not _is_written(op) and op not in self.chosen and not any(_is_written_for(user, op) for user in op.uses):
                 for user in op.uses:
                     bits |= self.loops.get(user, 0)
             if not bits:
@@ -162,17 +174,17 @@ class _Choice:
 
     def count_computations(self, op: Op) -> float:
         """How often an element is computed, if it isn't settled."""
-        if any(_is_written_for(user) for user in op.uses):
+        if any(_is_written_for(user, op) for user in op.uses):
             return _count_places(op)
         shifted, together = 0.0, 0
         for user in op.uses:
             bits = self.loops.get(user, 0)
-            share = _share_elsewhere(user, op.tensor.size)
+            share = _share_elsewhere(user, op)
             if share:
                 shifted += share * bits.bit_count()
             else:
                 together |= bits
-        return shifted + together.bit_count()
+        return shifted + max(together.bit_count(), _count_reductions(op, self.chosen))
 
 
 def _count_places(op: Op) -> float:
@@ -180,33 +192,43 @@ def _count_places(op: Op) -> float:
 
     All readers at its own place count as one, but each reduction that they feed is a loop of its own.
     """
-    shares = [_share_elsewhere(user, op.tensor.size) for user in op.uses]
+    shares = [_share_elsewhere(user, op) for user in op.uses]
     return sum(shares) + max(0.0 in shares, _count_reductions(op))
 
 
-def _share_elsewhere(user: Op, size: int) -> float:
-    """What share of so many elements a user reads at another place than its own; 0 where it reads them at its own."""
-    if _is_rearranged_for(user):
-        # Computed in an order that suits neither what it is made of nor vector registers.
-        return 2.0
+def _share_elsewhere(user: Op, value: Op) -> float:
+    """What share of a value's elements a user reads at another place than its own; 0 where it reads them at its own."""
+    size = value.tensor.size
+    share = _rearranged(user, value)
+    if share:
+        return share
+    if isinstance(user, Concatenate):
+        # Computed with a decision for each element.
+        return 1.5
     if isinstance(user, Return) or not fuses(user) or (user.is_elementwise and user.tensor.size == size):
         return 0.0
     return min(1.0, user.tensor.size / size) if user.picks_elements and size else 1.0
 
 
-def _count_reductions(op: Op) -> int:
-    """How many reductions are computed in one loop each with the op."""
-    found: set[Op] = set()
+def _count_reductions(op: Op, settled: Collection[Op] = ()) -> int:
+    """How many reductions are computed in one loop each with the op.
+
+    Those of few elements each count twice: their inner loops are too short for vector registers.
+    """
+    found: dict[Op, int] = {}
     seen: set[Op] = {op}
     pending = [op]
     while pending and len(seen) < FARTHEST:
         for user in pending.pop().uses:
             if isinstance(user, Reduce):
-                found.add(user)
-            elif user not in seen and user.is_elementwise and user.tensor.size == op.tensor.size:
+                few = user.inputs[0].tensor.size <= SHORT_FOLD * max(user.results[0].tensor.size, 1)
+                found[user] = 2 if few else 1
+            elif user in seen or user in settled or not (user.is_elementwise or isinstance(user, Reshape)):
+                continue
+            elif user.tensor.size == op.tensor.size:
                 seen.add(user)
                 pending.append(user)
-    return len(found)
+    return sum(found.values())
 
 
 def _is_written(op: Op) -> bool:
@@ -214,18 +236,32 @@ def _is_written(op: Op) -> bool:
     return not fuses(op) or isinstance(op, DynamicUpdateSlice)
 
 
-def _is_written_for(user: Op) -> bool:
-    """Whether XLA writes out what the user reads in any case."""
-    if _is_rearranged_for(user):
+def _is_written_for(user: Op, value: Value) -> bool:
+    """Whether XLA writes out a value that the user reads in any case."""
+    if _rearranged(user, value):
         return False
     return isinstance(user, Return) or user.is_contraction or bool(user.regions and not user.flops())
 
 
-def _is_rearranged_for(user: Op) -> bool:
-    """Whether XLA transposes what the user reads, in one loop with its computation."""
+def _computes_badly(user: Op, value: Value) -> bool:
+    """Whether a loop that the user is computed in doesn't suit what is computed in it."""
     if isinstance(user, Reshape):
-        return any(_is_rearranged_for(each) for each in user.uses)
-    return isinstance(user, Convolution) and not has_features_last(user)
+        return any(_computes_badly(each, user) for each in user.uses)
+    return isinstance(user, Concatenate | Reduce) or _rearranged(user, value) > 0
+
+
+def _rearranged(user: Op, value: Value) -> float:
+    """How much a value is slowed down by being computed in the order that a product or convolution wants.
+
+    XLA transposes what they read, in one loop with its computation. That order suits neither what the value is made of
+    nor vector registers. 0 where nothing is transposed.
+    """
+    if isinstance(user, Reshape):
+        return max((_rearranged(each, user) for each in user.uses), default=0.0)
+    if isinstance(user, DotGeneral):
+        is_mixed = any(each is value and has_mixed_axes(user, place) for place, each in enumerate(user.operands))
+        return 1.25 if is_mixed else 0.0
+    return 2.0 if isinstance(user, Convolution) and not has_features_last(user) else 0.0
 
 
 class _Work:

@@ -47,6 +47,11 @@ MOST_TERMS = 128
 """Products for each element of the result; XLA takes long to compile more of them."""
 
 
+MOST_IN_ODD_ROW = 24
+"""The same for results that are one row of an odd number of elements: LLVM doesn't vectorize longer sums there."""
+MOST_SHARED_TERMS, SMALLEST_SHARED = 40, 1 << 15
+"""The same, and how many elements a result has at least, where several channels share a window: convolutions are better
+at these, and small loops are not divided among threads."""
 FEW_PLACES = 4
 """Of smaller windows the padding would cost as much as it saves to fold them otherwise."""
 
@@ -183,6 +188,11 @@ def convolution_as_shifted_sum(op: Convolution) -> Value | None:
     if op.batch_group_count != 1 or op.tensor.size == 0 or op.lhs.tensor.size == 0 or op.rhs.tensor.size == 0:
         return None
     if not op.lhs.dtype == op.rhs.dtype == op.tensor.dtype or kernel_size(op) * terms.inputs > MOST_TERMS:
+        return None
+    if max(op.tensor.shape) == op.tensor.size and op.tensor.size % 2 and kernel_size(op) > MOST_IN_ODD_ROW:
+        return None
+    is_small = op.tensor.size < SMALLEST_SHARED or kernel_size(op) * terms.inputs > MOST_SHARED_TERMS
+    if terms.inputs > 1 and is_small:
         return None
     total: Value | None = None
     for term in terms.list():

@@ -14,6 +14,7 @@ from windlass.ir.types import NUMPY_DTYPES
 from windlass.rewriting import Rule
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
+from windlass.rewriting.splitting import split_fusions
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
@@ -40,8 +41,8 @@ def optimize(
     what rules may take for granted of floats: "no NaN", "finite", "no -0.0". `compile_seconds` bounds the time that is
     spent; the program is valid whenever it ends. `device` ("cpu", "gpu", "tpu"; by default what JAX runs on) is the one
     whose costs count; for the CPU, values that its loops would compute several times over are kept apart by calls that
-    XLA doesn't inline. `rules` are rules of your own, declared by `wl.rewrite`, used beside the catalogue's; `without`
-    names rules to be left out.
+    XLA doesn't inline, and for GPUs, loops that would not fit into registers are divided by barriers. `rules` are rules
+    of your own, declared by `wl.rewrite`, used beside the catalogue's; `without` names rules to be left out.
 
     Raises ProgramError (WL05xx) where the program can't be read, WindlassError (WL08xx) where one of the rules breaks
     its laws and for choices that there are not.
@@ -57,9 +58,12 @@ def optimize(
     choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
     module = read_program(program)
     optimize_module(module, choices)
-    if choices.device_on().name == "cpu" and not _is_partitioned(module):
+    target = choices.device_on()
+    if target.name == "cpu" and not _is_partitioned(module):
         materialize_shared(module)
         settle_updates(module, is_whole=True)
+    elif target.name == "gpu":
+        split_fusions(module, target)
     return export_text(module)
 
 
