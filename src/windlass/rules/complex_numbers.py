@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windlass.ir import Value
+import numpy as np
+
+from windlass.ir import Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Real, Subtract
 from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
@@ -99,6 +101,7 @@ def sample_part_of_sum(draw: Draw, part: type[Real] | type[Imag]) -> Real | Imag
     made = Complex(free(type_), free(type_, "y"))
     kinds = (
         lambda: Constant.of(draw.integer(-2, 2) + 1j, whole, type_.shape),
+        lambda: Constant.of(draw.tame_array(tensor_type(type_.shape, whole))),
         lambda: Convert(free(type_, "w"), whole),
         lambda: Complex(free(type_, "v"), free(type_, "w")),
     )
@@ -120,9 +123,11 @@ def _part_of_sum(op: Real | Imag) -> Value | None:
 def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
     if isinstance(value, Complex):
         return value.lhs if part is Real else value.rhs
-    if isinstance(value, Constant) and value.is_splat:
-        number = value.number.real if part is Real else value.number.imag
-        return Constant.of(number, PART_OF_COMPLEX[value.dtype], value.shape)
+    if isinstance(value, Constant):
+        dtype = PART_OF_COMPLEX[value.dtype]
+        if value.is_splat:
+            return Constant.of(value.number.real if part is Real else value.number.imag, dtype, value.shape)
+        return Constant.of(np.real(value.array) if part is Real else np.imag(value.array), dtype)
     if isinstance(value, Convert) and not value.operand.tensor.is_complex:
         dtype = PART_OF_COMPLEX[value.dtype]
         return Convert(value.operand, dtype) if part is Real else Constant.of(0, dtype, value.shape)
