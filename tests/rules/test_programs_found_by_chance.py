@@ -42,6 +42,24 @@ PROGRAMS = {
         : (tensor<2x2xf64>, tensor<2xf64>) -> tensor<2xf64>
       return %product : tensor<2xf64>
     }""",
+    "a sort whose comparator takes a number from outside": """
+    func.func @main(%x: tensor<4xf64>, %limit: tensor<f64>) -> tensor<4xf64> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f64>
+      %sorted = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+        %left = stablehlo.maximum %a, %zero : tensor<f64>
+        %less = stablehlo.compare LT, %left, %b, TOTALORDER : (tensor<f64>, tensor<f64>) -> tensor<i1>
+        stablehlo.return %less : tensor<i1>
+      }) : (tensor<4xf64>) -> tensor<4xf64>
+      %chosen = "stablehlo.sort"(%sorted) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+        %is_zero = stablehlo.compare EQ, %a, %zero : (tensor<f64>, tensor<f64>) -> tensor<i1>
+        %left = stablehlo.select %is_zero, %limit, %a : tensor<i1>, tensor<f64>
+        %less = stablehlo.compare LT, %left, %b, TOTALORDER : (tensor<f64>, tensor<f64>) -> tensor<i1>
+        stablehlo.return %less : tensor<i1>
+      }) : (tensor<4xf64>) -> tensor<4xf64>
+      return %chosen : tensor<4xf64>
+    }""",
     "an inner loop that carries one value twice, changed and unchanged": """
     func.func @main(%x: tensor<3x2xf32>, %c: tensor<1x2xf32>, %n: tensor<i32>) -> tensor<3x2xf32> {
       %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -27,7 +27,7 @@ from windlass.ops import (
     Sort,
     Xor,
 )
-from windlass.ops.control import If
+from windlass.ops.control import If, captures
 from windlass.ops.evaluation import evaluate_block
 from windlass.ops.reduction import reduce_or
 from windlass.ops.regions import make_region
@@ -72,16 +72,20 @@ def find_order(comparator: Region, dtype: str) -> str | None:
     'ordinary'
     """
     block = comparator.block
-    for op in block:
+    outside = captures(comparator)
+    for op in (*outside, *block):
         if op is block.last or isinstance(op, And | Compare | Not | Or | Select):
             continue
         if not isinstance(op, Constant) or not (op.number == 0 or op.number != op.number):
             return None
+    if not all(isinstance(each, Constant) for each in outside):
+        return None
     kind = tensor_type((), dtype).numpy_dtype
     numbers = np.array([-np.inf, -2, -1, -0.0, 0.0, 1, 2, np.inf, np.nan, np.nan], kind)
     numbers[-1] = np.copysign(numbers[-1], kind.type(-1))
     left, right = (each.ravel() for each in np.meshgrid(numbers, numbers, indexing="ij"))
-    (found,) = evaluate_block(block, (left, right))
+    known: dict[Value, Any] = {each: each.array for each in outside if isinstance(each, Constant)}
+    (found,) = evaluate_block(block, (left, right), known)
     for name in ("total", "ordinary"):
         if np.array_equal(_keys(left, name == "ordinary") < _keys(right, name == "ordinary"), found):
             return name
