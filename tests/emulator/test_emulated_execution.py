@@ -264,6 +264,25 @@ def test_recursion_and_function_pointers(emulate: Emulate) -> None:
     np.testing.assert_array_equal(out, [3, 3, 4, 6, 6, 15, 11, 39, 24, 102])
 
 
+def test_shifts_by_the_width_or_more_leave_nothing(emulate: Emulate) -> None:
+    emulator = emulate("""
+        __global__ void shift(const int *x, const int *by, unsigned *left, unsigned *right, int *sign, long *wide) {
+            int i = threadIdx.x;
+            left[i] = (unsigned)x[i] << by[i];
+            right[i] = (unsigned)x[i] >> by[i];
+            sign[i] = x[i] >> by[i];
+            wide[i] = (long)x[i] << by[i];
+        }""")
+    x, by = np.array([5, -5, 5, -5], np.int32), np.array([1, 31, 32, 64], np.int32)
+    left, right = np.zeros(4, np.uint32), np.zeros(4, np.uint32)
+    sign, wide = np.zeros(4, np.int32), np.zeros(4, np.int64)
+    emulator.launch("shift", 1, 4, (x, by, left, right, sign, wide))
+    assert left.tolist() == [10, 1 << 31, 0, 0]
+    assert right.tolist() == [2, 1, 0, 0]
+    assert sign.tolist() == [2, -1, 0, -1]
+    assert wide.tolist() == [10, -5 << 31, 5 << 32, 0]
+
+
 def test_integer_arithmetic_never_stops_the_process(emulate: Emulate) -> None:
     emulator = emulate("""
         __global__ void divide(const int *a, const int *b, int *quotient, int *rest, unsigned *large) {

@@ -43,6 +43,34 @@ def divide(result: str, opcode: str, rest: str, fresh: Callable[[], str]) -> lis
     ]
 
 
+def shift(result: str, opcode: str, rest: str, fresh: Callable[[], str]) -> list[str]:
+    """A shift for all amounts: by the width or more nothing is left but, for `ashr`, the sign (PTX ISA, shl and shr)."""
+    kind, operands = take_type(re.sub(r"^((nuw|nsw|exact) )*", "", rest))
+    left, right = split_at_commas(operands)
+    scalar = re.sub(r"^<\d+ x |>$", "", kind)
+    width = int(scalar[1:])
+    if re.fullmatch(r"\d+", right) and int(right) < width:
+        return [f"  {result} = {opcode} {rest}"]
+    flag = kind.replace(scalar, "i1")
+
+    def constant(value: int) -> str:
+        return f"splat ({scalar} {value})" if kind != scalar else str(value)
+
+    fits, amount, value = fresh(), fresh(), fresh()
+    beyond = width - 1 if opcode == "ashr" else 0
+    lines = [
+        f"  {fits} = icmp ult {kind} {right}, {constant(width)}",
+        f"  {amount} = select {flag} {fits}, {kind} {right}, {kind} {constant(beyond)}",
+    ]
+    if opcode == "ashr":
+        return [*lines, f"  {result} = ashr {kind} {left}, {amount}"]
+    return [
+        *lines,
+        f"  {value} = {opcode} {kind} {left}, {amount}",
+        f"  {result} = select {flag} {fits}, {kind} {value}, {kind} {constant(0)}",
+    ]
+
+
 def convert_to_integer(result: str, opcode: str, rest: str) -> tuple[list[str], str | None]:
     """Float to integer with saturation, NaN to 0; and the declaration that this needs."""
     source, _, target = rest.rpartition(" to ")

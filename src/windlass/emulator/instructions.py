@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from windlass.emulator.arithmetic import convert_to_integer, divide
+from windlass.emulator.arithmetic import convert_to_integer, divide, shift
 from windlass.emulator.intrinsics import (
     NAMES_OF_UNSUPPORTED,
     RUNTIME_CALLS,
@@ -105,6 +105,9 @@ class FunctionRewriter:
             "switch": self._branch,
             "ret": self._return,
             "unreachable": self._unreachable,
+            "shl": self._shift,
+            "lshr": self._shift,
+            "ashr": self._shift,
             "sdiv": self._divide,
             "udiv": self._divide,
             "srem": self._divide,
@@ -343,6 +346,9 @@ class FunctionRewriter:
 
     def _divide(self, opcode: str, rest: str) -> list[str]:
         return divide(self.result or "", opcode, rest, self._fresh)
+
+    def _shift(self, opcode: str, rest: str) -> list[str]:
+        return shift(self.result or "", opcode, rest, self._fresh)
 
     def _to_integer(self, opcode: str, rest: str) -> list[str]:
         lines, declaration = convert_to_integer(self.result or "", opcode, rest)
