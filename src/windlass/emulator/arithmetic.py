@@ -44,7 +44,7 @@ def divide(result: str, opcode: str, rest: str, fresh: Callable[[], str]) -> lis
 
 
 def shift(result: str, opcode: str, rest: str, fresh: Callable[[], str]) -> list[str]:
-    """A shift for all amounts: by the width or more nothing is left but, for `ashr`, the sign (PTX ISA, shl and shr)."""
+    """A shift for all amounts: by the width or more only the sign of `ashr` is left (PTX ISA, shl and shr)."""
     kind, operands = take_type(re.sub(r"^((nuw|nsw|exact) )*", "", rest))
     left, right = split_at_commas(operands)
     scalar = re.sub(r"^<\d+ x |>$", "", kind)
