@@ -205,7 +205,7 @@ class Polygamma(Binary):
         def function(order: Array, x: Array) -> Array:
             whole = (order >= 0) & (order == np.floor(order)) & np.isfinite(order)
             safe = np.where(whole, order, 0).astype(np.int64)
-            higher = (-1.0) ** (safe + 1) * scipy.special.gamma(safe + 1.0) * scipy.special.zeta(safe + 1.0, x)
+            higher = (-1.0) ** (safe + 1) * scipy.special.gamma(safe + 1.0) * hurwitz_zeta(safe + 1.0, x)
             return np.where(whole, np.where(safe == 0, scipy.special.digamma(x), higher), np.nan)
 
         return widened(function, lhs, rhs)
@@ -223,7 +223,7 @@ class Zeta(Binary):
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
-        return widened(scipy.special.zeta, lhs, rhs)
+        return widened(hurwitz_zeta, lhs, rhs)
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return draw.tame_array(self._operands[position].tensor, 1.25, 6)
@@ -390,3 +390,26 @@ class RaggedDot(TensorOp):
             sizes.append(draw.integer(0, remaining))
             remaining -= sizes[-1]
         return np.array(sizes, np.int32)
+
+
+def hurwitz_zeta(x: Array, q: Array) -> Array:
+    """The sum over k >= 0 of (k + q) to the power of -x, in the same time for all operands.
+
+    SciPy's adds up one term after the other while q is negative. Here the terms on both sides of zero are two sums of
+    that kind each with a positive q: with q = f - m for 0 < f < 1, zeta(x, q) is
+    zeta(x, f) + (-1)^x (zeta(x, 1 - f) - zeta(x, m + 1 - f)). For x that is no integer they are complex: NaN.
+
+    >>> hurwitz_zeta(np.array([2.0, 3.0, 2.5, 2.0]), np.array([-1.5, -1e9 - 0.5, -0.5, -2.0])).round(4).tolist()
+    [9.3792, 0.0, nan, inf]
+    """
+    x, q = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(q, np.float64))
+    with np.errstate(all="ignore"):
+        is_plain = ~(q <= 0)
+        whole = np.floor(q)
+        fraction = np.where(is_plain, 0.5, q - whole)
+        sign = np.where(np.floor(x / 2) * 2 == x, 1.0, -1.0)
+        beyond = scipy.special.zeta(x, np.where(is_plain, 1.0, 1 - q))
+        mirrored = scipy.special.zeta(x, fraction) + sign * (scipy.special.zeta(x, 1 - fraction) - beyond)
+        mirrored = np.where(np.floor(x) == x, mirrored, np.nan)
+        mirrored = np.where((x == 1) | (q == whole), np.where(x >= 1, np.inf, np.nan), mirrored)
+        return np.where(is_plain, scipy.special.zeta(x, np.where(is_plain, q, 1.0)), mirrored)
