@@ -60,3 +60,22 @@ def test_row_between_two_loaded_bounds_is_raised() -> None:
     MODULE["sum_rows"][40, 32](start, column, value, x, partial)
     expected = [np.dot(value[a:b], x[column[a:b]]) for a, b in pairwise(start)]
     np.testing.assert_allclose(partial.sum(axis=1), expected, rtol=1e-5)
+
+
+def test_count_of_a_loop_that_is_not_reached_does_not_matter() -> None:
+    """The number of iterations, an unsigned difference, is some four billion where the guard does not hold."""
+    module = wl.cuda.compile("""
+        __global__ void decay(const int *bounds, const float *x, float *y) {
+            unsigned count = bounds[1] - bounds[0];
+            if (bounds[0] < bounds[1]) {
+                float s = 0;
+                for (unsigned k = 0; k != count; ++k) {
+                    s = s * 0.5f + x[k & 15];
+                    y[k & 7] = s;
+                }
+                y[threadIdx.x] += s;
+            }
+        }""")
+    y = np.zeros(8, np.float32)
+    module["decay"][1, 1](np.array([60, 30], np.int32), X, y)
+    assert not y.any()

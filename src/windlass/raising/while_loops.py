@@ -105,7 +105,14 @@ def _count(state: RaisingState, trips: Index) -> _Counter:
     dtype = "i32" if upper < 2**31 else "i64"
     lanes = state.lanes(trips, dtype)
     if not lanes.dims:
-        return _Counter(lanes.value, trips, upper, False)
+        total = lanes.value
+        mask = state.domain.mask
+        if not mask.is_true and not isinstance(total, Constant):
+            # Where no lane gets here the number means nothing: it may be what the source guards against.
+            active = state.condition_lanes(mask).value
+            any_active = reduce_with(Or, active, tuple(range(len(active.shape)))) if active.shape else active
+            total = Select(any_active, total, emission.constant(0, dtype))
+        return _Counter(total, trips, upper, False)
     if not state.domain.mask.is_true:
         zero = Lanes(emission.constant(0, dtype))
         lanes = Lanes.elementwise(Select, state.condition_lanes(state.domain.mask), lanes, zero, box=state.box)
