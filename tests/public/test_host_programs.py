@@ -153,3 +153,13 @@ def test_unknown_mode_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[s
     assert capfd.readouterr().err == (
         "error[WL0703]: --mode fast: not understood\n  help: modes are auto, raised, emulated\n"
     )
+
+
+def test_managed_variable_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "managed.cu"
+    source.write_text(
+        "__managed__ int n;\n__global__ void count() { n++; }\nint main() { count<<<1, 1>>>(); return n; }\n"
+    )
+    assert run_command(["run", str(source)]) == 1
+    err = capfd.readouterr().err
+    assert "__managed__ variables are not shared here: use cudaMallocManaged" in err and "managed.cu:1:1" in err

@@ -50,7 +50,6 @@ class DeviceFunction:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._types: str | None = None
 
     def prepare(self, arg_types: object, **_: object) -> DeviceFunction:
         """Nothing has to be prepared: the kernel's own types are known."""

@@ -104,15 +104,14 @@ def _compile_plain_c(source: Path, flags: list[str]) -> str:
 @cache
 def _compile_runtime(source: Path) -> str:
     """LLVM IR of a part of the host runtime, kept on disk."""
-    digest = hashlib.sha256()
+    flags = host_flags()
+    digest = hashlib.sha256(" ".join(flags).encode())
     for each in (source, RUNTIME_FOLDER / "state.h", *sorted((INCLUDE_FOLDER / "windlass").glob("*.h"))):
         digest.update(each.read_bytes())
     kept = cache_directory() / f"host-{source.stem}-{digest.hexdigest()[:16]}.ll"
     if kept.exists():
         return kept.read_text("utf-8")
-    outcome = run_clang(
-        [*host_flags("gnu++20"), "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"],
-    )
+    outcome = run_clang([*flags, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"])
     if outcome.status != 0:
         raise CompilationError(
             Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))

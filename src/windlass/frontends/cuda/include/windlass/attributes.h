@@ -6,7 +6,12 @@
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#ifdef __CUDA_ARCH__
 #define __managed__ __attribute__((device))
+#else
+// Host and device would each have a variable of their own, and neither would see what the other writes.
+#define __managed__ _Pragma("GCC error \"__managed__ variables are not shared here: use cudaMallocManaged\"")
+#endif
 #define __grid_constant__
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __cluster_dims__(...)
