@@ -61,6 +61,7 @@ def main() -> None:
     times: Counter[str] = Counter()
     programs: Counter[str] = Counter()
     count = 0
+    has_failed = False
     texts = (pair for source in options.sources for pair in texts_of(source)) if options.sources else default_texts()
     for name, text in texts:
         try:
@@ -69,7 +70,9 @@ def main() -> None:
             print(f"{name}: {error}", file=sys.stderr)
             continue
         except Exception:
+            # A defect: the other programs still count, but the run fails.
             print(f"{name}:", traceback.format_exc(limit=-2), file=sys.stderr)
+            has_failed = True
             continue
         count += 1
         times += fired
@@ -77,6 +80,8 @@ def main() -> None:
     found = {rule: [times[rule], programs[rule]] for rule in sorted(times)}
     lines = ",\n".join(f'  "{rule}": {json.dumps(pair)}' for rule, pair in found.items())
     options.output.write_text(f'{{"programs": {count}, "rules": {{\n{lines}\n}}}}\n')
+    if has_failed:
+        sys.exit(1)
     print(f"{len(found)} rules fired {times.total()} times in {count} programs")
 
 
