@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from windlass.emulator.arithmetic import convert_to_integer, divide, shift
 from windlass.emulator.intrinsics import (
-    NAMES_OF_UNSUPPORTED,
     RUNTIME_CALLS,
     WITHOUT_EFFECT,
     WRITES_OF_LIBRARY,
@@ -427,8 +426,7 @@ class FunctionRewriter:
             writes = WRITES_OF_LIBRARY.get(name, ())
             pointers = sum(kind.startswith("ptr") for kind, _, _ in arguments)
             if not self.shared.is_in_library(name) or pointers != len(writes):
-                what = next((text for start, text in NAMES_OF_UNSUPPORTED.items() if name.startswith(start)), None)
-                return self._unsupported(what or f"a call of `{name}`, which has no definition here", result_type)
+                return self._unsupported(f"a call of `{name}`, which has no definition here", result_type)
             self.shared.library.add(name)
             for index, size in writes:
                 lines.append(self._check("wl_store", "store", f"ptr {arguments[index][1]}", f"[{size} x i8]", 1, 0))

@@ -124,6 +124,14 @@ def _build() -> dict[str, RuntimeCall]:
     calls["__windlass_grid_sync"] = RuntimeCall("wl_grid_barrier", waits=True)
     calls["__windlass_clock"] = RuntimeCall("wl_clock", "i64", (), takes_site=False)
     calls["__windlass_smid"] = _register("wl_zero")
+    fetch = ("i64", "i32", "i32", "i32", "float", "float", "float")
+    calls["__windlass_texture_integer"] = RuntimeCall("wl_texture_integer", "i32", fetch)
+    calls["__windlass_texture_float"] = RuntimeCall("wl_texture_float", "low float", fetch)
+    calls["__windlass_bound_texture"] = RuntimeCall("wl_bound_texture", "i64", ("ptr",))
+    calls["__windlass_surface_place"] = RuntimeCall(
+        "wl_surface_place", "i64", ("i64", "i32", "i32", "i32", "i32", "i32")
+    )
+    calls["__windlass_texels"] = RuntimeCall("wl_texture_texels", "ptr", ("i64",))
     return calls
 
 
@@ -140,9 +148,6 @@ WRITES_OF_LIBRARY = {
     "remquof": ((2, 4),),
     "remquo": ((2, 4),),
 }
-
-# What the user knows calls by that the emulator can't carry out.
-NAMES_OF_UNSUPPORTED = {"__windlass_texture_": "a texture fetch"}
 
 # Intrinsics that only tell the compiler something.
 WITHOUT_EFFECT = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.diagnostics.cache import cache_directory
 
-_SOURCES = Path(__file__).parent / "runtime"
+SOURCES = Path(__file__).parent / "runtime"
 _FLAGS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing", "-Wall")
 
 
@@ -137,7 +137,7 @@ def load_library() -> Library:
 
     Raises EmulationError (WL0615) where it can't be built.
     """
-    sources = sorted(_SOURCES.glob("*.[ch]"))
+    sources = sorted(SOURCES.glob("*.[ch]"))
     compiler = find_spec("ziglang")
     if compiler is None or compiler.origin is None:
         raise EmulationError(

@@ -30,7 +30,9 @@ from windlass.ir.signature import KernelSignature
     BAD_FUNCTION,
     UNSUPPORTED,
     BAD_FREE,
-) = range(18)
+    BAD_TEXTURE,
+    OUTSIDE_SURFACE,
+) = range(20)
 
 
 class Report:
@@ -148,6 +150,8 @@ class Report:
             BAD_FUNCTION: self._bad_function,
             UNSUPPORTED: self._unsupported,
             BAD_FREE: self._bad_free,
+            BAD_TEXTURE: self._bad_texture,
+            OUTSIDE_SURFACE: self._outside_surface,
         }
         return makers[self.fault.outcome]()
 
@@ -269,3 +273,23 @@ class Report:
 
     def _bad_free(self) -> EmulationError:
         return self._error("WL0616", "free of a pointer that malloc did not give")
+
+    def _bad_texture(self) -> EmulationError:
+        what = "surface" if "surface" in self.site.text else "texture"
+        if self.site.text == "__windlass_bound_texture":
+            return self._error(
+                "WL0617",
+                "the texture reference is bound to nothing",
+                help="bind it before the launch: cudaBindTexture, or module.textures['name'] = wl.cuda.texture(...)",
+            )
+        if self.fault.size:
+            return self._error("WL0617", f"the memory of the {what} is no longer there", help="was it freed too early?")
+        address = f"the value is {self.fault.address:#x}"
+        return self._error(
+            "WL0617", f"the value is no {what} object", (address,), "was the object destroyed too early?"
+        )
+
+    def _outside_surface(self) -> EmulationError:
+        x, y, z = (each - (1 << 32) if each >> 31 else each for each in self.fault.other_block)
+        place = f"{self.fault.size} bytes at byte {x} of row {y}, slice or layer {z}"
+        return self._error("WL0602", "access outside of a surface", (place,), "x counts bytes, not elements")

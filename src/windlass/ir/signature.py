@@ -45,15 +45,19 @@ class KernelSignature:
 
 @dataclass(frozen=True)
 class DeviceVariable:
-    """A `__device__` or `__constant__` variable at namespace scope."""
+    """A `__device__` or `__constant__` variable at namespace scope, or a texture or surface reference.
+
+    The value of a reference is the object that it is bound to; `type_name` says what it gives.
+    """
 
     name: str
     mangled: str
     dtype: np.dtype | None
     shape: tuple[int, ...]
     size: int
-    space: Literal["global", "constant"]
+    space: Literal["global", "constant", "texture", "surface"]
     position: Position | None = None
+    type_name: str = ""
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,8 @@ class Variables(MutableMapping[str, Array]):
             if name not in declared and name not in self.storage:
                 self.storage[name] = np.frombuffer(raw, np.uint8).copy()
         for variable in variables:
-            self._declared.setdefault(variable.name, variable)
+            if variable.space in ("global", "constant"):
+                self._declared.setdefault(variable.name, variable)
             if variable.mangled not in self.storage:
                 dtype = variable.dtype or np.dtype(np.uint8)
                 shape = variable.shape if variable.dtype is not None else (variable.size,)

@@ -169,7 +169,7 @@ def test_mathematics_is_intrinsics_and_libm_names(code: DeviceCode) -> None:
 
 
 def test_texture_fetches_keep_whole_indices(code: DeviceCode) -> None:
-    assert called(code, "textures") == {"__windlass_texture_f32"}
+    assert called(code, "textures") == {"__windlass_texture_float"}
     assert re.search(r"add (?:nsw )?i32 %i, 16777217", text(code, "textures"))
 
 

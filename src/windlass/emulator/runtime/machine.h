@@ -2,6 +2,7 @@
 //
 // schedule.c  blocks, fibres, barriers, deadlock        warp.c     shuffles, votes, matches, reductions
 // shadow.c    bounds, races, uninitialized reads        services.c printf, assert, heap, clocks, conversions
+// textures.c  fetches, surfaces
 //
 // Nothing here unwinds or raises signals: what is wrong with a kernel is found before the harm is done, written to
 // `wl_fault`, and control goes back to the caller of wl_run; the fibres' stacks are simply used afresh next time.
@@ -46,6 +47,8 @@ enum outcome {
     BAD_FUNCTION,
     UNSUPPORTED,
     BAD_FREE,
+    BAD_TEXTURE,
+    OUTSIDE_SURFACE,
 };
 
 // Relaxed: the plain load of a compare-and-swap loop. Speculated: moved by the optimizer to where its result may go

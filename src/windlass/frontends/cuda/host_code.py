@@ -20,6 +20,7 @@ from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import cache_directory
+from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, ZIG_FOLDER, host_flags, run_clang
 from windlass.frontends.cuda.compilation import main_file
 from windlass.frontends.cuda.messages import diagnostics_of
@@ -106,12 +107,14 @@ def _compile_runtime(source: Path) -> str:
     """LLVM IR of a part of the host runtime, kept on disk."""
     flags = host_flags()
     digest = hashlib.sha256(" ".join(flags).encode())
-    for each in (source, RUNTIME_FOLDER / "state.h", *sorted((INCLUDE_FOLDER / "windlass").glob("*.h"))):
+    headers = (RUNTIME_FOLDER / "state.h", EMULATOR_SOURCES / "texture_descriptor.h")
+    for each in (source, *headers, *sorted((INCLUDE_FOLDER / "windlass").glob("*.h"))):
         digest.update(each.read_bytes())
     kept = cache_directory() / f"host-{source.stem}-{digest.hexdigest()[:16]}.ll"
     if kept.exists():
         return kept.read_text("utf-8")
-    outcome = run_clang([*flags, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"])
+    folders = ("-I", str(EMULATOR_SOURCES))
+    outcome = run_clang([*flags, *folders, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"])
     if outcome.status != 0:
         raise CompilationError(
             Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))

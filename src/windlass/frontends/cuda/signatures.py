@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from windlass.diagnostics import Position
 from windlass.frontends.cuda.metadata import Metadata, Node
 from windlass.frontends.cuda.source import Source, position_of
@@ -84,8 +86,19 @@ class SignatureReader:
             return None
         declared = metadata.follow(variable, "type")
         element, shape = types.array(declared)
-        if element is not None and types.name(element).startswith("texture<"):
-            return None
+        type_name = types.name(element)
+        if element is not None and type_name.startswith(("texture<", "surface<")):
+            # The device has 64 bits in its place: the object that it is bound to.
+            return DeviceVariable(
+                name=types.qualified_name(variable),
+                mangled=mangled,
+                dtype=np.dtype(np.uint64),
+                shape=(),
+                size=8,
+                space="texture" if type_name.startswith("texture<") else "surface",
+                position=self._position(types, variable),
+                type_name=type_name,
+            )
         size = types.size(element)
         for extent in shape:
             size *= extent

@@ -14,10 +14,6 @@
 namespace windlass {
 Services services;
 
-struct KernelName {
-    int unit;
-    std::string name;
-};
 struct Variable {
     int unit;
     std::string name;
@@ -25,8 +21,8 @@ struct Variable {
     char *address;
 };
 // Constructors of translation units fill these, in any order: they come to life when they are first asked for.
-static std::map<const void *, KernelName> &kernels() {
-    static auto *all = new std::map<const void *, KernelName>;
+static std::map<const void *, Symbol> &kernels() {
+    static auto *all = new std::map<const void *, Symbol>;
     return *all;
 }
 static std::map<const void *, Variable> &variables() {
@@ -59,7 +55,7 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
                           cudaStream_t stream) {
     auto found = kernels().find(function);
     if (found == kernels().end()) return fail(cudaErrorInvalidDeviceFunction);
-    const KernelName &kernel = found->second;
+    const Symbol &kernel = found->second;
     // The arguments may change before a captured launch runs: it keeps copies.
     int sizes[256];
     int count = services.parameter_sizes(kernel.unit, kernel.name.c_str(), sizes, 256);
@@ -92,7 +88,7 @@ void __cudaRegisterFatBinaryEnd(void **) {}
 void __cudaUnregisterFatBinary(void **) {}
 int __cudaRegisterFunction(void **unit, const void *stub, char *, const char *name, int, void *, void *, void *, void *,
                            int *) {
-    kernels()[stub] = KernelName{(int)(intptr_t)unit - 1, name};
+    kernels()[stub] = Symbol{(int)(intptr_t)unit - 1, name};
     return 0;
 }
 void __cudaRegisterVar(void **unit, char *shadow, char *, const char *name, int, size_t size, int, int) {
@@ -101,8 +97,6 @@ void __cudaRegisterVar(void **unit, char *shadow, char *, const char *name, int,
 void __cudaRegisterManagedVar(void **unit, void **, void *shadow, const char *name, size_t size, unsigned) {
     variables()[shadow] = Variable{(int)(intptr_t)unit - 1, name, size, nullptr};
 }
-void __cudaRegisterTexture(void **, const void *, const void **, const char *, int, int, int) {}
-void __cudaRegisterSurface(void **, const void *, const void **, const char *, int, int) {}
 char __cudaInitModule(void **) { return 1; }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {

@@ -27,7 +27,7 @@ void add_region(const void *address, size_t size, Kind kind) {
     allocations[(uintptr_t)address] = Allocation{size, kind, nullptr};
 }
 
-static cudaError_t allocate(void **pointer, size_t bytes, Kind kind) {
+cudaError_t allocate(void **pointer, size_t bytes, Kind kind) {
     if (!pointer) return fail(cudaErrorInvalidValue);
     std::lock_guard<std::recursive_mutex> guard(lock);
     if (bytes == 0) {
@@ -45,7 +45,7 @@ static cudaError_t allocate(void **pointer, size_t bytes, Kind kind) {
     return cudaSuccess;
 }
 
-static cudaError_t release(void *pointer) {
+cudaError_t release(void *pointer) {
     if (!pointer) return cudaSuccess;
     std::lock_guard<std::recursive_mutex> guard(lock);
     auto found = allocations.find((uintptr_t)pointer);
@@ -75,7 +75,7 @@ static cudaError_t check_copy(const void *target, const void *source, size_t byt
     return cudaSuccess;
 }
 
-static cudaError_t copy(void *target, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t copy(void *target, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     if (cudaError_t error = check_copy(target, source, bytes, kind)) return error;
     return perform(stream, [=] {
         memmove(target, source, bytes);
@@ -83,7 +83,7 @@ static cudaError_t copy(void *target, const void *source, size_t bytes, cudaMemc
     });
 }
 
-static cudaError_t copy_rows(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
+cudaError_t copy_rows(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
     if (!width || !height) return cudaSuccess;
     if (width > target_pitch || width > source_pitch) return fail(cudaErrorInvalidPitchValue);
@@ -206,7 +206,7 @@ cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *sou
 }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *given, cudaStream_t stream) {
     struct cudaMemcpy3DParms p = *given;
-    if (p.srcArray || p.dstArray) return fail(cudaErrorNotSupported);
+    if (p.srcArray || p.dstArray) return copy_3d(p, stream);
     for (size_t z = 0; z < p.extent.depth; z++) {
         auto slice = [&](const cudaPitchedPtr &whole, const cudaPos &at) {
             return (char *)whole.ptr + ((at.z + z) * whole.ysize + at.y) * whole.pitch + at.x;

@@ -26,14 +26,40 @@ struct Allocation {
     Kind kind;
     void *owner;  // what to free
 };
+// A kernel, variable or reference of a translation unit.
+struct Symbol {
+    int unit;
+    std::string name;
+};
 // The allocation that an address lies in; null if there is none. `base` is where it begins.
 const Allocation *find_allocation(const void *address, uintptr_t *base = nullptr);
 void add_region(const void *address, size_t size, Kind kind);
 // The device address of a __device__ or __constant__ variable, given its shadow on the host; null if there is none.
 char *address_of_symbol(const void *shadow, size_t *size = nullptr);
 
+cudaError_t allocate(void **pointer, size_t bytes, Kind kind);
+cudaError_t release(void *pointer);
+cudaError_t copy(void *target, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t copy_rows(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
+                      size_t height, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t copy_3d(const struct cudaMemcpy3DParms &parameters, cudaStream_t stream);  // with an array on either side
+
+size_t texel_bytes(const struct cudaChannelFormatDesc &format);
+bool is_format(const struct cudaChannelFormatDesc &format);
+
 cudaError_t fail(cudaError_t error);  // notes the error for cudaGetLastError and hands it on
 // Does it now, or adds it to the graph that the stream is being captured into.
 cudaError_t perform(cudaStream_t stream, std::function<cudaError_t()> action);
 
 }  // namespace windlass
+
+struct cudaArray {
+    struct cudaChannelFormatDesc format;
+    struct cudaExtent extent;  // as given: a height or depth of 0 is an extent that the array does not have
+    unsigned int flags;
+    void *texels;
+    size_t bytes_of_row;
+    size_t row_bytes() const { return bytes_of_row; }
+    size_t rows() const { return extent.height ? extent.height : 1; }
+    size_t slices() const { return extent.depth ? extent.depth : 1; }
+};

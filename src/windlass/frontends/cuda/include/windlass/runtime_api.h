@@ -105,6 +105,27 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t target, size_t x, size_t y, const vo
                                 size_t height, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2DFromArray(void *target, size_t pitch, cudaArray_const_t source, size_t x, size_t y,
                                   size_t width, size_t height, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyArrayToArray(cudaArray_t target, size_t target_x, size_t target_y, cudaArray_const_t source,
+                                   size_t source_x, size_t source_y, size_t bytes,
+                                   enum cudaMemcpyKind kind = cudaMemcpyDeviceToDevice);
+cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t target, size_t target_x, size_t target_y, cudaArray_const_t source,
+                                     size_t source_x, size_t source_y, size_t width, size_t height,
+                                     enum cudaMemcpyKind kind = cudaMemcpyDeviceToDevice);
+cudaError_t cudaMemcpyToArrayAsync(cudaArray_t target, size_t x, size_t y, const void *source, size_t bytes,
+                                   enum cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaMemcpyFromArrayAsync(void *target, cudaArray_const_t source, size_t x, size_t y, size_t bytes,
+                                     enum cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t target, size_t x, size_t y, const void *source, size_t pitch,
+                                     size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaMemcpy2DFromArrayAsync(void *target, size_t pitch, cudaArray_const_t source, size_t x, size_t y,
+                                       size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned int *flags,
+                             cudaArray_t array);
+cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *format, cudaArray_const_t array);
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *array, const struct cudaChannelFormatDesc *format,
+                                     struct cudaExtent extent, unsigned int levels, unsigned int flags = 0);
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *array, cudaMipmappedArray_const_t mipmapped, unsigned int level);
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array);
 // ---- what the templates below lead to
 cudaError_t __windlass_malloc(void **pointer, size_t bytes);
 cudaError_t __windlass_malloc_host(void **pointer, size_t bytes, unsigned int flags);
@@ -274,6 +295,15 @@ static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, siz
 static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return cudaPos{x, y, z}; }
 static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *pointer, size_t pitch, size_t width, size_t height) {
     return cudaPitchedPtr{pointer, pitch, width, height};
+}
+static inline struct cudaChannelFormatDesc cudaCreateChannelDescHalf(void) {
+    return cudaChannelFormatDesc{16, 0, 0, 0, cudaChannelFormatKindFloat};
+}
+static inline struct cudaChannelFormatDesc cudaCreateChannelDescHalf2(void) {
+    return cudaChannelFormatDesc{16, 16, 0, 0, cudaChannelFormatKindFloat};
+}
+static inline struct cudaChannelFormatDesc cudaCreateChannelDescHalf4(void) {
+    return cudaChannelFormatDesc{16, 16, 16, 16, cudaChannelFormatKindFloat};
 }
 static inline struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                                  enum cudaChannelFormatKind kind) {
