@@ -273,3 +273,54 @@ def test_recursive_functions_are_left_alone() -> None:
       return %0 : tensor<4xf32>
     }"""
     assert "@again" in wl.stablehlo.optimize(text)
+
+
+def test_a_module_without_a_name_inside_of_the_module_is_left_out() -> None:
+    text = f"module {{\n  module {{ {TWICE} }}\n  module @kept {{ {TWICE} }}\n  {TWICE}\n}}"
+    optimized = wl.stablehlo.optimize(text)
+    assert optimized.count("sine") == 2
+    assert "module @kept" in optimized
+
+
+def test_constants_of_shardy_are_constants() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = sdy.constant dense<0.0> : tensor<4xf32>
+      %1 = stablehlo.subtract %x, %0 : tensor<4xf32>
+      return %1 : tensor<4xf32>
+    }"""
+    assert "constant" not in wl.stablehlo.optimize(text)
+
+
+def test_a_short_sum_of_negative_zeros_stays_negative() -> None:
+    text = """func.func @main(%x: tensor<4x2xf32>) -> tensor<1x2xf32> {
+      %0 = stablehlo.slice %x [0:1, 0:2] : (tensor<4x2xf32>) -> tensor<1x2xf32>
+      %1 = stablehlo.slice %x [1:2, 0:2] : (tensor<4x2xf32>) -> tensor<1x2xf32>
+      %2 = stablehlo.slice %x [2:3, 0:2] : (tensor<4x2xf32>) -> tensor<1x2xf32>
+      %3 = stablehlo.slice %x [3:4, 0:2] : (tensor<4x2xf32>) -> tensor<1x2xf32>
+      %4 = stablehlo.add %3, %1 : tensor<1x2xf32>
+      %5 = stablehlo.add %0, %4 : tensor<1x2xf32>
+      %6 = stablehlo.add %5, %2 : tensor<1x2xf32>
+      return %6 : tensor<1x2xf32>
+    }"""
+    optimized = wl.stablehlo.optimize(text)
+    assert "stablehlo.reduce" in optimized
+    zeros = np.full((4, 2), -0.0, np.float32)
+    (found,) = wl.stablehlo.run(optimized, zeros)
+    assert np.signbit(found).all()
+
+
+def test_starts_that_may_be_any_number_are_shared() -> None:
+    text = """func.func @main(%x: tensor<4x9xf32>, %u: tensor<4x2xf32>) -> tensor<4x9xf32> {
+      %a = stablehlo.constant dense<0> : tensor<i32>
+      %b = stablehlo.constant dense<5> : tensor<i32>
+      %0 = stablehlo.dynamic_update_slice %x, %u, %a, %b
+          : (tensor<4x9xf32>, tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x9xf32>
+      return %0 : tensor<4x9xf32>
+    }"""
+    optimized = wl.stablehlo.optimize(text)
+    assert optimized.count("stablehlo.constant") == 1
+    x, u = np.arange(36, dtype=np.float32).reshape(4, 9), np.ones((4, 2), np.float32)
+    expected = x.copy()
+    expected[:, 5:7] = 1
+    (found,) = wl.stablehlo.run(optimized, x, u)
+    assert np.array_equal(found, expected)

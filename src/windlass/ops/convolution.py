@@ -202,6 +202,25 @@ class Convolution(TensorOp):
         order = (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions)
         return convert_array(total.transpose(np.argsort(order)), self.tensor.dtype)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        """Images of all times are one batch of them; kernels that differ are not batched."""
+        from windlass.ops.movement import Reshape, Transpose
+
+        if is_batched != (True, False) or self.batch_group_count != 1:
+            return None
+        images, kernel = operands
+        own, place = self.lhs.shape, self.input_batch_dimension
+        order = (*range(1, place + 1), 0, *range(place + 1, len(own) + 1))
+        merged = Transpose(images, order) if place else images
+        whole = Reshape(merged, (*own[:place], size * own[place], *own[place + 1 :]))
+        made = self.with_operands((whole, kernel))
+        assert isinstance(made, Convolution)
+        shape, place = self.tensor.shape, self.output_batch_dimension
+        split = Reshape(made, (*shape[:place], size, *shape[place:]))
+        if not place:
+            return (split,)
+        return (Transpose(split, (place, *(axis for axis in range(len(shape) + 1) if axis != place))),)
+
     def flops(self) -> int:
         """Two per product; products with padding count too."""
         kernel = self.rhs.tensor

@@ -130,9 +130,10 @@ class Reduce(Folding):
         return Reduce(*found, tuple(axis + 1 for axis in self.dimensions), self.body.clone({})).results
 
     def flops(self) -> int:
-        """One body for each element."""
+        """One body for each element but the first of each result, which combines with nothing that counts."""
         ops = sum(1 for _ in self.body.walk()) - 1
-        return ops * self.inputs[0].tensor.size
+        given, made = self.inputs[0].tensor.size, self.results[0].tensor.size
+        return ops * max(given - made, min(given, made))
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

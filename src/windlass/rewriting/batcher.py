@@ -26,7 +26,7 @@ from windlass.ops import (
 )
 from windlass.ops.base import TensorOp, repeated
 from windlass.ops.control import If, captures
-from windlass.rewriting.rounds import Table
+from windlass.rewriting.rounds import Table, clamp_starts
 
 LARGEST_LISTED = 4096
 """Numbers that are written out as a constant; more of them are counted where they are regular."""
@@ -176,7 +176,7 @@ class Batcher:
         if most == 0:
             return np.zeros(self.size, np.int64)
         if start in self.tables:
-            return np.clip(self.tables[start].astype(np.int64), 0, most)
+            return clamp_starts(self.tables[start], most)
         if isinstance(start, Constant):
             return np.full(self.size, min(max(int(start.number), 0), most))
         if self.find(start)[1]:

@@ -8,13 +8,14 @@ budget stops them, the program is kept as it is (valid at each step), and the le
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
+from windlass.ops import Constant
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
-from windlass.rewriting.cost import CPU, Device, estimate_saving
+from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
 from windlass.rewriting.pattern import Matcher
@@ -28,6 +29,10 @@ class Budget:
     steps: int | None = None
     seconds: float = 10.0
 
+
+LEAST_SAVING, SAVING_OF_OP = 0.1, 0.03
+"""The part of a launch that has to be saved where the program gets more ops by it, and for each of them: the model is
+no better than that, and more ops take longer to compile."""
 
 FAMILY = 24
 """An op that came to be by so many rewrites in a row is left alone by rules that need the cost model's consent.
@@ -255,7 +260,7 @@ class _Driver:
             if rule.by_cost and generation > FAMILY:
                 return False
             saved = estimate_saving(op, replacement, set(placed), self.device.at(block))
-            if rule.by_cost and saved <= 0:
+            if rule.by_cost and not self.is_worth(saved, op, news, placed):
                 return False
         made_by = (*op.made_by[-7:], rule.name)
         for made in placed:
@@ -286,6 +291,17 @@ class _Driver:
             self.push(holder)
         return True
 
+    def is_worth(self, saved: float, op: Op, news: tuple[Value, ...], placed: list[Op]) -> bool:
+        """Whether enough time is saved: where there are more ops then, more than the model could be wrong by."""
+        if saved <= 0:
+            return False
+        assert op.block is not None
+        launch = self.device.at(op.block).launch
+        if saved > launch:
+            return True
+        more = _count(placed) - _count(find_dying(op, news, set(placed)))
+        return more <= 0 or saved > max(LEAST_SAVING, SAVING_OF_OP * more) * launch
+
     def erase(self, op: Op) -> None:
         self.generations.pop(op, None)
         operands = op.operands
@@ -305,6 +321,15 @@ class _Driver:
                     for result in owner.results:
                         if len(result.uses) == 1:
                             self.push(next(iter(result.uses)))
+
+
+def _count(ops: Iterable[Op]) -> int:
+    """How many ops there are, those inside of others too, but for constants."""
+    return sum(
+        1 + sum(1 for region in op.regions for inner in region.walk() if not isinstance(inner, Constant))
+        for op in ops
+        if not isinstance(op, Constant)
+    )
 
 
 def _failed(rule: Rule, op: Op, error: Exception) -> WindlassError:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from windlass.ir import Block, Builder, Function, Module, Op, Value
 from windlass.ops import Call, CustomCall, Opaque
 
 MOST_OPS = 200_000
 """A program that is larger than this is not made larger still."""
+
+_NAMELESS = re.compile(r"module\s*(attributes\b|\{)")
 
 
 def inline(function: Function, mapping: dict[Value, Value]) -> tuple[Value, ...]:
@@ -74,6 +78,24 @@ def remove_unused_functions(module: Module) -> int:
     for name in unused:
         del module.functions[name]
     return len(unused)
+
+
+def remove_unreachable_modules(module: Module) -> int:
+    """Remove the modules inside the module that have no name, so that nothing can refer to what they hold; how many.
+
+    A module without functions of its own is left as it is.
+
+    >>> module = Module([Function("main", Block([]))])
+    >>> module.globals = ["module {\\n}", "module @kept {\\n}"]
+    >>> remove_unreachable_modules(module), module.globals
+    (1, ['module @kept {\\n}'])
+    """
+    if not module.functions:
+        return 0
+    kept = [text for text in module.globals if not _NAMELESS.match(text)]
+    removed = len(module.globals) - len(kept)
+    module.globals[:] = kept
+    return removed
 
 
 def _mentioned(op: Op, module: Module) -> list[str]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from windlass.ir import Block, Builder, Op, TensorType, Value, tensor_type
 from windlass.ir.values import Argument
-from windlass.ops import Constant, While
+from windlass.ops import Constant, DynamicSlice, While
 from windlass.ops.base import INTEGER, TensorOp
 from windlass.ops.counting import Counter, integer_of, step_of
 from windlass.rewriting.instances import evaluate_term
@@ -57,6 +57,8 @@ def is_followed(op: Op) -> bool:
 
 def _tabulate(op: Op, tables: dict[Value, Table], rounds: int) -> Table | None:
     assert isinstance(op, TensorOp)
+    if isinstance(op, DynamicSlice):
+        return _tabulate_slices(op, tables, rounds)
     known: dict[Value, Table] = {}
     operands: list[Value] = []
     for operand in op.operands:
@@ -76,6 +78,37 @@ def _tabulate(op: Op, tables: dict[Value, Table], rounds: int) -> Table | None:
             return np.asarray(evaluate_term(results[0], known))
         except NotImplementedError:
             return None
+
+
+def clamp_starts(table: Table, latest: int) -> Table:
+    """Start indices moved to 0 … latest, as slices and updates do.
+
+    >>> clamp_starts(np.array([-1, 2, 9]), 5), clamp_starts(np.array([2**64 - 1], np.uint64), 5)
+    (array([0, 2, 5]), array([5]))
+    """
+    if table.dtype == np.uint64:
+        table = np.minimum(table, np.uint64(np.iinfo(np.int64).max))
+    return np.clip(table.astype(np.int64), 0, latest)
+
+
+def _tabulate_slices(op: DynamicSlice, tables: dict[Value, Table], rounds: int) -> Table | None:
+    """What is read from a constant in each round."""
+    if not isinstance(op.operand, Constant) or 0 in op.slice_sizes:
+        return None
+    whole = op.operand.array
+    starts: list[Table] = []
+    for start, extent, size in zip(op.start_indices, whole.shape, op.slice_sizes, strict=True):
+        if start in tables:
+            starts.append(clamp_starts(tables[start], extent - size))
+        elif isinstance(start, Constant):
+            starts.append(np.full(rounds, min(max(int(start.number), 0), extent - size), np.int64))
+        else:
+            return None
+    offsets = np.indices(op.slice_sizes)
+    places = tuple(
+        first.reshape(-1, *(1,) * len(op.slice_sizes)) + offset for first, offset in zip(starts, offsets, strict=True)
+    )
+    return whole[places]
 
 
 def _with_rows(value: Value, rounds: int) -> TensorType:

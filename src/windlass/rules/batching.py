@@ -1,8 +1,8 @@
 """Passes: many small equal ops become one, symmetric products are computed by half, sums
-over one mask together, and of what is looked at in part only that part.
+over one mask together, of what is looked at in part only that part, and numbers that may be any are shared.
 
 The mechanisms are in `windlass.rewriting.packing`, `windlass.rewriting.gram_matrices`,
-`windlass.rewriting.joint_folds` and `windlass.rewriting.needed_parts`.
+`windlass.rewriting.joint_folds`, `windlass.rewriting.needed_parts` and `windlass.rewriting.shared_starts`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from windlass.rewriting.needed_parts import compute_needed_parts
 from windlass.rewriting.packing import pack_block
 from windlass.rewriting.passes import Pass
 from windlass.rewriting.rule import catalogue
+from windlass.rewriting.shared_starts import share_starts
 
 equal_ops = Pass("equal_ops_at_once", "f(a), f(b), f(c) = rows of f(stack(a, b, c))", pack_block, reassociates=True)
 catalogue.passes.append(equal_ops)
@@ -39,3 +40,10 @@ needed_parts = Pass(
     compute_needed_parts,
 )
 catalogue.passes.append(needed_parts)
+
+shared_starts = Pass(
+    "shared_starts",
+    "dynamic_update_slice(x, u, 0, i) = dynamic_update_slice(x, u, i, i), where u covers the first axis of x",
+    share_starts,
+)
+catalogue.passes.append(shared_starts)

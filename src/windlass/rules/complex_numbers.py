@@ -38,6 +38,26 @@ def imag_of_complex(y: Value) -> Value:
     return y
 
 
+@rewrite(Real(z))
+def real_of_real(z: Value) -> Value | None:
+    """real(x) = x, for real x
+
+    >>> real_of_real(Real(tensor("f32")))
+    x
+    """
+    return None if z.tensor.is_complex else z
+
+
+@rewrite(Imag(z))
+def imag_of_real(z: Value) -> Value | None:
+    """imag(x) = 0, for real x
+
+    >>> imag_of_real(Imag(tensor("f32")))
+    Constant(0.0)
+    """
+    return None if z.tensor.is_complex else Constant.of(0, z.dtype, z.shape)
+
+
 @rewrite(Complex(Real(z), Imag(z)))
 def complex_of_own_parts(z: Value) -> Value | None:
     """real(z) + i·imag(z) = z

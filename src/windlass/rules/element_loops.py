@@ -13,6 +13,7 @@ from windlass.ops import (
     Add,
     And,
     BroadcastInDim,
+    Concatenate,
     Constant,
     Convert,
     Divide,
@@ -24,6 +25,7 @@ from windlass.ops import (
     Multiply,
     Negate,
     Or,
+    Pad,
     Reshape,
     Reverse,
     Slice,
@@ -39,7 +41,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.batcher import Batcher, CannotBatch, op_of
 from windlass.rewriting.carries import rebuild_loop, sources
 from windlass.rewriting.pattern import any_op
-from windlass.rewriting.rounds import Table, tabulate_rounds
+from windlass.rewriting.rounds import Table, clamp_starts, tabulate_rounds
 from windlass.rewriting.rule import rewrite
 from windlass.rules.loops import count_to
 
@@ -217,12 +219,12 @@ def _combine(combiner: type[Binary], total: Value, batcher: Batcher, term: Value
 
 
 def _write_all(rounds: Rounds, batcher: Batcher, op: DynamicUpdateSlice, initial: Value) -> Value:
-    """The array after all rounds have written their parts, which lie side by side along one axis."""
+    """The array after all rounds have written their parts, which follow each other along one axis."""
     sizes, shape = op.update.shape, initial.shape
     count = rounds.counter.rounds
     starts: list[Value] = []
     moving: int | None = None
-    backward = False
+    first, step = 0, 0
     for axis, (start, size, extent) in enumerate(zip(op.start_indices, sizes, shape, strict=True)):
         table = rounds.tables.get(start)
         if table is None:
@@ -231,25 +233,88 @@ def _write_all(rounds: Rounds, batcher: Batcher, op: DynamicUpdateSlice, initial
                 raise CannotBatch(op)
             starts.append(found)
             continue
-        places = np.clip(table.astype(np.int64), 0, extent - size)
+        places = clamp_starts(table, extent - size)
         steps = np.diff(places)
         if (steps == 0).all():
             starts.append(Constant.of(int(places[0]), start.dtype))
             continue
-        if moving is not None or size == 0 or not ((steps == size).all() or (steps == -size).all()):
+        if moving is not None or size == 0 or (steps != steps[0]).any():
             raise CannotBatch(op)
-        moving, backward = axis, bool(steps[0] < 0)
-        starts.append(Constant.of(int(places.min()), start.dtype))
+        moving, first, step = axis, int(places.min()), int(steps[0])
+        starts.append(Constant.of(first, start.dtype))
     if moving is None:
         raise CannotBatch(op)
-    update = batcher.batched(op.update)
-    if backward:
+    update, size = batcher.batched(op.update), sizes[moving]
+    if step < 0:
         update = Reverse(update, (0,))
     if moving:
         rank = len(sizes)
         update = Transpose(update, (*range(1, moving + 1), 0, *range(moving + 1, rank + 1)))
-    block = Reshape(update, (*sizes[:moving], count * sizes[moving], *sizes[moving + 1 :]))
+    if abs(step) > size:
+        return _write_apart(op, initial, update, moving, abs(step), starts)
+    # Where parts overlap, each later one hides what the earlier ones have beyond the step.
+    kept = abs(step)
+    last = None
+    if kept < size:
+        if step < 0:
+            last = _slice_rows(update, moving, (0, 1), (0, size - kept))
+            update = _slice_rows(update, moving, (0, count), (size - kept, size))
+        else:
+            last = _slice_rows(update, moving, (count - 1, count), (kept, size))
+            update = _slice_rows(update, moving, (0, count), (0, kept))
+    block: Value = Reshape(update, (*sizes[:moving], count * kept, *sizes[moving + 1 :]))
+    if last is not None:
+        rest = Reshape(last, (*sizes[:moving], size - kept, *sizes[moving + 1 :]))
+        block = Concatenate((rest, block) if step < 0 else (block, rest), moving)
     return block if block.type is initial.type else DynamicUpdateSlice(initial, block, tuple(starts))
+
+
+def _slice_rows(update: Value, axis: int, rounds: tuple[int, int], rows: tuple[int, int]) -> Value:
+    """Some rows of the parts of some rounds, where the rounds lie along the axis and the rows along the next."""
+    start, limit = [0] * update.tensor.rank, list(update.shape)
+    (start[axis], limit[axis]), (start[axis + 1], limit[axis + 1]) = rounds, rows
+    return Slice(update, tuple(start), tuple(limit), (1,) * update.tensor.rank)
+
+
+def _write_apart(
+    op: DynamicUpdateSlice, initial: Value, update: Value, moving: int, step: int, starts: list[Value]
+) -> Value:
+    """The array after parts have been written with gaps between them, if it was one number everywhere before.
+
+    `update` has the rounds as an axis before that along which the parts lie.
+    """
+    fill = _number_everywhere(initial)
+    if fill is None:
+        raise CannotBatch(op)
+    first: list[int] = []
+    for start, size, extent in zip(starts, op.update.shape, initial.shape, strict=True):
+        if not isinstance(start, Constant):
+            raise CannotBatch(op)
+        first.append(min(max(int(start.number), 0), extent - size))
+    sizes, rank = list(op.update.shape), len(starts)
+    count, size = update.shape[moving], sizes[moving]
+    interior = [0] * rank
+    if size > 1:
+        gap = [0] * (rank + 1)
+        gap[moving + 1] = step - size
+        update = Pad(update, fill, (0,) * (rank + 1), tuple(gap), (0,) * (rank + 1))
+        sizes[moving] = count * step
+    else:
+        interior[moving] = step - 1
+        sizes[moving] = count
+    block = Reshape(update, tuple(sizes))
+    reach = [each + (each - 1) * between for each, between in zip(sizes, interior, strict=True)]
+    high = tuple(extent - at - size for extent, at, size in zip(initial.shape, first, reach, strict=True))
+    return Pad(block, fill, tuple(first), high, tuple(interior))
+
+
+def _number_everywhere(value: Value) -> Value | None:
+    """The scalar that all elements are."""
+    if isinstance(value, Constant) and value.is_splat and value.tensor.size:
+        return Constant.of(value.number, value.dtype)
+    if isinstance(value, BroadcastInDim) and not value.operand.shape:
+        return value.operand
+    return None
 
 
 # -- the rules --------------------------------------------------------------------------------------------------------
@@ -264,6 +329,7 @@ def sample_element_loop(draw: Draw) -> While:
     backward, offset, stride = draw.boolean(), draw.integer(-1, 1), draw.choose((1, 1, 2))
     kinds = [draw.integer(0, 2) for _ in range(4)]
     combiner = draw.choose((Add, Multiply, Maximum))
+    spread, is_wide = draw.choose((1, 1, 2, 3)), draw.integer(0, 3) == 0
 
     def step(*values: Value) -> tuple[Value, ...]:
         i, written, total, _, before = values
@@ -275,6 +341,10 @@ def sample_element_loop(draw: Draw) -> While:
             value = Multiply(value, before)
         into = Reshape(value if kinds[1] else y, (1, 2))
         where = Subtract(Constant.of(rows - 1, "i32"), i) if kinds[2] else i
+        if spread > 1:
+            where = Multiply(where, Constant.of(spread, "i32"))
+        if is_wide:
+            into = Concatenate((into, Negate(into)), 0)
         return (
             DynamicUpdateSlice(written, into, (where, zero)),
             combiner(total, value) if kinds[3] else combiner(value, total),
@@ -283,7 +353,10 @@ def sample_element_loop(draw: Draw) -> While:
         )
 
     start = tensor(dtype, 2, name="s")
-    return count_to(rows, tensor(dtype, draw.choose((rows, rows + 1)), 2, name="w"), start, start, y, step=step)
+    written = tensor(dtype, draw.choose((rows, rows + 1)), 2, name="w")
+    if spread > 1:
+        written = Constant.of(3, dtype, (rows * spread + draw.integer(0, 1), 2))
+    return count_to(rows, written, start, start, y, step=step)
 
 
 def _all_at_once(op: While, may_reorder: bool) -> tuple[Value, ...] | None:

@@ -19,6 +19,7 @@ from windlass.ops import (
     Select,
     Transpose,
 )
+from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -138,6 +139,112 @@ def transpose_of_elementwise_of_broadcasts(op: Transpose, p: Sizes) -> Value | N
     Exponential(BroadcastInDim(x, shape=(3, 2), broadcast_dimensions=(0,)))
     """
     return None if p == tuple(range(len(p))) else _turned(op.operand, op.shape, p, DEEPEST)
+
+
+LARGEST_CONE = 64
+"""Elementwise ops that are looked through for movements that cancel."""
+
+
+def sample_undone_movement(draw: Draw) -> Op:
+    """Elementwise ops between a movement and its inverse, some of whose values are used twice."""
+    x, y = (tensor("f32", 2, 3, 4, name=name) for name in "xy")
+    kind = draw.choose((Transpose, Reshape, Reverse))
+
+    def move(value: Value) -> Value:
+        if kind is Transpose:
+            return Transpose(value, (2, 0, 1))
+        return Reverse(value, (0, 2)) if kind is Reverse else Reshape(value, (6, 4))
+
+    def undo(value: Value) -> Op:
+        if kind is Transpose:
+            return Transpose(value, (1, 2, 0))
+        return Reverse(value, (0, 2)) if kind is Reverse else Reshape(value, (2, 3, 4))
+
+    a = move(x)
+    other = draw.integer(0, 2)
+    if other == 0:
+        second: Value = Constant.of(2, "f32", a.shape)
+    else:
+        second = BroadcastInDim(tensor("f32", name="c"), a.shape, ()) if other == 1 else move(y)
+    first = Multiply(a, second)
+    shape = draw.integer(0, 3)
+    if shape == 0:
+        return undo(first)
+    return undo(Add(first, first if shape == 1 else Exponential(first) if shape == 2 else second))
+
+
+def _list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
+    """The elementwise ops between the op and what is not elementwise, each before its users, and what they take.
+
+    None where something beside them takes one of their results.
+    """
+    cone: dict[Op, None] = {}
+    leaves: dict[Value, None] = {}
+    pending: list[Value] = [root.operands[0]]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Elementwise) and value.block is root.block and value.shape == root.operands[0].shape:
+            if all(user is root or user in cone for user in value.uses):
+                # Put it in anew, so that it comes after all of its users.
+                cone.pop(value, None)
+                cone[value] = None
+                if len(cone) > LARGEST_CONE:
+                    return None
+                pending += value.operands
+            continue
+        leaves[value] = None
+    ops = [each for each in cone if isinstance(each, Elementwise)]
+    reached = {operand for each in ops for operand in each.operands}
+    if not all(operand in leaves or operand in cone for operand in reached):
+        return None
+    return ops[::-1], list(leaves)
+
+
+@rewrite(any_op(TensorOp), sample=sample_undone_movement)
+def movement_undone_after_elementwise(op: TensorOp) -> Value | None:
+    """transpose(f(transpose(x, p), transpose(y, p)), p⁻¹) = f(x, y), for any number of elementwise ops
+
+    The same holds for reshapes and reverses.
+
+    >>> x = Reshape(tensor("f32", 6), (2, 3))
+    >>> movement_undone_after_elementwise(Reshape(Add(Exponential(x), x), (6,)))
+    Add(Exponential(x), x)
+    """
+    if not isinstance(op, Transpose | Reshape | Reverse) or not isinstance(op.operand, Elementwise):
+        return None
+    found = _list_cone(op)
+    if found is None:
+        return None
+    ops, leaves = found
+    before: dict[Value, Value] = {}
+    is_undone = False
+    for leaf in leaves:
+        if _cancels(op, leaf):
+            before[leaf] = leaf.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
+            is_undone = True
+            continue
+        number = same_everywhere(leaf, op.shape)
+        if number is None:
+            return None
+        before[leaf] = number
+    if not is_undone:
+        return None
+    for each in ops:
+        before[each] = each.with_operands(tuple(before[operand] for operand in each.operands))
+    return before[op.operand]
+
+
+def _cancels(op: Transpose | Reshape | Reverse, leaf: Value) -> bool:
+    """Whether the op undoes what made the value."""
+    match op, leaf:
+        case Transpose(), Transpose():
+            return pick(leaf.permutation, op.permutation) == tuple(range(op.tensor.rank))
+        case Reshape(), Reshape():
+            return leaf.operand.shape == op.shape
+        case Reverse(), Reverse():
+            return set(leaf.dimensions) == set(op.dimensions)
+        case _:
+            return False
 
 
 DEEPEST = 4

@@ -56,6 +56,8 @@ class _Undefined(Value):
 
 _UNDEFINED = _Undefined()
 _UNREAD: Any = object()
+_CONSTANTS = frozenset({"stablehlo.constant", "sdy.constant"})
+"""Shardy's constants are those that are not shared, so that each may be sharded by itself: XLA makes them anew."""
 DEEPEST = 100
 """How deep regions may be nested: everything that walks over a program recurs into them."""
 _NO_REGIONS: dict[str, Any] = {}
@@ -366,10 +368,10 @@ class _Importer:
         name = operation.name
         types = tuple([self.type(result.type) for result in operation.results])
         attributes = operation.attributes
-        if name == "stablehlo.constant" and type(types[0]) is TensorType:
+        if name in _CONSTANTS and type(types[0]) is TensorType:
             value = self.constant(operation, types[0])
             texts = {key: str(attributes[key]) for key in attributes if key != "value"}
-            return Plan(name, texts, types, {"value": value})
+            return Plan("stablehlo.constant", texts, types, {"value": value})
         return Plan(name, {key: str(attributes[key]) for key in attributes}, types)
 
     def constant(self, operation: Any, type_: TensorType) -> ConstantValue:

@@ -13,7 +13,7 @@ from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
-from windlass.rewriting.inlining import inline_calls, remove_unused_functions
+from windlass.rewriting.inlining import inline_calls, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.stablehlo.calibrating import cpu_device
@@ -170,6 +170,7 @@ def optimize_module(
     choices = choices or Choices()
     device, rules = choices.device_on(platform), choices.rule_set()
     inline_module(module)
+    remove_unreachable_modules(module)
     report = Report(device.name, ops_before=count_ops(module))
     if estimates:
         main = module.main
