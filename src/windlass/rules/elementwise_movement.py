@@ -160,6 +160,9 @@ def sample_undone_movement(draw: Draw) -> Op:
             return Transpose(value, (1, 2, 0))
         return Reverse(value, (0, 2)) if kind is Reverse else Reshape(value, (2, 3, 4))
 
+    if draw.integer(0, 3) == 0:
+        first = Multiply(Reshape(tensor("f32", 1), ()), draw.choose((Constant.of(2, "f32"), tensor("f32", name="c"))))
+        return Reshape(first, (1,))
     a = move(x)
     other = draw.integer(0, 2)
     if other == 0:
@@ -223,7 +226,11 @@ def movement_undone_after_elementwise(op: TensorOp) -> Value | None:
             before[leaf] = leaf.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
             is_undone = True
             continue
-        number = same_everywhere(leaf, op.shape)
+        if not op.operand.shape:
+            # Here numbers of rank 0 are not limits or conditions for all elements.
+            number = Constant.of(leaf.number, leaf.dtype, op.shape) if isinstance(leaf, Constant) else None
+        else:
+            number = same_everywhere(leaf, op.shape)
         if number is None:
             return None
         before[leaf] = number
