@@ -69,15 +69,19 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
 
 
 def build_program(
-    sources: Sequence[Path], include: Sequence[str | Path], define: Mapping[str, object], standard: str
+    sources: Sequence[Path],
+    include: Sequence[str | Path],
+    define: Mapping[str, object],
+    standard: str,
+    is_library_function: Callable[[str], bool],
 ) -> Path:
-    """A shared library with the host side of a program.
+    """A shared library with the host side of a program; library functions are done by the process that loads it.
 
     Raises CompilationError where it can't be built.
     """
     from windlass.frontends.cuda import build_program as build
 
-    return build(sources, include, define, standard)
+    return build(sources, include, define, standard, is_library_function)
 
 
 def find_kernel(

@@ -42,12 +42,20 @@ def run_sources(
 def _show(records: Sequence[wl.cuda.LaunchRecord]) -> None:
     """How often each kernel ran, how, and for how long; and why it was not raised."""
     table = Table(
-        "kernel", "raised", "emulated", "seconds", "not raised", box=None, header_style="bold", pad_edge=False
+        "kernel",
+        "raised",
+        "emulated",
+        "library",
+        "seconds",
+        "not raised",
+        box=None,
+        header_style="bold",
+        pad_edge=False,
     )
     for name in dict.fromkeys(record.kernel for record in records):
         own = [record for record in records if record.kernel == name]
-        raised = sum(record.how == "raised" for record in own)
+        counts = [str(sum(record.how == how for record in own)) for how in ("raised", "emulated", "library")]
         seconds = sum(record.seconds for record in own)
         reason = next((record.reason.diagnostics[0].headline for record in own if record.reason is not None), "")
-        table.add_row(name, str(raised), str(len(own) - raised), f"{seconds:.3f}", reason)
+        table.add_row(name, *counts, f"{seconds:.3f}", reason)
     Console(stderr=True, highlight=False).print(table)

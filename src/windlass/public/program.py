@@ -33,6 +33,7 @@ from windlass.diagnostics import (
     WindlassError,
 )
 from windlass.ir.signature import Parameter
+from windlass.libraries import LibraryCall, Session, is_library_function
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
 
@@ -50,17 +51,26 @@ _LAUNCH = ctypes.CFUNCTYPE(
 )
 _SIZES = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), ctypes.c_int)
 _ADDRESS = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+_LIBRARY = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64), ctypes.c_void_p)
+_AGAIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 
 
 class _Services(ctypes.Structure):
-    _fields_ = (("launch", _LAUNCH), ("parameter_sizes", _SIZES), ("variable_address", _ADDRESS))
+    _fields_ = (
+        ("launch", _LAUNCH),
+        ("parameter_sizes", _SIZES),
+        ("variable_address", _ADDRESS),
+        ("library", _LIBRARY),
+        ("library_again", _AGAIN),
+    )
 
 
 @dataclass(frozen=True)
 class LaunchRecord:
     """One launch of a program: `arrays` are its pointer arguments by name, views of memory as the launch left it.
 
-    `how` is "raised" or "emulated"; `reason` says why it is not raised, where that was tried.
+    `how` is "raised" or "emulated"; `reason` says why it is not raised, where that was tried. For a call of a library
+    that reads or writes device memory, `kernel` is the function's name, `how` is "library"; grid and block are zero.
     """
 
     kernel: str
@@ -100,7 +110,9 @@ class Program:
         folders, macros = tuple(self.include), dict(self.define)
         options = {"include": folders, "define": macros, "standard": self.standard}
         with ThreadPoolExecutor(max_workers=2) as pool:
-            library = pool.submit(pipeline.build_program, self.sources, folders, macros, self.standard)
+            library = pool.submit(
+                pipeline.build_program, self.sources, folders, macros, self.standard, is_library_function
+            )
             units = pool.map(lambda source: _compile_module(source, options), self.sources)
             self.modules: list[Module | None] = list(units)
             self.library = library.result()
@@ -170,9 +182,17 @@ class _Run:
                 )
             ) from error
 
+        self.session = Session(self.library, self._record_call)
+
     def run(self, arguments: Sequence[str]) -> int:
         """Call the program's main function."""
-        services = _Services(_LAUNCH(self.launch), _SIZES(self.parameter_sizes), _ADDRESS(self.variable_address))
+        services = _Services(
+            _LAUNCH(self.launch),
+            _SIZES(self.parameter_sizes),
+            _ADDRESS(self.variable_address),
+            _LIBRARY(self.call_library),
+            _AGAIN(self.call_library_again),
+        )
         library = self.library
         library.windlass_connect(ctypes.byref(services))
         words = [os.fsencode(str(each)) for each in (self.program.sources[0].with_suffix(""), *arguments)]
@@ -231,10 +251,33 @@ class _Run:
                 return INVALID_CONFIGURATION
             return ILLEGAL_ADDRESS if isinstance(error, EmulationError) else LAUNCH_FAILURE
         except BaseException as error:
-            # Nothing can be raised through the program's own frames.
-            self.interrupted = error
+            self._note(error)
             return LAUNCH_FAILURE
         return SUCCESS
+
+    def call_library(self, name: bytes, kinds: bytes, words: Any, result: int) -> None:
+        """Do a call of a library; its result goes to an address."""
+        try:
+            self.session.call(name.decode(), kinds.decode(), words[: len(kinds)], result)
+        except BaseException as error:
+            self._note(error)
+
+    def call_library_again(self, number: int) -> int:
+        """Do a call of a library that a stream captured; gives a CUDA error number."""
+        try:
+            return self.session.call_again(number)
+        except BaseException as error:
+            self._note(error)
+            return LAUNCH_FAILURE
+
+    def _note(self, error: BaseException) -> None:
+        """Nothing can be raised through the program's own frames: it is raised when the program has ended."""
+        self.interrupted = self.interrupted or error
+
+    def _record_call(self, call: LibraryCall) -> None:
+        sys.stdout.flush()
+        if self.observe is not None:
+            self.observe(LaunchRecord(call.name, (0, 0, 0), (0, 0, 0), 0, "library", call.seconds, None, call.arrays))
 
     # -- launches -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import platform
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from windlass.diagnostics.cache import cache_directory
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, ZIG_FOLDER, host_flags, run_clang
 from windlass.frontends.cuda.compilation import main_file
+from windlass.frontends.cuda.library_calls import library_functions
 from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.source import adapt_text, read_source
 
@@ -41,10 +42,12 @@ def build_program(
     include: Iterable[str | os.PathLike[str]] = (),
     define: Mapping[str, object] | None = None,
     standard: str = "gnu++20",
+    is_library_function: Callable[[str], bool] = lambda name: False,
 ) -> Path:
     """A shared library with the host side of all sources (.cu, .cpp, .c), from the cache where it is known.
 
-    Unit number i is `sources[i]`.
+    Unit number i is `sources[i]`. Calls of functions of which `is_library_function` holds go to the process that loads
+    the library.
 
     Raises CompilationError: WL0101 with clang's messages, WL0109 where the parts can't be linked.
     """
@@ -62,7 +65,8 @@ def build_program(
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         units = list(pool.map(lambda each: _compile_unit(each[1], each[0], flags, standard), enumerate(sources)))
         runtime = list(pool.map(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu"))))
-    return _link([*units, *runtime])
+    libraries = library_functions(units, is_library_function)
+    return _link([*units, *runtime, libraries] if libraries else [*units, *runtime])
 
 
 def _compile_unit(source: Path, number: int, flags: list[str], standard: str) -> str:
@@ -146,7 +150,8 @@ def _link(units: Sequence[str]) -> Path:
                     "WL0109",
                     "the program's parts can't be linked",
                     notes=tuple(lines[:LINKED_MESSAGE_LINES]),
-                    help="name all source files of the program; libraries that it needs are not part of CUDA's runtime",
+                    help="name all source files of the program; the routines of CUDA's libraries that there are stand "
+                    "in docs/guides/libraries.md",
                 )
             )
         _keep(path, linked.read_bytes())

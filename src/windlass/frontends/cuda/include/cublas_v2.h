@@ -1,0 +1,3 @@
+// Part of cuBLAS.
+#pragma once
+#include "cublas_api.h"

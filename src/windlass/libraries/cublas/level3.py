@@ -1,0 +1,855 @@
+"""cuBLAS's products of matrices (BLAS level 3, batches, extensions), as contractions.
+
+A matrix by columns is, to a tensor program, its transpose by rows. All programs here are written for matrices as they
+are stored: C^T = op(B)^T op(A)^T.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+from jax import lax
+
+from windlass.libraries.cublas.state import Diagonal, Fill, Handle, Operation, Side, cublas
+from windlass.libraries.memory import Array
+from windlass.libraries.routines import Address, Scalar
+from windlass.libraries.session import Call, read_letter, real_dtype
+from windlass.libraries.tensor_programs import tensor_program
+
+CUDA_DTYPES = {
+    0: np.dtype(np.float32),
+    1: np.dtype(np.float64),
+    2: np.dtype(np.float16),
+    3: np.dtype(np.int8),
+    4: np.dtype(np.complex64),
+    5: np.dtype(np.complex128),
+    8: np.dtype(np.uint8),
+    10: np.dtype(np.int32),
+    12: np.dtype(np.uint32),
+    14: np.dtype(ml_dtypes.bfloat16),
+    24: np.dtype(np.int64),
+    28: np.dtype(ml_dtypes.float8_e4m3fn),
+    29: np.dtype(ml_dtypes.float8_e5m2),
+}
+"""cudaDataType_t, as far as there is a dtype."""
+COMPUTE_TYPES = {
+    64: (np.float32, np.float16),
+    65: (np.float32, np.float16),
+    68: (np.float32, np.float32),
+    69: (np.float32, np.float32),
+    74: (np.float32, np.float32),
+    75: (np.float32, np.float32),
+    77: (np.float32, np.float32),
+    70: (np.float64, np.float64),
+    71: (np.float64, np.float64),
+    72: (np.int32, np.int32),
+    73: (np.int32, np.int32),
+}
+"""cublasComputeType_t: what is computed in, which is at least as precise as asked for, and the dtype of factors."""
+
+
+# -- as tensor programs -----------------------------------------------------------------------------------------------
+
+
+def transposed(stored: Any, operation: Operation) -> Any:
+    """op(A)^T for a matrix that is given as it is stored, A^T."""
+    if operation == Operation.N:
+        return stored
+    swapped = jnp.swapaxes(stored, -1, -2)
+    return jnp.conj(swapped) if operation == Operation.C else swapped
+
+
+def contract(left: Any, right: Any) -> Any:
+    """The product of matrices, or of batches of them, with no less than the precision of its operands."""
+    return jnp.matmul(left, right, precision=lax.Precision.HIGHEST)
+
+
+@tensor_program("operation_a", "operation_b", "compute")
+def multiply(
+    alpha: Any, a: Any, b: Any, beta: Any, c: Any, operation_a: Operation, operation_b: Operation, compute: Any
+) -> Any:
+    """alpha op(A) op(B) + beta C as stored; without a product where `a` is None, without C where `c` is None."""
+    result: Any = 0
+    if a is not None:
+        product = contract(
+            transposed(b.astype(compute), operation_b),
+            transposed(a.astype(compute), operation_a),
+        )
+        result = alpha.astype(compute) * product
+    return result if c is None else result + beta.astype(compute) * c.astype(compute)
+
+
+@tensor_program("fill", "is_hermitian", "is_left")
+def multiply_symmetric(
+    alpha: Any, a: Any, b: Any, beta: Any, c: Any, fill: Fill, is_hermitian: bool, is_left: bool
+) -> Any:
+    """alpha A B + beta C or alpha B A + beta C; of A one triangle is read."""
+    whole = mirror(a, fill, is_hermitian)
+    result = alpha * (contract(whole, b) if is_left else contract(b, whole))
+    return result if c is None else result + beta * c
+
+
+def mirror(a: Any, fill: Fill, is_hermitian: bool) -> Any:
+    """The whole matrix, of which one triangle is given."""
+    part = jnp.tril(a, -1) if fill == Fill.LOWER else jnp.triu(a, 1)
+    diagonal = jnp.diagonal(a, axis1=-2, axis2=-1)
+    if is_hermitian:
+        diagonal = jnp.real(diagonal).astype(a.dtype)
+    other = jnp.swapaxes(part, -1, -2)
+    return (
+        part + (jnp.conj(other) if is_hermitian else other) + diagonal[..., None] * jnp.eye(a.shape[-1], dtype=a.dtype)
+    )
+
+
+@tensor_program("is_transposed", "is_hermitian", "has_other", "is_twice")
+def multiply_by_own(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any,
+    c: Any,
+    is_transposed: bool,
+    is_hermitian: bool,
+    has_other: bool,
+    is_twice: bool,
+) -> Any:
+    """alpha A B^T + beta C (plus alpha B A^T where `is_twice`), or of the transposed; for Hermitian with conjugates."""
+
+    def adjoint(x: Any) -> Any:
+        return jnp.conj(x.T) if is_hermitian else x.T
+
+    other = b if has_other else a
+    if is_transposed:
+        result = alpha * contract(adjoint(a), other)
+        if is_twice:
+            result += (jnp.conj(alpha) if is_hermitian else alpha) * contract(adjoint(other), a)
+    else:
+        result = alpha * contract(a, adjoint(other))
+        if is_twice:
+            result += (jnp.conj(alpha) if is_hermitian else alpha) * contract(other, adjoint(a))
+    return result if c is None else result + beta * c
+
+
+@tensor_program("fill", "operation", "diagonal", "is_left")
+def multiply_triangular(
+    alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal: Diagonal, is_left: bool
+) -> Any:
+    """alpha op(A) B or alpha B op(A) for a triangular A."""
+    triangle = apply(operation, triangular(a, fill, diagonal))
+    return alpha * (contract(triangle, b) if is_left else contract(b, triangle))
+
+
+@tensor_program("fill", "operation", "diagonal", "is_left")
+def solve(alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal: Diagonal, is_left: bool) -> Any:
+    """X for op(A) X = alpha B or X op(A) = alpha B, with a triangular A; for batches too."""
+    return lax.linalg.triangular_solve(
+        a,
+        alpha * b,
+        left_side=is_left,
+        lower=fill == Fill.LOWER,
+        transpose_a=operation != Operation.N,
+        conjugate_a=operation == Operation.C,
+        unit_diagonal=diagonal == Diagonal.UNIT,
+    )
+
+
+@tensor_program("operation_a", "operation_b")
+def add(alpha: Any, a: Any, beta: Any, b: Any, operation_a: Operation, operation_b: Operation) -> Any:
+    """alpha op(A) + beta op(B), where each may be missing."""
+    parts = [
+        factor * apply(operation, x)
+        for factor, x, operation in ((alpha, a, operation_a), (beta, b, operation_b))
+        if x is not None
+    ]
+    return sum(parts[1:], parts[0])
+
+
+def swap(x: Any) -> Any:
+    """The transposed matrix, or matrices."""
+    return jnp.swapaxes(x, -1, -2)
+
+
+def apply(operation: Operation, x: Any) -> Any:
+    """op(A)."""
+    if operation == Operation.N:
+        return x
+    return jnp.conj(swap(x)) if operation == Operation.C else swap(x)
+
+
+def triangular(a: Any, fill: Fill, diagonal: Diagonal) -> Any:
+    """The triangle of a matrix, with zeros elsewhere."""
+    part = jnp.tril(a) if fill == Fill.LOWER else jnp.triu(a)
+    if diagonal == Diagonal.UNIT:
+        eye = jnp.eye(a.shape[-1], dtype=a.dtype)
+        part = jnp.where(eye != 0, eye, part)
+    return part
+
+
+# -- gemm -------------------------------------------------------------------------------------------------------------
+
+
+def extents(operation: Operation, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of the stored matrix of which op gives so many."""
+    return (rows, columns) if operation == Operation.N else (columns, rows)
+
+
+def put_product(
+    c: Array, a: Array, b: Array, alpha: Any, beta: Any, operation_a: Operation, operation_b: Operation, compute: Any
+) -> None:
+    """C = alpha op(A) op(B) + beta C, as BLAS has it: a factor of zero means that its matrices are not looked at."""
+    if c.size == 0:
+        return
+    inner = a.shape[-1] if operation_a == Operation.N else a.shape[-2]
+    has_product, has_addend = bool(alpha != 0) and inner > 0, bool(beta != 0)
+    if not has_product and not has_addend:
+        c[...] = 0
+        return
+    stored = [np.swapaxes(each, -1, -2) for each in (a, b, c)]
+    result = multiply(
+        alpha,
+        stored[0] if has_product else None,
+        stored[1] if has_product else None,
+        beta,
+        stored[2] if has_addend else None,
+        operation_a=operation_a,
+        operation_b=operation_b,
+        compute=compute,
+    )
+    stored[2][...] = round_to(result, c.dtype)
+
+
+def round_to(result: Array, dtype: np.dtype[Any]) -> Array:
+    """The result in the dtype of the matrix: integers saturate, floats round to nearest."""
+    if result.dtype == dtype:
+        return result
+    if dtype.kind == "i" and result.dtype.kind == "f":
+        limits = np.iinfo(dtype)
+        return np.clip(np.rint(result), limits.min, limits.max).astype(dtype)
+    if dtype.kind == "i" and result.dtype.kind == "i":
+        limits = np.iinfo(dtype)
+        return np.clip(result, limits.min, limits.max).astype(dtype)
+    with np.errstate(over="ignore"):
+        return result.astype(dtype)
+
+
+def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What a product of such matrices is computed in."""
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
+def require_sizes(call: Call, **sizes: int) -> None:
+    """Raises LibraryError where a size is negative."""
+    for name, size in sizes.items():
+        call.require(size >= 0, f"'{name}' is {size}")
+
+
+@cublas.routine("cublas{}gemm", "SDCZH", legacy=True)
+def gemm(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+) -> None:
+    require_sizes(call, m=m, n=n, k=k)
+    put_product(
+        call.matrix("C", c, m, n, ldc),
+        call.matrix("A", a, *extents(transa, m, k), lda),
+        call.matrix("B", b, *extents(transb, k, n), ldb),
+        call.scalar(alpha),
+        call.scalar(beta),
+        transa,
+        transb,
+        compute_dtype(call.dtype),
+    )
+
+
+@cublas.routine("cublas{}gemm3m", "CZ")
+def gemm3m(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+) -> None:
+    gemm(call, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+
+
+@cublas.routine("cublas{}gemmStridedBatched", "SDCZH")
+def gemm_strided(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    stride_a: int,
+    b: Address,
+    ldb: int,
+    stride_b: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+    stride_c: int,
+    count: int,
+) -> None:
+    require_sizes(call, m=m, n=n, k=k, batchCount=count)
+    put_product(
+        call.matrices("C", c, count, stride_c, m, n, ldc),
+        call.matrices("A", a, count, stride_a, *extents(transa, m, k), lda),
+        call.matrices("B", b, count, stride_b, *extents(transb, k, n), ldb),
+        call.scalar(alpha),
+        call.scalar(beta),
+        transa,
+        transb,
+        compute_dtype(call.dtype),
+    )
+
+
+def put_products(
+    call: Call,
+    shapes: tuple[Operation, Operation, int, int, int],
+    factors: tuple[Any, Any],
+    addresses: tuple[Address, Address, Address],
+    leading: tuple[int, int, int],
+    count: int,
+    dtypes: tuple[np.dtype[Any], np.dtype[Any], np.dtype[Any]],
+    compute: Any,
+) -> None:
+    """Products of matrices whose addresses lie in device memory."""
+    transa, transb, m, n, k = shapes
+    require_sizes(call, m=m, n=n, k=k, batchCount=count)
+    all_a = call.pointed_matrices("A", addresses[0], count, *extents(transa, m, k), leading[0], dtypes[0])
+    all_b = call.pointed_matrices("B", addresses[1], count, *extents(transb, k, n), leading[1], dtypes[1])
+    all_c = call.pointed_matrices("C", addresses[2], count, m, n, leading[2], dtypes[2])
+    if not count:
+        return
+    result = np.stack(all_c)
+    put_product(result, np.stack(all_a), np.stack(all_b), *factors, transa, transb, compute)
+    for c, each in zip(all_c, result, strict=True):
+        c[...] = each
+
+
+@cublas.routine("cublas{}gemmBatched", "SDCZH")
+def gemm_batched(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+    count: int,
+) -> None:
+    factors = call.scalar(alpha), call.scalar(beta)
+    dtypes = call.dtype, call.dtype, call.dtype
+    compute = compute_dtype(call.dtype)
+    put_products(call, (transa, transb, m, n, k), factors, (a, b, c), (lda, ldb, ldc), count, dtypes, compute)
+
+
+def dtype_of(call: Call, number: int) -> np.dtype[Any]:
+    """The dtype that a cudaDataType_t names.
+
+    Raises LibraryError where NumPy has none for it.
+    """
+    if number not in CUDA_DTYPES:
+        raise call.refuse(f"elements of cudaDataType {number} are not supported")
+    return CUDA_DTYPES[number]
+
+
+def precision(call: Call, kind: int, dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """What is computed in, and the dtype of factors, for a cublasComputeType_t and matrices of a dtype."""
+    if kind not in COMPUTE_TYPES:
+        raise call.refuse(f"{kind} is no cublasComputeType_t that is supported")
+    compute, factor = (np.dtype(each) for each in COMPUTE_TYPES[kind])
+    if dtype.kind == "c":
+        complex_dtype = np.dtype(np.complex128 if compute == np.float64 else np.complex64)
+        return complex_dtype, complex_dtype
+    return compute, factor
+
+
+@cublas.routine("cublasGemmEx")
+def gemm_mixed(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    type_a: int,
+    lda: int,
+    b: Address,
+    type_b: int,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    type_c: int,
+    ldc: int,
+    compute_type: int,
+    algorithm: int,
+) -> None:
+    gemm_strided_mixed(
+        call, handle, transa, transb, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c, ldc, 0,
+        1, compute_type, algorithm,
+    )  # fmt: skip
+
+
+@cublas.routine("cublas{}gemmEx", "SC")
+def gemm_single_mixed(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    type_a: int,
+    lda: int,
+    b: Address,
+    type_b: int,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    type_c: int,
+    ldc: int,
+) -> None:
+    gemm_strided_mixed(
+        call, handle, transa, transb, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c, ldc, 0,
+        1, 68, 0,
+    )  # fmt: skip
+
+
+@cublas.routine("cublasGemmStridedBatchedEx")
+def gemm_strided_mixed(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    type_a: int,
+    lda: int,
+    stride_a: int,
+    b: Address,
+    type_b: int,
+    ldb: int,
+    stride_b: int,
+    beta: Scalar,
+    c: Address,
+    type_c: int,
+    ldc: int,
+    stride_c: int,
+    count: int,
+    compute_type: int,
+    algorithm: int,
+) -> None:
+    require_sizes(call, m=m, n=n, k=k, batchCount=count)
+    dtypes = [dtype_of(call, each) for each in (type_a, type_b, type_c)]
+    compute, factor = precision(call, compute_type, dtypes[0])
+    put_product(
+        call.matrices("C", c, count, stride_c, m, n, ldc, dtypes[2]),
+        call.matrices("A", a, count, stride_a, *extents(transa, m, k), lda, dtypes[0]),
+        call.matrices("B", b, count, stride_b, *extents(transb, k, n), ldb, dtypes[1]),
+        call.scalar(alpha, factor),
+        call.scalar(beta, factor),
+        transa,
+        transb,
+        compute,
+    )
+
+
+@cublas.routine("cublasGemmBatchedEx")
+def gemm_batched_mixed(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    type_a: int,
+    lda: int,
+    b: Address,
+    type_b: int,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    type_c: int,
+    ldc: int,
+    count: int,
+    compute_type: int,
+    algorithm: int,
+) -> None:
+    dtypes = dtype_of(call, type_a), dtype_of(call, type_b), dtype_of(call, type_c)
+    compute, factor = precision(call, compute_type, dtypes[0])
+    factors = call.scalar(alpha, factor), call.scalar(beta, factor)
+    put_products(call, (transa, transb, m, n, k), factors, (a, b, c), (lda, ldb, ldc), count, dtypes, compute)
+
+
+# -- symmetric, Hermitian and triangular matrices ---------------------------------------------------------------------
+
+
+def put_triangle(target: Array, result: Array, fill: Fill, has_real_diagonal: bool = False) -> None:
+    """Write the elements of one triangle."""
+    part = np.tri(len(target), dtype=bool)
+    if fill == Fill.UPPER:
+        part = part.T
+    if has_real_diagonal:
+        result = result.copy()
+        np.fill_diagonal(result, np.real(np.diagonal(result)))
+    target[part] = result[part]
+
+
+@cublas.routine("cublas{}symm", "SDCZ", legacy=True)
+@cublas.routine("cublas{}hemm", "CZ", legacy=True)
+def symm(
+    call: Call,
+    handle: Handle,
+    side: Side,
+    uplo: Fill,
+    m: int,
+    n: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+) -> None:
+    require_sizes(call, m=m, n=n)
+    order = m if side == Side.LEFT else n
+    factors = call.scalar(alpha), call.scalar(beta)
+    views = call.matrix("A", a, order, order, lda), call.matrix("B", b, m, n, ldb), call.matrix("C", c, m, n, ldc)
+    if not views[2].size:
+        return
+    if factors[0] == 0:
+        views[2][...] = factors[1] * views[2] if factors[1] != 0 else 0
+        return
+    views[2][...] = multiply_symmetric(
+        factors[0],
+        views[0],
+        views[1],
+        factors[1],
+        views[2] if factors[1] != 0 else None,
+        fill=uplo,
+        is_hermitian="hemm" in call.routine.name,
+        is_left=side == Side.LEFT,
+    )
+
+
+def put_own_product(
+    call: Call,
+    uplo: Fill,
+    trans: Operation,
+    n: int,
+    k: int,
+    alpha: Any,
+    a: tuple[Address, int],
+    b: tuple[Address, int] | None,
+    beta: Any,
+    c: tuple[Address, int],
+    is_twice: bool,
+) -> None:
+    """The products of a matrix with its transposed or adjoint, and their kin, into one triangle of C."""
+    require_sizes(call, n=n, k=k)
+    is_hermitian = "her" in call.routine.name
+    if is_hermitian:
+        call.require(trans != Operation.T, "the operation must be N or C")
+    view_a = call.matrix("A", a[0], *extents(trans, n, k), a[1])
+    view_b = None if b is None else call.matrix("B", b[0], *extents(trans, n, k), b[1])
+    view_c = call.matrix("C", c[0], n, n, c[1])
+    if n == 0:
+        return
+    if alpha == 0 or k == 0:
+        result = beta * view_c if beta != 0 else np.zeros_like(view_c)
+    else:
+        result = multiply_by_own(
+            alpha,
+            view_a,
+            view_b,
+            beta,
+            view_c if beta != 0 else None,
+            is_transposed=trans != Operation.N,
+            is_hermitian=is_hermitian,
+            has_other=b is not None,
+            is_twice=is_twice,
+        )
+    put_triangle(view_c, np.asarray(result).astype(view_c.dtype), uplo, is_hermitian)
+
+
+@cublas.routine("cublas{}syrk", "SDCZ", legacy=True)
+@cublas.routine("cublas{}herk", "C", legacy=True)
+@cublas.routine("cublas{}herk", "Z")
+def syrk(
+    call: Call,
+    handle: Handle,
+    uplo: Fill,
+    trans: Operation,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+) -> None:
+    # The factors of herk are real.
+    kind = real_dtype(call.dtype) if "herk" in call.routine.name else call.dtype
+    factors = call.scalar(alpha, kind), call.scalar(beta, kind)
+    put_own_product(call, uplo, trans, n, k, factors[0], (a, lda), None, factors[1], (c, ldc), False)
+
+
+@cublas.routine("cublas{}syr2k", "SDCZ", legacy=True)
+@cublas.routine("cublas{}her2k", "C", legacy=True)
+@cublas.routine("cublas{}her2k", "Z")
+@cublas.routine("cublas{}syrkx", "SDCZ")
+@cublas.routine("cublas{}herkx", "CZ")
+def syr2k(
+    call: Call,
+    handle: Handle,
+    uplo: Fill,
+    trans: Operation,
+    n: int,
+    k: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    beta: Scalar,
+    c: Address,
+    ldc: int,
+) -> None:
+    is_hermitian = "her" in call.routine.name
+    factors = call.scalar(alpha), call.scalar(beta, real_dtype(call.dtype) if is_hermitian else call.dtype)
+    is_twice = call.routine.name.endswith("2k")
+    put_own_product(call, uplo, trans, n, k, factors[0], (a, lda), (b, ldb), factors[1], (c, ldc), is_twice)
+
+
+@cublas.routine("cublas{}trmm", "SDCZ")
+def trmm(
+    call: Call,
+    handle: Handle,
+    side: Side,
+    uplo: Fill,
+    trans: Operation,
+    diag: Diagonal,
+    m: int,
+    n: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    c: Address,
+    ldc: int,
+) -> None:
+    require_sizes(call, m=m, n=n)
+    order = m if side == Side.LEFT else n
+    factor = call.scalar(alpha)
+    view_c = call.matrix("C", c, m, n, ldc)
+    if factor == 0:
+        view_c[...] = 0
+        return
+    views = call.matrix("A", a, order, order, lda), call.matrix("B", b, m, n, ldb)
+    if view_c.size:
+        view_c[...] = multiply_triangular(
+            factor, *views, fill=uplo, operation=trans, diagonal=diag, is_left=side == Side.LEFT
+        )
+
+
+@cublas.routine("cublasLegacy{}trmm", "SDCZ")
+def trmm_in_place(
+    call: Call,
+    side: int,
+    uplo: int,
+    trans: int,
+    diag: int,
+    m: int,
+    n: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+) -> None:
+    call.session.legacy_handle = handle = call.session.legacy_handle or Handle()
+    assert isinstance(handle, Handle)
+    letters = [chr(word & 255) for word in (side, uplo, trans, diag)]
+    sides, fills = read_letter(Side, letters[0]), read_letter(Fill, letters[1])
+    operations, diagonals = read_letter(Operation, letters[2]), read_letter(Diagonal, letters[3])
+    trmm(call, handle, sides, fills, operations, diagonals, m, n, alpha, a, lda, b, ldb, b, ldb)
+
+
+def put_solution(b: Array, a: Array, alpha: Any, side: Side, uplo: Fill, trans: Operation, diag: Diagonal) -> None:
+    """B = the solution of op(A) X = alpha B or X op(A) = alpha B."""
+    if not b.size:
+        return
+    if alpha == 0:
+        b[...] = 0
+        return
+    b[...] = solve(alpha, a, b, fill=uplo, operation=trans, diagonal=diag, is_left=side == Side.LEFT)
+
+
+@cublas.routine("cublas{}trsm", "SDCZ", legacy=True)
+def trsm(
+    call: Call,
+    handle: Handle,
+    side: Side,
+    uplo: Fill,
+    trans: Operation,
+    diag: Diagonal,
+    m: int,
+    n: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+) -> None:
+    require_sizes(call, m=m, n=n)
+    order = m if side == Side.LEFT else n
+    put_solution(
+        call.matrix("B", b, m, n, ldb),
+        call.matrix("A", a, order, order, lda),
+        call.scalar(alpha),
+        side,
+        uplo,
+        trans,
+        diag,
+    )
+
+
+@cublas.routine("cublas{}trsmBatched", "SDCZ")
+def trsm_batched(
+    call: Call,
+    handle: Handle,
+    side: Side,
+    uplo: Fill,
+    trans: Operation,
+    diag: Diagonal,
+    m: int,
+    n: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    b: Address,
+    ldb: int,
+    count: int,
+) -> None:
+    require_sizes(call, m=m, n=n, batchCount=count)
+    order = m if side == Side.LEFT else n
+    all_a = call.pointed_matrices("A", a, count, order, order, lda)
+    all_b = call.pointed_matrices("B", b, count, m, n, ldb)
+    if not count:
+        return
+    result = np.stack(all_b)
+    put_solution(result, np.stack(all_a), call.scalar(alpha), side, uplo, trans, diag)
+    for target, each in zip(all_b, result, strict=True):
+        target[...] = each
+
+
+@cublas.routine("cublas{}geam", "SDCZ")
+def geam(
+    call: Call,
+    handle: Handle,
+    transa: Operation,
+    transb: Operation,
+    m: int,
+    n: int,
+    alpha: Scalar,
+    a: Address,
+    lda: int,
+    beta: Scalar,
+    b: Address,
+    ldb: int,
+    c: Address,
+    ldc: int,
+) -> None:
+    require_sizes(call, m=m, n=n)
+    factors = call.scalar(alpha), call.scalar(beta)
+    view_c = call.matrix("C", c, m, n, ldc)
+    view_a = call.matrix("A", a, *extents(transa, m, n), lda) if factors[0] != 0 else None
+    view_b = call.matrix("B", b, *extents(transb, m, n), ldb) if factors[1] != 0 else None
+    if not view_c.size:
+        return
+    if view_a is None and view_b is None:
+        view_c[...] = 0
+        return
+    view_c[...] = add(factors[0], view_a, factors[1], view_b, operation_a=transa, operation_b=transb)
+
+
+@cublas.routine("cublas{}dgmm", "SDCZ")
+def dgmm(
+    call: Call,
+    handle: Handle,
+    side: Side,
+    m: int,
+    n: int,
+    a: Address,
+    lda: int,
+    x: Address,
+    step_x: int,
+    c: Address,
+    ldc: int,
+) -> None:
+    require_sizes(call, m=m, n=n)
+    is_left = side == Side.LEFT
+    view_c = call.matrix("C", c, m, n, ldc)
+    vector = call.vector("x", x, m if is_left else n, step_x)
+    if view_c.size:
+        view_c[...] = scale_lines(call.matrix("A", a, m, n, lda), vector, is_left=is_left)
+
+
+@tensor_program("is_left")
+def scale_lines(a: Any, x: Any, is_left: bool) -> Any:
+    """diag(x) A or A diag(x)."""
+    return a * (x[:, None] if is_left else x[None, :])
