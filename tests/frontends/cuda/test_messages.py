@@ -86,14 +86,23 @@ def test_missing_includes_say_what_to_do() -> None:
         "   |          ^^^^^^^^^\n"
         '  help: pass the folder that holds it: include=["path/to/folder"]'
     )
-    assert failure(lambda: compile_device("#include <cub/cub.cuh>\n__global__ void f() {}\n")) == (
-        "error[WL0102]: can't find the included file 'cub/cub.cuh'\n"
+
+
+def test_missing_headers_of_libraries_name_what_there_is() -> None:
+    message = failure(lambda: compile_device("#include <nvjpeg.h>\n__global__ void f() {}\n"))
+    assert message.startswith(
+        "error[WL0102]: can't find the included file 'nvjpeg.h'\n"
         " --> <source>:1:10\n"
         "   |\n"
-        " 1 | #include <cub/cub.cuh>\n"
-        "   |          ^^^^^^^^^^^^^\n"
-        "  help: cub/cub.cuh belongs to CUB, which Windlass does not provide yet: leave the parts that use it out"
+        " 1 | #include <nvjpeg.h>\n"
+        "   |          ^^^^^^^^^^\n"
+        "  help: nvjpeg.h belongs to nvJPEG, which Windlass does not have: leave the parts that use it out. "
+        "The libraries that it has (in part) are "
     )
+    assert "CUB" in message and "OptiX" not in message
+    message = failure(lambda: compile_device("#include <cub/warp/warp_sort.cuh>\n__global__ void f() {}\n"))
+    assert "cub/warp/warp_sort.cuh is no part of CUB that Windlass has. Of that folder there are" in message
+    assert "warp_reduce.cuh, warp_scan.cuh" in message
 
 
 def test_files_that_cannot_be_read() -> None:

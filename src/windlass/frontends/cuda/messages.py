@@ -27,9 +27,15 @@ _LIBRARIES = {
     "cudnn": "cuDNN",
     "nccl": "NCCL",
     "nvml": "NVML",
+    "npp": "NPP",
+    "nvjpeg": "nvJPEG",
+    "nvrtc": "NVRTC",
+    "cutensor": "cuTENSOR",
+    "optix": "OptiX",
     "cutlass/": "CUTLASS",
     "cute/": "CUTLASS",
     "cuda/": "libcu++",
+    "nv/": "libcu++",
     "mpi.h": "MPI",
 }
 
@@ -122,8 +128,15 @@ def _failed_instance(message: _Message, instances: tuple[str, ...]) -> Diagnosti
 
 def _missing_include(name: str, message: _Message, source: Source) -> Diagnostic:
     library = next((title for prefix, title in _LIBRARIES.items() if name.startswith(prefix)), None)
-    if library is not None:
-        advice = f"{name} belongs to {library}, which Windlass does not provide yet: leave the parts that use it out"
+    neighbours = _headers(str(Path(name).parent)) if library is not None and "/" in name else []
+    if neighbours:
+        advice = f"{name} is no part of {library} that Windlass has. Of that folder there are {', '.join(neighbours)}"
+    elif library is not None:
+        provided = dict.fromkeys(title for prefix, title in _LIBRARIES.items() if _has_headers(prefix))
+        advice = (
+            f"{name} belongs to {library}, which Windlass does not have: leave the parts that use it out. "
+            f"The libraries that it has (in part) are {', '.join(provided)}"
+        )
     else:
         advice = 'pass the folder that holds it: include=["path/to/folder"]'
     return Diagnostic(
@@ -134,6 +147,16 @@ def _missing_include(name: str, message: _Message, source: Source) -> Diagnostic
         source=_source_line(message.position, source),
         help=advice,
     )
+
+
+def _headers(folder: str) -> list[str]:
+    """The headers of our own in a folder, without those it keeps to itself."""
+    place = INCLUDE_FOLDER / folder
+    return sorted(path.name for path in place.glob("*") if path.is_file()) if place.is_dir() else []
+
+
+def _has_headers(prefix: str) -> bool:
+    return any(INCLUDE_FOLDER.glob(f"{prefix}*"))
 
 
 def _is_ours(file: str) -> bool:

@@ -7,7 +7,7 @@
 #define assert(...) \
     ((__VA_ARGS__) ? (void)0 : __windlass_assert_fail(#__VA_ARGS__, __FILE__, __LINE__, __func__))
 #else
-extern "C" void __assert_fail(const char *, const char *, unsigned int, const char *) throw() __attribute__((noreturn));
+extern "C" __host__ __device__ void __assert_fail(const char *, const char *, unsigned int, const char *) throw() __attribute__((noreturn));
 #define assert(...) ((__VA_ARGS__) ? (void)0 : __assert_fail(#__VA_ARGS__, __FILE__, __LINE__, __func__))
 #endif
 #ifndef static_assert

@@ -67,17 +67,20 @@ struct coalesced_group {
             if (lanes & rest & (0u - rest)) result |= 1u << rank;
         return result;
     }
+    template <class T> __WINDLASS_MEMBER T moved(T value, int lane) const {
+        return __windlass_moved(value, [=, this](auto word) { return __shfl_sync(mask, word, lane); });
+    }
     template <class T> __WINDLASS_MEMBER T shfl(T value, unsigned int rank) const {
-        return __shfl_sync(mask, value, lane_of(rank % size()));
+        return moved(value, lane_of(rank % size()));
     }
     template <class T> __WINDLASS_MEMBER T shfl_down(T value, unsigned int delta) const {
         unsigned int rank = thread_rank() + delta;
-        T other = __shfl_sync(mask, value, lane_of(rank < size() ? rank : thread_rank()));
+        T other = moved(value, lane_of(rank < size() ? rank : thread_rank()));
         return other;
     }
     template <class T> __WINDLASS_MEMBER T shfl_up(T value, unsigned int delta) const {
         unsigned int rank = thread_rank();
-        T other = __shfl_sync(mask, value, lane_of(rank >= delta ? rank - delta : rank));
+        T other = moved(value, lane_of(rank >= delta ? rank - delta : rank));
         return other;
     }
     __WINDLASS_MEMBER int any(int predicate) const { return __any_sync(mask, predicate); }
@@ -103,15 +106,17 @@ template <unsigned int N, class Parent = void> struct thread_block_tile {
     __WINDLASS_STATIC constexpr unsigned int num_threads() { return N; }
     __WINDLASS_STATIC unsigned int meta_group_rank() { return details::block_rank() / N; }
     __WINDLASS_STATIC unsigned int meta_group_size() { return (details::block_size() + N - 1) / N; }
-    template <class T> __WINDLASS_STATIC T shfl(T value, int rank) { return __shfl_sync(mask(), value, rank, (int)N); }
+    template <class T> __WINDLASS_STATIC T shfl(T value, int rank) {
+        return __windlass_moved(value, [=](auto word) { return __shfl_sync(mask(), word, rank, (int)N); });
+    }
     template <class T> __WINDLASS_STATIC T shfl_down(T value, unsigned int delta) {
-        return __shfl_down_sync(mask(), value, delta, (int)N);
+        return __windlass_moved(value, [=](auto word) { return __shfl_down_sync(mask(), word, delta, (int)N); });
     }
     template <class T> __WINDLASS_STATIC T shfl_up(T value, unsigned int delta) {
-        return __shfl_up_sync(mask(), value, delta, (int)N);
+        return __windlass_moved(value, [=](auto word) { return __shfl_up_sync(mask(), word, delta, (int)N); });
     }
     template <class T> __WINDLASS_STATIC T shfl_xor(T value, unsigned int lanes) {
-        return __shfl_xor_sync(mask(), value, (int)lanes, (int)N);
+        return __windlass_moved(value, [=](auto word) { return __shfl_xor_sync(mask(), word, (int)lanes, (int)N); });
     }
     __WINDLASS_STATIC int any(int predicate) { return __any_sync(mask(), predicate); }
     __WINDLASS_STATIC int all(int predicate) { return __all_sync(mask(), predicate); }

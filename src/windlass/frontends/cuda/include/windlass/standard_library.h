@@ -53,6 +53,14 @@
 #include <limits>
 #include <type_traits>
 #pragma clang force_cuda_host_device end
+// <tuple> brings these along, whose classes have virtual functions that stay on the host.
+#include <exception>
+#include <iosfwd>
+#include <new>
+#include <typeinfo>
+#pragma clang force_cuda_host_device begin
+#include <tuple>
+#pragma clang force_cuda_host_device end
 
 #undef __sinf
 #undef __cosf
@@ -97,7 +105,5 @@
 #include <functional>
 #include <initializer_list>
 #include <iostream>
-#include <new>
 #include <string>
-#include <tuple>
 #include <vector>

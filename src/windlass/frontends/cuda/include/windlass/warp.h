@@ -54,6 +54,23 @@ __WINDLASS_SHUFFLE(__shfl_down_sync, down, 0x1f, unsigned int)
 __WINDLASS_SHUFFLE(__shfl_xor_sync, bfly, 0x1f, int)
 #undef __WINDLASS_SHUFFLE
 
+// A value of any type moved between lanes: a number as it is, everything else word by word.
+template <class T, class Move> __WINDLASS_DEVICE T __windlass_moved(T value, Move move) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+        return move(value);
+    } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) {
+        return (T)move((int)value);
+    } else if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+        return (T)move((unsigned long long)value);
+    } else {
+        unsigned int words[(sizeof(T) + 3) / 4] = {};
+        __builtin_memcpy(words, &value, sizeof(T));
+        for (unsigned int &word : words) word = move(word);
+        __builtin_memcpy(&value, words, sizeof(T));
+        return value;
+    }
+}
+
 // The forms without a mask, of before Volta.
 template <class T> __WINDLASS_DEVICE T __shfl(T value, int lane, int width = 32) {
     return __shfl_sync(__WINDLASS_FULL_WARP, value, lane, width);
@@ -101,4 +118,6 @@ __WINDLASS_DEVICE unsigned int __reduce_xor_sync(unsigned int mask, unsigned int
     return (unsigned int)__nvvm_redux_sync_xor((int)value, (int)mask);
 }
 
+#else
+template <class T, class Move> __WINDLASS_DEVICE T __windlass_moved(T value, Move move) { return value; }
 #endif
