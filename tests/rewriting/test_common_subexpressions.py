@@ -84,3 +84,19 @@ def test_calls_configured_differently_stay_two() -> None:
     inner = both.lhs
     assert isinstance(inner, Add)
     assert inner.lhs is not inner.rhs
+
+
+@pytest.mark.parametrize(("name", "left"), [("tool.note", 1), ("mhlo.sharding", 2), ("note", 2)])
+def test_notes_of_other_tools_keep_nothing_apart(name: str, left: int) -> None:
+    block = vector_block()
+    x = block.arguments[0]
+    with Builder(block):
+        noted, plain = Negate(x), Negate(x)
+        both = Add(noted, plain)
+    noted.extra = {name: "1 : i32"}
+    share_common_subexpressions(block)
+    assert sum(isinstance(op, Negate) for op in block) == left
+    if left == 1:
+        # Nobody noted it at the second one.
+        assert isinstance(both.lhs, Negate)
+        assert both.lhs.extra is None

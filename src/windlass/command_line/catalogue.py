@@ -28,6 +28,7 @@ takes for granted, and how often it fires on the {programs} programs that were c
 * **reassociates**: changes the order of float sums or products, and holds for finite values only; left out with
   `exact=True`.
 * **by cost**: applied where the cost model estimates that time is saved on the device at hand.
+* **last**: applied when no other rule applies any more.
 * **single use**: applied where the inner ops have no other user.
 * **assumes ...**: applied only if the user grants it.
 """
@@ -122,6 +123,7 @@ def list_marks(rule: Rule) -> list[str]:
     """
     marks = ["reassociates"] if rule.reassociates else []
     marks += ["by cost"] if rule.by_cost else []
+    marks += ["last"] if rule.last else []
     marks += ["single use"] if rule.single_use else []
     return marks + [f"assumes {each}" for each in rule.assumes]
 

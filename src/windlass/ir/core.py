@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from windlass.diagnostics import Position
 
 
+DIALECTS_OF_XLA = ("jax", "mhlo", "sdy", "stablehlo", "xla")
+"""Whose attributes on ops XLA reads: shardings, say."""
+
+
 @dataclass_transform(eq_default=False)
 class Op(Value):
     """Subclass once per op. See the module's docstring for how fields are declared."""
@@ -280,9 +284,17 @@ class Op(Value):
         operands = [id(operand) for operand in self._operands]
         if self.is_commutative:
             operands.sort()
-        # What is not declared as a field may still decide the result: how a custom call is configured, say.
-        extra = tuple(sorted(self.extra.items())) if self.extra else ()
+        extra = tuple(sorted(item for item in self.extra.items() if self.obeys(item[0]))) if self.extra else ()
         return (type(self), types, attributes, tuple(operands), self._segments, extra)
+
+    def obeys(self, name: str) -> bool:
+        """Whether an attribute that is not declared as a field may decide the result, or how XLA computes it.
+
+        Others are notes of a tool that the program has been through. Ops that are configured by such attributes, as
+        custom calls are, say so.
+        """
+        dialect, dot, _ = name.partition(".")
+        return not dot or dialect in DIALECTS_OF_XLA
 
     # -- change ---------------------------------------------------------------------------------------------------
 

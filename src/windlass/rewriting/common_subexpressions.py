@@ -50,6 +50,10 @@ def _share(block: Block, scopes: list[dict[Any, Op]], on_shared: Callable[[Op], 
             continue
         for old, new in zip(op.results, known.results, strict=True):
             old.replace_all_uses_with(new)
+        if known.extra != op.extra:
+            # What a tool has noted at one of them only need not hold of both.
+            notes = op.extra or {}
+            known.extra = {name: text for name, text in (known.extra or {}).items() if notes.get(name) == text} or None
         op.erase()
         removed += 1
         if on_shared is not None:

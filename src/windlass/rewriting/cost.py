@@ -23,7 +23,7 @@ from windlass.ops import (
     ReduceWindow,
     Sort,
 )
-from windlass.ops.control import While, captures
+from windlass.ops.control import Branching, While, captures
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,11 @@ class _Estimate:
         repeats = source.tensor.size < operand.tensor.size and not isinstance(operand, Constant)
         if not repeats and not (isinstance(root, DotGeneral) and has_mixed_axes(root, place)):
             return Cost()
-        moved = 2 * operand.tensor.bytes
+        return self.copy(operand)
+
+    def copy(self, value: Value) -> Cost:
+        """What it costs to write a value elsewhere."""
+        moved = 2 * value.type.bytes if isinstance(value.type, TensorType) else 0
         rate = self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth
         return Cost(self.device.launch + moved / rate, moved, 0, 1)
 
@@ -343,15 +347,20 @@ class _Estimate:
         moving = copied / (self.device.cache_bandwidth if copied <= self.device.cache else self.device.bandwidth)
         total = Cost(begins + moving, copied, 0, 1)
         times = root.repetitions()
-        device = self.device.inside_loop()
+        device = self.device if isinstance(root, Branching) else self.device.inside_loop()
         held = {*root.operands, *(value for region in root.regions for value in captures(region))}
         if sum(value.type.bytes for value in held if isinstance(value.type, TensorType)) > device.cache:
             # Rounds go through what the cache doesn't hold.
             device = replace(device, cache=0)
         for region in root.regions:
             for block in region.blocks:
-                inner = estimate_cost(block.terminator.operands, {*block.arguments, *captures(region)}, device)
-                if inner.bytes <= SHORT_ROUND:
+                given = {*block.arguments, *captures(region)}
+                inner = estimate_cost(block.terminator.operands, given, device)
+                if isinstance(root, Branching):
+                    # What a branch gives as it found it is copied.
+                    for value in block.terminator.operands:
+                        inner += self.copy(value) if value in given else Cost()
+                if inner.bytes <= SHORT_ROUND and not isinstance(root, Branching):
                     less = inner.kernels * (device.launch - device.launch_in_short_round)
                     inner = replace(inner, seconds=inner.seconds - less)
                 total += Cost(

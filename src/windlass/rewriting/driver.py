@@ -87,6 +87,8 @@ class _Driver:
         self.runs_left = MOST_RUNS
         self.swept = 0
         self.sweeps_left = MOST_SWEEPS
+        self.is_last = False
+        """Whether only the rules that come last are left."""
 
     def run(self) -> None:
         self.push_all(self.body)
@@ -98,8 +100,11 @@ class _Driver:
             if share_common_subexpressions(self.body, shared.append):
                 for op in dict.fromkeys(shared):
                     self.push_with_users(op)
-            elif not self.sweep() and not self.run_passes():
+            elif self.is_last:
                 return
+            elif not self.sweep() and not self.run_passes():
+                self.is_last = True
+                self.push_all(self.body)
 
     def sweep(self) -> bool:
         """Queue ops once more, if there were rewrites since they were queued: all but those that are plain arithmetic.
@@ -173,7 +178,7 @@ class _Driver:
             if op.is_pure and op.is_unused:
                 self.erase(op)
                 continue
-            applicable = candidates(op)
+            applicable = candidates(op, self.is_last)
             if not applicable:
                 continue
             ticks += 1

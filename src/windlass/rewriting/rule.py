@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from windlass.ir import Op, Value
 from windlass.ops.sampling import Draw
@@ -20,7 +21,8 @@ class Rule:
     `by_cost` lowers the time that the cost model estimates instead (see cost.py), else it is not applied. `assumes`
     names what the rule takes for granted of its floats ("no NaN", "no -0.0", "finite"); without it the rule keeps every
     bit but NaN payloads. A rule that `reassociates` changes the order of float sums or products, as XLA's own
-    reductions do: its results differ in the last digits, and it is left out where results have to be exact.
+    reductions do: its results differ in the last digits, and it is left out where results have to be exact. A rule that
+    comes `last` is applied when no other rule applies any more: it gives ops that others know less of.
     """
 
     def __init__(
@@ -32,6 +34,7 @@ class Rule:
         sample: Callable[[Draw], Op] | None,
         reassociates: bool = False,
         by_cost: bool = False,
+        last: bool = False,
     ) -> None:
         self.body = body
         self.name = body.__name__
@@ -40,6 +43,7 @@ class Rule:
         self.single_use = single_use
         self.reassociates = reassociates
         self.by_cost = by_cost
+        self.last = last
         self.sample = sample
         self.matchers = compile_pattern(pattern, single_use)
         self.roots = tuple(list_concrete_classes(type(pattern)))
@@ -83,7 +87,7 @@ class RuleSet:
         self.passes: list[Pass] = []
         self._chosen: dict[tuple[int, bool, frozenset[str]], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
-        self._candidates: dict[tuple[type, ...], list[tuple[Rule, Matcher]]] = {}
+        self._candidates: dict[tuple[Any, ...], list[tuple[Rule, Matcher]]] = {}
         for rule in rules:
             self.add(rule)
 
@@ -93,16 +97,20 @@ class RuleSet:
         for root in rule.roots:
             self.by_root.setdefault(root, []).append(rule)
 
-    def candidates(self, op: Op) -> list[tuple[Rule, Matcher]]:
-        """The rules that may match the op by its class and those of its first two operands, with their matchers."""
-        key = (op.__class__, *[operand.__class__ for operand in op._operands[:2]])  # pyright: ignore[reportPrivateUsage]
+    def candidates(self, op: Op, last: bool = False) -> list[tuple[Rule, Matcher]]:
+        """The rules that may match the op by its class and those of its first two operands, with their matchers.
+
+        With `last` those that come last, else all others.
+        """
+        key = (op.__class__, *[operand.__class__ for operand in op._operands[:2]], last)  # pyright: ignore[reportPrivateUsage]
         found = self._candidates.get(key)
         if found is None:
             found = self._candidates[key] = [
                 (rule, matcher)
                 for rule in self.by_root.get(type(op), ())
+                if rule.last == last
                 for matcher in rule.matchers
-                if can_match(matcher, key[1:])
+                if can_match(matcher, key[1:-1])
             ]
         return found
 
@@ -148,6 +156,7 @@ def rewrite(
     sample: Callable[[Draw], Op] | None = None,
     reassociates: bool = False,
     by_cost: bool = False,
+    last: bool = False,
     register: bool = True,
 ) -> Callable[[Body], Rule]:
     """Declare a rule. The body takes the pattern's holes by name (and `op`, the op matched) and gives the replacement.
@@ -158,7 +167,7 @@ def rewrite(
 
     def declare(body: Body) -> Rule:
         taken = (assumes,) if isinstance(assumes, str) else assumes
-        rule = Rule(body, pattern, single_use, taken, sample, reassociates, by_cost)
+        rule = Rule(body, pattern, single_use, taken, sample, reassociates, by_cost, last)
         if register:
             catalogue.add(rule)
         return rule

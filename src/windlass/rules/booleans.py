@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import And, Constant, Convert, Multiply, Not, Or, Select, Subtract, Xor
+from windlass.ops import And, Constant, Convert, Multiply, Not, Or, Pad, Select, Subtract, Xor
 from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import bounded, condition, non_negative, random_type
 from windlass.rules.splats import splat_hole
@@ -194,3 +194,76 @@ def multiply_by_condition(op: Multiply, x: Value, p: Value) -> Value | None:
     elif not op.tensor.is_integer:
         return None
     return Select(p, x, Constant.of(0, op.dtype, op.shape))
+
+
+def sample_padded_masks(draw: Draw) -> And | Or:
+    """Two masks that differ from what is around within one block each."""
+    size = draw.integer(2, 6)
+    sides: list[Value] = []
+    for _ in range(2):
+        inside = draw.boolean()
+        low = draw.integer(0, size - 1)
+        width = draw.integer(1, size - low) if draw.boolean() else size - low
+        block = Constant.of(inside, "i1", (3, width))
+        sides.append(Pad(block, Constant.of(not inside, "i1"), (0, low), (0, size - low - width), (0, 0)))
+    return draw.choose((And, Or))(*sides)
+
+
+@rewrite(And(any_op(Pad), any_op(Pad)), single_use=True, sample=sample_padded_masks)
+def and_of_padded_masks(op: And) -> Value | None:
+    """pad(true, false) and pad(true, false) = pad(true, false) of the block that both have; true around false likewise
+
+    >>> masks = [Pad(Constant.of(True, "i1", (4,)), Constant.of(False, "i1"), (k,), (2 - k,), (0,)) for k in (0, 2)]
+    >>> and_of_padded_masks(And(*masks)).edge_padding_low
+    (2,)
+    """
+    return _overlap(op, True)
+
+
+@rewrite(Or(any_op(Pad), any_op(Pad)), single_use=True, sample=sample_padded_masks)
+def or_of_padded_masks(op: Or) -> Value | None:
+    """pad(false, true) or pad(false, true) = pad(false, true) of the block that both have; false around true likewise
+
+    >>> masks = [Pad(Constant.of(False, "i1", (4,)), Constant.of(True, "i1"), (k,), (2 - k,), (0,)) for k in (0, 2)]
+    >>> or_of_padded_masks(Or(*masks)).edge_padding_low
+    (2,)
+    """
+    return _overlap(op, False)
+
+
+def _overlap(op: And | Or, inside: bool) -> Value | None:
+    """The mask that is `inside` where both operands are, and the contrary elsewhere."""
+    boxes: list[list[tuple[int, int]]] = []
+    for side in op.operands:
+        box = _box(side, inside) if isinstance(side, Pad) else None
+        if box is None:
+            return None
+        boxes.append(box)
+    both = [(max(one[0], two[0]), min(one[1], two[1])) for one, two in zip(*boxes, strict=True)]
+    if any(start >= stop for start, stop in both):
+        return Constant.of(not inside, "i1", op.shape)
+    block = Constant.of(inside, "i1", tuple(stop - start for start, stop in both))
+    high = tuple(size - stop for size, (_, stop) in zip(op.shape, both, strict=True))
+    return Pad(block, Constant.of(not inside, "i1"), tuple(start for start, _ in both), high, (0,) * len(both))
+
+
+def _box(mask: Pad, inside: bool) -> list[tuple[int, int]] | None:
+    """From where to where, along each axis, the mask is `inside`, if it is so there and nowhere else."""
+    block, fill = mask.operand, mask.padding_value
+    if not isinstance(block, Constant) or not isinstance(fill, Constant) or not block.is_splat or 0 in block.shape:
+        return None
+    low, high = mask.edge_padding_low, mask.edge_padding_high
+    if block.dtype != "i1" or block.number == fill.number:
+        return None
+    if any(mask.interior_padding) or min((*low, *high), default=0) < 0:
+        return None
+    box = [(start, start + size) for start, size in zip(low, block.shape, strict=True)]
+    if bool(block.number) == inside:
+        return box
+    # What is around a block is one itself where that lies at an edge and is as wide as the whole.
+    (axis, *others) = [axis for axis in range(len(box)) if low[axis] or high[axis]] or [-1]
+    if others or axis < 0 or (low[axis] and high[axis]):
+        return None
+    around = [(0, size) for size in mask.shape]
+    around[axis] = (0, low[axis]) if low[axis] else (box[axis][1], mask.shape[axis])
+    return around

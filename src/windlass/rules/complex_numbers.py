@@ -6,12 +6,13 @@ import numpy as np
 
 from windlass.ir import Value, tensor_type
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Real, Subtract
+from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Negate, Real, Subtract
 from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import free, random_type
+from windlass.rules.splats import compute
 
 __all__ = ["tensor"]
 
@@ -150,7 +151,14 @@ def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
         return Constant.of(np.real(value.array) if part is Real else np.imag(value.array), dtype)
     if isinstance(value, Convert) and not value.operand.tensor.is_complex:
         dtype = PART_OF_COMPLEX[value.dtype]
-        return Convert(value.operand, dtype) if part is Real else Constant.of(0, dtype, value.shape)
+        if part is Imag:
+            return Constant.of(0, dtype, value.shape)
+        return value.operand if value.operand.dtype == dtype else Convert(value.operand, dtype)
+    if isinstance(value, Conj):
+        known = _known_part(value.operand, part)
+        if part is Real or known is None:
+            return known
+        return compute(Negate, known) if isinstance(known, Constant) and known.is_splat else Negate(known)
     return None
 
 
@@ -174,6 +182,41 @@ def imag_of_sum(op: Imag) -> Value | None:
     Subtract(y, Constant(2.0))
     """
     return _part_of_sum(op)
+
+
+def sample_product_of_reals(draw: Draw) -> Real:
+    type_ = random_type(draw, ("f32", "f64"))
+    whole = COMPLEX_OF_PART[type_.dtype]
+    z = Convert(free(type_), whole)
+    if draw.boolean():
+        return Real(Multiply(z, Conj(z)))
+    factors = (z, Complex(free(type_, "y"), Constant.of(0, type_.dtype, type_.shape)))
+    return Real(Multiply(*draw.choose((factors, factors[::-1]))))
+
+
+@rewrite(Real(any_op(Multiply)), sample=sample_product_of_reals)
+def real_of_product_of_reals(op: Real) -> Value | None:
+    """real(z · w) = real(z) · real(w), if z and w are made of real numbers; and so for z · conj(z)
+
+    >>> z = Convert(tensor("f32"), "complex<f32>")
+    >>> real_of_product_of_reals(Real(Multiply(z, Conj(z))))
+    Multiply(x, x)
+    """
+    product = op.operand
+    assert isinstance(product, Multiply)
+    z, w = product.operands
+    if not z.tensor.is_complex:
+        return None
+    parts = [(_known_part(value, Real), _known_part(value, Imag)) for value in (z, w)]
+    (left, above), (right, below) = parts
+    if left is None or right is None or above is None or below is None:
+        return None
+    if not all(isinstance(each, Constant) and each.is_splat and each.number == 0 for each in (above, below)):
+        return None
+    assert isinstance(above, Constant) and isinstance(below, Constant)
+    # The real part is left · right - above · below: where that adds a zero, a negative zero would become positive.
+    adds_zero = bool(np.signbit(above.number) != np.signbit(below.number))
+    return None if adds_zero and left is not right else Multiply(left, right)
 
 
 LEAST_BOUND, LARGEST_BOUND = 1e-15, 1e15

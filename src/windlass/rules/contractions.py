@@ -16,7 +16,6 @@ from windlass.ops import (
     Convert,
     DotGeneral,
     Multiply,
-    Negate,
     Pad,
     Reshape,
     Reverse,
@@ -265,15 +264,26 @@ def dot_of_equal_batches(op: DotGeneral) -> Value | None:
     if not made_by(op, BroadcastInDim):
         return None
     product = read(op)
+    sizes = product.sizes()
     for term, other in sides(product):
-        smaller = narrow(term, lambda letter, other=other: letter in other.letters and letter in product.result)
-        # What repeats and is not dropped has to stay one op.
-        if smaller is None or smaller.value.tensor.size == term.value.tensor.size:
+        found = unspread(term.value)
+        if found is None:
             continue
-        if isinstance(smaller.value, BroadcastInDim):
+        own = tuple(term.letters[axis] for axis in found[1])
+        lost = set(term.letters) - set(own)
+        batches = {letter for letter in lost if letter in other.letters and letter in product.result}
+        # What repeats and is not dropped would have to stay one op; axes of size 1 are no repetition.
+        units = lost - batches
+        if not any(sizes[letter] != 1 for letter in batches):
             continue
-        made = product.rebuild(*((smaller, other) if term is product.left else (other, smaller)))
-        return None if isinstance(made, Transpose) else made
+        if any(sizes[letter] != 1 or letter not in product.result or letter in other.letters for letter in units):
+            continue
+        smaller = Term(found[0], own)
+        result = tuple(letter for letter in product.result if letter not in units)
+        made = product.rebuild(*((smaller, other) if term is product.left else (other, smaller)), result)
+        if made is None or isinstance(made, Transpose):
+            return None
+        return Reshape(made, op.shape) if units else made
     return None
 
 
@@ -373,46 +383,6 @@ def dot_of_padded_rows(op: DotGeneral) -> Value | None:
         outer = [moved.get(letter, (0, 0, 0)) for letter in product.result]
         return Pad(made, Constant.of(0, op.dtype), *zip(*outer, strict=True))
     return None
-
-
-def negated(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
-    return Negate(tensor(dtype, *shape, name=name))
-
-
-@rewrite(any_op(DotGeneral), sample=lambda draw: sample_product(draw, negated, negated))
-def dot_of_negated(op: DotGeneral) -> Value | None:
-    """dot(-x, -y) = dot(x, y)
-
-    >>> dot_of_negated(matmul(Negate(tensor("f32", 2, 3)), Negate(tensor("f32", 3, 4, name="y")))).rhs
-    y
-    """
-    lhs, rhs = op.lhs, op.rhs
-    if not (isinstance(lhs, Negate) and isinstance(rhs, Negate)) or not op.tensor.is_float or lhs.dtype != op.dtype:
-        return None
-    return op.with_operands((lhs.operand, rhs.operand))
-
-
-def sample_negated_product(draw: Draw) -> Negate:
-    return Negate(sample_product(draw))
-
-
-@rewrite(Negate(any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_negated_product)
-def negate_of_dot(op: Negate) -> Value | None:
-    """-dot(x, y) = dot(-x, y), if x is smaller than the result, and so for y; for floats but for the sign of zero
-
-    >>> negate_of_dot(Negate(matmul(tensor("f32", 9, 2), tensor("f32", 2, 8, name="y")))).rhs
-    Negate(y)
-    """
-    inner = op.operand
-    assert isinstance(inner, DotGeneral)
-    smaller = min((0, 1), key=lambda place: inner.operands[place].tensor.size)
-    operands = list(inner.operands)
-    if operands[smaller].tensor.size >= op.tensor.size or op.tensor.is_complex or not feeds_only(inner, op):
-        return None
-    if operands[smaller].tensor.dtype != op.dtype:
-        return None
-    operands[smaller] = Negate(operands[smaller])
-    return inner.with_operands(tuple(operands))
 
 
 def reversed_operand(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:

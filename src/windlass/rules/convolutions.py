@@ -10,7 +10,7 @@ from windlass.ops import Constant, Convolution, DotGeneral, Pad, Reshape, Revers
 from windlass.ops.convolution import kernel_size
 from windlass.ops.sampling import Draw
 from windlass.rewriting.cost import has_features_last
-from windlass.rewriting.pattern import any_op
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 
 __all__ = ["tensor"]
@@ -221,6 +221,33 @@ def convolution_of_transpose(op: Convolution) -> Value | None:
             "kernel_spatial_dimensions": tuple(order[axis] for axis in op.kernel_spatial_dimensions),
         }
     return changed(op, **fields) if fields else None
+
+
+def sample_result_in_another_order(draw: Draw) -> Transpose:
+    return Transpose(sample_convolution(draw), draw.permutation(3))
+
+
+@rewrite(
+    Transpose(any_op(Convolution), hole("p")), single_use=True, sample=sample_result_in_another_order, by_cost=True
+)
+def transpose_of_convolution(op: Transpose, p: tuple[int, ...]) -> Value | None:
+    """transpose(convolution(x, k)) = convolution(x, k) with the axes of its result named otherwise
+
+    >>> made = convolve(tensor("f32", 1, 2, 8), tensor("f32", 4, 2, 3))
+    >>> transpose_of_convolution(Transpose(made, (0, 2, 1))).output_feature_dimension
+    2
+    """
+    made = op.operand
+    assert isinstance(made, Convolution)
+    if op.block is not None and op.block.parent is not None and has_features_last(made):
+        # Within loops XLA:CPU convolves in that layout alone.
+        return None
+    return changed(
+        made,
+        output_batch_dimension=p.index(made.output_batch_dimension),
+        output_feature_dimension=p.index(made.output_feature_dimension),
+        output_spatial_dimensions=tuple(p.index(axis) for axis in made.output_spatial_dimensions),
+    )
 
 
 def sample_any_layout(draw: Draw) -> Convolution:

@@ -10,13 +10,16 @@ from windlass.ops import (
     And,
     BroadcastInDim,
     Compare,
+    Concatenate,
     Constant,
     Elementwise,
+    Iota,
     Multiply,
     Negate,
     Not,
     Or,
     Select,
+    Slice,
     Subtract,
 )
 from windlass.ops.base import Binary, Unary
@@ -24,7 +27,9 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import replace
 from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type, zero_or_number
+from windlass.rules.known_values import known_elements
 from windlass.rules.splats import compute, is_number, is_splat
 
 __all__ = ["Compare", "tensor"]
@@ -282,6 +287,45 @@ def op_of_two_choices(op: Binary) -> Value | None:
     return Select(left.pred, *sides)
 
 
+def sample_sum_with_both_choices(draw: Draw, combine: type[Add] | type[Subtract]) -> Add:
+    type_ = random_type(draw, ("f32", "i32", "f64"))
+    p, x, y, z = condition(type_), free(type_), free(type_, "y"), free(type_, "z")
+    inner = combine(Select(p, y, x), z)
+    return Add(*draw.choose(((Select(p, x, y), inner), (inner, Select(p, x, y)))))
+
+
+@rewrite(
+    Add(Select(p, x, y), Subtract(Select(p, y, x), z)),
+    single_use=True,
+    reassociates=True,
+    sample=lambda draw: sample_sum_with_both_choices(draw, Subtract),
+)
+def difference_of_both_choices(op: Add, x: Value, y: Value, z: Value) -> Value | None:
+    """select(p, x, y) + (select(p, y, x) - z) = (x + y) - z
+
+    >>> p, x, y, z = tensor("i1", name="p"), *(tensor("f32", name=name) for name in "xyz")
+    >>> difference_of_both_choices(Add(Select(p, x, y), Subtract(Select(p, y, x), z)))
+    Subtract(Add(x, y), z)
+    """
+    return Subtract(Add(x, y), z)
+
+
+@rewrite(
+    Add(Select(p, x, y), Add(Select(p, y, x), z)),
+    single_use=True,
+    reassociates=True,
+    sample=lambda draw: sample_sum_with_both_choices(draw, Add),
+)
+def sum_of_both_choices(op: Add, x: Value, y: Value, z: Value) -> Value | None:
+    """select(p, x, y) + (select(p, y, x) + z) = (x + y) + z
+
+    >>> p, x, y, z = tensor("i1", name="p"), *(tensor("f32", name=name) for name in "xyz")
+    >>> sum_of_both_choices(Add(Select(p, x, y), Add(Select(p, y, x), z)))
+    Add(Add(x, y), z)
+    """
+    return Add(Add(x, y), z)
+
+
 def _without_computing(op: Binary, left: Value, right: Value) -> Value | None:
     """The op on two operands, where that is one of them or a constant."""
     if isinstance(left, Constant) and isinstance(right, Constant) and left.is_splat and right.is_splat:
@@ -294,6 +338,58 @@ def _without_computing(op: Binary, left: Value, right: Value) -> Value | None:
     if isinstance(op, Add | Multiply | Subtract) and is_number(right, neutral):
         return left
     return right if isinstance(op, Add | Multiply) and is_number(left, neutral) else None
+
+
+# -- by place ---------------------------------------------------------------------------------------------------------
+
+
+def sample_choice_by_place(draw: Draw) -> Select:
+    """A choice between the first rows of one array and the last ones of another."""
+    size = draw.integer(2, 6)
+    shape = draw.choose(((size, 2), (1, size, 2), (size,)))
+    rows = Compare(Iota((size,), "i32", 0), Constant.of(draw.integer(0, size), "i32", (size,)), draw.choose(CUTS))
+    axis = shape.index(size)
+    p = rows if len(shape) == 1 else BroadcastInDim(rows, shape, (axis,))
+    return Select(p, tensor("f32", *shape), tensor("f32", *shape, name="y"))
+
+
+CUTS = ("LT", "LE", "GT", "GE", "EQ", "NE")
+
+
+@rewrite(any_op(Select), by_cost=True, sample=sample_choice_by_place)
+def select_by_place(op: Select) -> Value | None:
+    """select(iota < k, x, y) = concatenate(x[:k], y[k:]), along the first axis
+
+    >>> rows = Compare(Iota((4,), "i32", 0), Constant.of(3, "i32", (4,)), "LT")
+    >>> chosen = Select(BroadcastInDim(rows, (4, 2), (0,)), tensor("f32", 4, 2), tensor("f32", 4, 2, name="y"))
+    >>> [part.shape for part in select_by_place(chosen).inputs]
+    [(3, 2), (1, 2)]
+    """
+    axis = next((place for place, size in enumerate(op.shape) if size != 1), -1)
+    p: Value = op.pred
+    if isinstance(p, BroadcastInDim):
+        if p.broadcast_dimensions != (axis,):
+            return None
+        p = p.operand
+    elif op.tensor.rank != 1:
+        return None
+    if axis < 0 or p.shape != (op.shape[axis],) or not isinstance(p, Compare):
+        return None
+    if any(is_splat(side) for side in op.operands[1:]):
+        return None
+    holds = known_elements(p)
+    if holds is None:
+        return None
+    changes = [place for place in range(1, len(holds)) if holds[place] != holds[place - 1]]
+    if len(changes) != 1:
+        return None
+    (cut,) = changes
+    parts: list[Value] = []
+    for start, stop in ((0, cut), (cut, op.shape[axis])):
+        side = op.on_true if holds[start] else op.on_false
+        starts, limits = replace((0,) * op.tensor.rank, axis, start), replace(op.shape, axis, stop)
+        parts.append(Slice(side, starts, limits, (1,) * op.tensor.rank))
+    return Concatenate(tuple(parts), axis)
 
 
 # -- where NaN is tested for ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from windlass.ops import BroadcastInDim, Constant, Iota, Pad, Reshape, Reverse, 
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import Sizes, group_axes, invert, pick
+from windlass.rules.axes import Sizes, group_axes, invert, match_axes, pick
 
 __all__ = ["Constant", "tensor"]
 
@@ -115,3 +115,42 @@ def transpose_of_reshape(op: Transpose, x: Value, shape: Sizes, p: Sizes) -> Val
     if inner == tuple(range(len(inner))):
         return Reshape(x, op.shape)
     return Reshape(Transpose(x, inner), op.shape)
+
+
+LARGEST_SHUFFLED = 1 << 12
+"""Elements: the last axis of larger arrays is moved faster by a transpose of its own. (XLA:CPU, 64×48×100 floats with
+the last axis first: 52 µs by a transpose, 83 µs by a broadcast; with the last axis left where it is there is no
+difference.)"""
+
+
+def sample_reshaped_transpose(draw: Draw) -> Reshape:
+    """A transpose that gets axes of size 1."""
+    x = tensor("f32", *(draw.choose((1, 2, 3)) for _ in range(3)))
+    moved = Transpose(x, draw.permutation(3))
+    shape = [size for size in moved.shape if size != 1]
+    for _ in range(3):
+        shape.insert(draw.integer(0, len(shape)), 1)
+    return Reshape(moved, tuple(shape))
+
+
+@rewrite(Reshape(Transpose(x, p), shape), single_use=True, last=True, sample=sample_reshaped_transpose)
+def unit_axes_of_transpose(op: Reshape, x: Value, shape: Sizes, p: Sizes) -> Value | None:
+    """reshape(transpose(x)) = broadcast(x), if the reshape only adds axes of size 1: one op in place of two
+
+    >>> unit_axes_of_transpose(Reshape(Transpose(tensor("f32", 3, 4), (1, 0)), (4, 1, 3)))
+    BroadcastInDim(x, shape=(4, 1, 3), broadcast_dimensions=(2, 0))
+    """
+    moved = pick(x.shape, p)
+    places = match_axes(moved, shape)
+    if places is None:
+        return None
+    free = [axis for axis in range(len(shape)) if axis not in places.values()]
+    units = [axis for axis, size in enumerate(moved) if size == 1]
+    if len(units) > len(free):
+        return None
+    places.update(zip(units, free, strict=False))
+    dimensions = tuple(places[axis] for axis in invert(p))
+    long = [place for place, size in zip(dimensions, x.shape, strict=True) if size != 1]
+    if not long or (x.tensor.size > LARGEST_SHUFFLED and long[-1] != max(long)):
+        return None
+    return BroadcastInDim(x, shape, dimensions)

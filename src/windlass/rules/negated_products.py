@@ -1,0 +1,102 @@
+"""Signs of products: negated where the least is to be negated, or not at all."""
+
+from __future__ import annotations
+
+from windlass.ir import Value
+from windlass.ir.values import tensor
+from windlass.ops import Add, DotGeneral, Negate, Subtract
+from windlass.ops.contraction import matmul
+from windlass.ops.sampling import Draw
+from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.rule import rewrite
+from windlass.rules.contractions import Sizes, plain, sample_product
+from windlass.rules.letters import feeds_only
+
+__all__ = ["matmul", "tensor"]
+
+
+def negated(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
+    return Negate(tensor(dtype, *shape, name=name))
+
+
+@rewrite(any_op(DotGeneral), sample=lambda draw: sample_product(draw, negated, negated))
+def dot_of_negated(op: DotGeneral) -> Value | None:
+    """dot(-x, -y) = dot(x, y)
+
+    >>> dot_of_negated(matmul(Negate(tensor("f32", 2, 3)), Negate(tensor("f32", 3, 4, name="y")))).rhs
+    y
+    """
+    lhs, rhs = op.lhs, op.rhs
+    if not (isinstance(lhs, Negate) and isinstance(rhs, Negate)) or not op.tensor.is_float or lhs.dtype != op.dtype:
+        return None
+    return op.with_operands((lhs.operand, rhs.operand))
+
+
+def sample_negated_product(draw: Draw) -> Negate:
+    return Negate(sample_product(draw))
+
+
+@rewrite(Negate(any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_negated_product)
+def negate_of_dot(op: Negate) -> Value | None:
+    """-dot(x, y) = dot(-x, y), if x is smaller than the result, and so for y; for floats but for the sign of zero
+
+    >>> negate_of_dot(Negate(matmul(tensor("f32", 9, 2), tensor("f32", 2, 8, name="y")))).rhs
+    Negate(y)
+    """
+    inner = op.operand
+    assert isinstance(inner, DotGeneral)
+    smaller = min((0, 1), key=lambda place: inner.operands[place].tensor.size)
+    operands = list(inner.operands)
+    if operands[smaller].tensor.size >= op.tensor.size or op.tensor.is_complex or not feeds_only(inner, op):
+        return None
+    if operands[smaller].tensor.dtype != op.dtype:
+        return None
+    operands[smaller] = Negate(operands[smaller])
+    return inner.with_operands(tuple(operands))
+
+
+def sample_sum_with_negated(draw: Draw) -> Add | Subtract:
+    product = sample_product(draw, *draw.choose(((negated, plain), (plain, negated))))
+    other = tensor(product.tensor.dtype, *product.shape, name="z")
+    if draw.boolean():
+        return Subtract(other, product)
+    return Add(*draw.choose(((other, product), (product, other))))
+
+
+@rewrite(Add(hole("z"), any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_sum_with_negated)
+def sum_with_negated_dot(op: Add, z: Value) -> Value | None:
+    """z + dot(-x, y) = z - dot(x, y), but for the sign of zero
+
+    >>> product = matmul(Negate(tensor("f32", 2, 3)), tensor("f32", 3, 4, name="y"))
+    >>> sum_with_negated_dot(Add(tensor("f32", 2, 4, name="z"), product)).rhs.operands
+    (x, y)
+    """
+    for side in op.operands:
+        if isinstance(side, DotGeneral) and side is not z:
+            plainer = _without_sign(side)
+            return None if plainer is None else Subtract(z, plainer)
+    return None
+
+
+@rewrite(Subtract(hole("z"), any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_sum_with_negated)
+def difference_with_negated_dot(op: Subtract, z: Value) -> Value | None:
+    """z - dot(-x, y) = z + dot(x, y), but for the sign of zero
+
+    >>> product = matmul(Negate(tensor("f32", 2, 3)), tensor("f32", 3, 4, name="y"))
+    >>> difference_with_negated_dot(Subtract(tensor("f32", 2, 4, name="z"), product)).rhs.operands
+    (x, y)
+    """
+    side = op.rhs
+    assert isinstance(side, DotGeneral)
+    plainer = _without_sign(side)
+    return None if plainer is None else Add(z, plainer)
+
+
+def _without_sign(product: DotGeneral) -> Value | None:
+    """The product without the negation of one operand, if that is for it alone."""
+    for place, operand in enumerate(product.operands):
+        if isinstance(operand, Negate) and feeds_only(operand, product) and operand.dtype == product.dtype:
+            operands = list(product.operands)
+            operands[place] = operand.operand
+            return product.with_operands(tuple(operands))
+    return None
