@@ -8,8 +8,21 @@ from pathlib import Path
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
 from windlass.public.program import LaunchRecord, Mode, Program
+from windlass.public.textures import Surface, Texture, surface, texture
 
-__all__ = ["Kernel", "LaunchRecord", "Mode", "Module", "Program", "compile", "program"]
+__all__ = [
+    "Kernel",
+    "LaunchRecord",
+    "Mode",
+    "Module",
+    "Program",
+    "Surface",
+    "Texture",
+    "compile",
+    "program",
+    "surface",
+    "texture",
+]
 
 
 def compile(

@@ -30,6 +30,8 @@ from windlass.stablehlo.program import Program
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from windlass.frontends.cuda import TextureUse
+    from windlass.ir.textures import TextureForm
     from windlass.raising import RaisedKernel
     from windlass.rewriting import Entry, Ledger
 
@@ -102,6 +104,34 @@ def find_kernel(
     instances = (*options.get("instances", ()), name)
     code = compile_source(source, {**options, "instances": instances})
     return find(code, name), code
+
+
+def texture_uses(code: DeviceCode, signature: KernelSignature) -> tuple[TextureUse, ...]:
+    """The textures and surfaces that a kernel takes as parameters, and the references that it uses."""
+    from windlass.frontends.cuda import texture_uses as find
+
+    return find(code, signature)
+
+
+def texels_variable(number: int) -> str:
+    """The linker name of the device variable that holds the texels of a memory."""
+    from windlass.frontends.cuda import texels_variable as name
+
+    return name(number)
+
+
+def specialize_textures(
+    code: DeviceCode,
+    signature: KernelSignature,
+    textures: Mapping[int | str, tuple[TextureForm, int]],
+    first_memory: int,
+    allow_contraction: bool,
+) -> DeviceCode:
+    """The kernel for textures of these forms, alone in its module; memory k of their texels is the device variable
+    `texels_variable(first_memory + k)`."""
+    from windlass.frontends.cuda import specialize_textures as specialize
+
+    return specialize(code, signature, textures, first_memory, allow_contraction)
 
 
 def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collection[str] = ()) -> Function:

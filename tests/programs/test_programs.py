@@ -34,10 +34,16 @@ def cases() -> Iterator[Any]:
             yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
 
 
+def arrays_of(arguments: Sequence[Any]) -> dict[str, Array]:
+    """The arrays among the arguments, and those that surfaces lie on."""
+    arrays = {f"argument {i}": each for i, each in enumerate(arguments)}
+    arrays = {name: each.array if isinstance(each, wl.cuda.Surface) else each for name, each in arrays.items()}
+    return {name: each for name, each in arrays.items() if isinstance(each, np.ndarray)}
+
+
 def outcome(program: Program, module: wl.cuda.Module, arguments: Sequence[Any]) -> dict[str, Array]:
     """What a launch may have changed, by name: arrays given, and device variables."""
-    arrays = {f"argument {i}": each for i, each in enumerate(arguments) if isinstance(each, np.ndarray)}
-    return arrays | {name: module.variables[name].copy() for name in program.observed}
+    return arrays_of(arguments) | {name: module.variables[name].copy() for name in program.observed}
 
 
 def leaves(name: str, array: Array) -> Iterator[tuple[str, Array]]:
@@ -95,8 +101,8 @@ def test_raised_program_agrees_with_numpy_and_emulator(
     arguments = program.draw_arguments(launch)
     wanted = {name: values[name].copy() for name in program.observed}
     program.run_reference(launch, [*arguments, *wanted.values()])
-    wanted |= {f"argument {i}": each for i, each in enumerate(arguments) if isinstance(each, np.ndarray)}
-    untouched = {f"argument {i}": each for i, each in enumerate(program.draw_arguments(launch))} | values
+    wanted |= arrays_of(arguments)
+    untouched = arrays_of(program.draw_arguments(launch)) | values
     has_changed = any(wanted[name].tobytes() != untouched[name].tobytes() for name in wanted)
     assert has_changed != launch.idle, "a launch that changes nothing proves nothing"
 

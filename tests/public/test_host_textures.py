@@ -64,7 +64,7 @@ int main() {
 """
 
 
-@pytest.mark.parametrize("mode", ["auto", "emulated"])
+@pytest.mark.parametrize("mode", ["auto", "raised", "emulated"])
 def test_references_objects_and_surfaces_give_what_the_host_put_there(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: wl.cuda.Mode
 ) -> None:

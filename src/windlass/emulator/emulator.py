@@ -57,6 +57,7 @@ class Emulator:
         detect_races: bool = True,
         detect_uninitialized: bool = True,
         seconds: float = 60.0,
+        memories: Sequence[tuple[str, int, int]] = (),
     ) -> None:
         """Runs `kernel` (a signature, or a readable or mangled name) on a grid of blocks.
 
@@ -64,7 +65,8 @@ class Emulator:
         buffer stay aliases), None for a null pointer, numbers and structured scalars by value. `shared_bytes` is the
         size of `extern __shared__` arrays. Accesses to memory are always checked against the arrays' bounds;
         `detect_races` and `detect_uninitialized` turn the other two checks off. What the kernel prints goes to
-        `sys.stdout`.
+        `sys.stdout`. `memories` are the name, address and size of what the kernel may reach beside its arguments, in
+        place.
 
         Raises EmulationError; the arrays then are as they were. Without barriers and warp intrinsics threads run one
         after another; blocks always do, so a kernel whose blocks wait for later blocks runs out of time (`seconds`).
@@ -80,6 +82,7 @@ class Emulator:
         if signature.mangled not in module.instrumented.kernels:
             raise _refused(signature, f"the device code has no kernel {signature.mangled}")
         bound = bind_arguments(module.library, signature, arguments)
+        bound.memories += [Memory(*each, ARGUMENT, 0) for each in memories]
         try:
             run = _Run(module, signature, bound, grid_shape, block_shape, shared_bytes)
             with _machine:

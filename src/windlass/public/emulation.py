@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
+from windlass.public.texture_launch import EmulatedTextures, read_textures, textures_in_memory
 from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.runtime.memories import bytes_of
@@ -58,12 +59,19 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any],
     Raises EmulationError where the kernel itself is wrong.
     """
     signature = kernel.signature
+    variables = kernel.module.variables
+    textures = EmulatedTextures({}, [], [])
+    if kernel.texture_uses:
+        textures = textures_in_memory(kernel, read_textures(kernel, arguments))
+        arguments = [textures.values.get(position, argument) for position, argument in enumerate(arguments)]
+        for reference, value in textures.values.items():
+            if isinstance(reference, str):
+                variables.storage[reference][...] = value
     checked = [
         check_argument(signature, parameter, argument)
         for parameter, argument in zip(signature.parameters, arguments, strict=True)
     ]
     emulator = kernel.module.emulator
-    variables = kernel.module.variables
     for variable in kernel.module.code.variables:
         emulator.set_variable(variable.mangled, variables.storage[variable.mangled])
     emulator.launch(
@@ -74,6 +82,7 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any],
         shape.shared_bytes,
         detect_races=finds_races,
         detect_uninitialized=finds_races,
+        memories=textures.memories,
     )
     for variable in kernel.module.code.variables:
         if variable.space == "global":

@@ -69,7 +69,7 @@ class Report:
         printer.text(str(self))
 
 
-def explain(kernel: Kernel, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
+def explain(kernel: Kernel, grid: Any = None, block: Any = None, *given: Any, shared_bytes: int = 0) -> Report:
     """What becomes of a kernel in a launch; without grid and arguments, what became of it in its last launch.
 
     The launch is compiled if need be, and not run. Raises LaunchError (WL0415) where there was no launch yet.
@@ -85,7 +85,9 @@ def explain(kernel: Kernel, grid: Any = None, block: Any = None, *arguments: Any
             )
         return kernel.last_report
     from windlass.public.lowered import compile_for
+    from windlass.public.texture_launch import with_known_textures
 
+    kernel, arguments = with_known_textures(kernel, given)
     shape = read_launch_shape(kernel.signature, (grid, block, shared_bytes))
     try:
         return report_of(kernel, shape, compile_for(kernel, shape, arguments))

@@ -19,6 +19,7 @@ from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
     from windlass.ir import Function
+    from windlass.pipeline import TextureUse
     from windlass.public.explain import Report
     from windlass.public.launch import Launch
     from windlass.public.lowered import Lowered
@@ -49,6 +50,10 @@ class Kernel:
         self._functions: dict[frozenset[str], Function] = {}
         self._written: frozenset[int] | None = None
         self._variables: tuple[str, ...] | None = None
+        self.specialized: dict[Any, tuple[Kernel, tuple[str, ...]]] = {}
+        """For kernels with textures: the kernel for textures of known forms, and the variables with their texels."""
+        self.has_textures_known = False
+        self._texture_uses: tuple[TextureUse, ...] | None = None
         self.last_report: Report | None = None
         self.has_warned = False
 
@@ -69,13 +74,14 @@ class Kernel:
         except (KeyError, TypeError):
             pass
         from windlass.public.launch import Launch
+        from windlass.public.texture_launch import TextureLaunch
 
         shape = read_launch_shape(self.signature, brackets)
         launch = self._launches.get(shape)
         if launch is None:
             if len(self._launches) >= MOST_COMPILED:
                 self._launches.clear()
-            launch = self._launches[shape] = Launch(self, shape)
+            launch = self._launches[shape] = (TextureLaunch if self.texture_uses else Launch)(self, shape)
         with contextlib.suppress(TypeError):
             self._launches[brackets] = launch
         return launch
@@ -89,6 +95,10 @@ class Kernel:
         """
         from windlass.public.jax_function import jax_function
 
+        if self.texture_uses:
+            from windlass.public.texture_launch import no_function
+
+            raise no_function(self)
         shape = read_launch_shape(self.signature, (grid, block, shared_bytes))
         function = self._jax_functions.get(shape)
         if function is None:
@@ -106,10 +116,21 @@ class Kernel:
     def lower(self, grid: Any, block: Any, *arguments: Any, shared_bytes: int = 0) -> Lowered:
         """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""
         from windlass.public.lowered import lower_launch
+        from windlass.public.texture_launch import with_known_textures
 
-        return lower_launch(self, read_launch_shape(self.signature, (grid, block, shared_bytes)), arguments)
+        kernel, given = with_known_textures(self, arguments)
+        return lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)
 
     # -- facts about the body, for launches ---------------------------------------------------------------------------
+
+    @property
+    def texture_uses(self) -> tuple[TextureUse, ...]:
+        """The textures and surfaces that the kernel takes and refers to, but for those that are known."""
+        if self.has_textures_known:
+            return ()
+        if self._texture_uses is None:
+            self._texture_uses = pipeline.texture_uses(self.module.code, self.signature)
+        return self._texture_uses
 
     @property
     def function(self) -> Function:
@@ -181,6 +202,17 @@ class Kernel:
         unit = "byte" if dtype is None else "element"
         verb = {"load": "reads", "store": "writes"}.get(note.action, "updates")
         position = note.position
+        if self.has_textures_known and note.memory.startswith("memory "):
+            return LaunchError(
+                Diagnostic(
+                    "WL0404",
+                    f"{self.name}: an access outside of a surface",
+                    position,
+                    source=None if position is None else self.module.source_line(position),
+                    notes=(f"launched with grid {binding.specification.grid} and block {binding.specification.block}",),
+                    help="x counts bytes, not elements; or give the access a boundary mode",
+                )
+            )
         return LaunchError(
             Diagnostic(
                 "WL0404",

@@ -13,6 +13,7 @@ from windlass import pipeline
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError, Position
 from windlass.ir.signature import DeviceCode, DeviceVariable
 from windlass.public.kernel import Kernel
+from windlass.public.textures import TextureReferences
 from windlass.runtime.arguments import are_words_of, dtypes_agree
 from windlass.runtime.memories import bytes_of
 
@@ -27,6 +28,7 @@ class Module:
 
     `module["name"]` is a kernel by its plain or mangled name or, for templates, by an instance's name
     (`module["axpy<float>"]`), which is instantiated when it is first asked for. Iterating gives the names.
+    `module.variables` are its device variables, `module.textures` its texture and surface references.
     """
 
     def __init__(self, source: str | Path, options: Mapping[str, Any], allow_contraction: bool = False) -> None:
@@ -35,12 +37,14 @@ class Module:
         self.allow_contraction = allow_contraction
         self._kernels: dict[str, Kernel] = {}
         self.variables = Variables()
+        self.textures = TextureReferences()
         self._adopt(pipeline.compile_source(source, self._options))
 
     def _adopt(self, code: DeviceCode) -> None:
         self.code = code
         self._emulator: Emulator | None = None
         self.variables.declare(code.variables, pipeline.initial_values(code))
+        self.textures.declare(code.variables)
 
     @property
     def kernels(self) -> tuple[str, ...]:
@@ -122,7 +126,7 @@ class Variables(MutableMapping[str, Array]):
             if name not in declared and name not in self.storage:
                 self.storage[name] = np.frombuffer(raw, np.uint8).copy()
         for variable in variables:
-            if variable.space in ("global", "constant"):
+            if variable.space in ("global", "constant") and not variable.name.startswith("__windlass_"):
                 self._declared.setdefault(variable.name, variable)
             if variable.mangled not in self.storage:
                 dtype = variable.dtype or np.dtype(np.uint8)

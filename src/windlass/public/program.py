@@ -33,9 +33,11 @@ from windlass.diagnostics import (
     WindlassError,
 )
 from windlass.ir.signature import Parameter
+from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.libraries import LibraryCall, Session, is_library_function
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
+from windlass.public.texture_launch import TextureLaunch
 
 Array: TypeAlias = NDArray[Any]
 Mode: TypeAlias = Literal["auto", "raised", "emulated"]
@@ -291,7 +293,11 @@ class _Run:
         if tier.is_raised and tier.reason is None:
             try:
                 arguments = self._arguments(kernel, values, memories)
-                kernel[grid, block, shared_bytes].run_raised(arguments)
+                launch = kernel[grid, block, shared_bytes]
+                if isinstance(launch, TextureLaunch):
+                    launch.run_raised(arguments, self._textures(kernel, values, memories))
+                else:
+                    launch.run_raised(arguments)
                 how = "raised"
             except (RaisingError, LaunchError) as error:
                 tier.reason = error
@@ -355,6 +361,29 @@ class _Run:
                 found.append(np.frombuffer(value, np.uint8))
             else:
                 found.append(np.frombuffer(value, parameter.dtype)[0])
+        return found
+
+    def _textures(
+        self, kernel: Kernel, values: list[bytes], memories: list[tuple[int, int]]
+    ) -> dict[int | str, TextureObject]:
+        """What the kernel's textures and surfaces stand for: an object is the address of a descriptor."""
+        found: dict[int | str, TextureObject] = {}
+        for use in kernel.texture_uses:
+            if isinstance(use.key, str):
+                address = int(kernel.module.variables.storage[use.key])
+            else:
+                address = int.from_bytes(values[use.key], "little")
+            if (address, 8 * WORDS) not in memories:
+                headline = f"{kernel.name}: '{use.name}' is {address:#x}, which is no texture or surface object"
+                raise LaunchError(Diagnostic("WL0431", headline, kernel.signature.position))
+            words = tuple((ctypes.c_int64 * WORDS).from_address(address))
+            form, texels = TextureForm.from_words(words)
+            if not any(start <= texels and texels + form.size_bytes <= start + size for start, size in memories):
+                headline = f"{kernel.name}: the memory of '{use.name}' is no longer there"
+                raise LaunchError(Diagnostic("WL0431", headline, kernel.signature.position))
+            count = form.size_bytes // form.dtype.itemsize
+            view = np.ctypeslib.as_array((ctypes.c_ubyte * (count * form.dtype.itemsize)).from_address(texels))
+            found[use.key] = TextureObject(form, view.view(form.dtype))
         return found
 
     def _array(

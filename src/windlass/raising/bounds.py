@@ -6,11 +6,15 @@ an address that is known to lie outside. An address known at run time only is le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice, product
 
+from windlass.raising.atoms import Choice
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index
+
+MOST_CORNERS = 64
 
 
 def find_outside(address: Index, width: int, size_bytes: int, domain: Domain) -> int | None:
@@ -18,8 +22,11 @@ def find_outside(address: Index, width: int, size_bytes: int, domain: Domain) ->
 
     Takes time in proportion to the number of dimensions, not of lanes: it tries the lanes nearest to both ends.
     """
-    if domain.is_empty or not all(isinstance(atom, Dimension) for atom in address.terms):
+    if domain.is_empty:
         return None
+    if not all(isinstance(atom, Dimension) for atom in address.terms):
+        is_chosen = any(isinstance(atom, Choice) for atom in address.terms)
+        return _first_outside(address, width, size_bytes, domain, _corners(domain)) if is_chosen else None
     lower, upper = address.value_range(domain.box)
     if lower >= 0 and upper + width <= size_bytes:
         return None
@@ -28,17 +35,30 @@ def find_outside(address: Index, width: int, size_bytes: int, domain: Domain) ->
         targets += [max(size_bytes - width + 1, 0), size_bytes, upper]
     if lower < 0:
         targets += [-1, lower]
-    for target in targets:
-        for point in _points_near(address, target, domain):
+    points = (point for target in targets for point in _points_near(address, target, domain))
+    return _first_outside(address, width, size_bytes, domain, points)
+
+
+def _first_outside(
+    address: Index, width: int, size_bytes: int, domain: Domain, points: Iterable[dict[Dimension, int]]
+) -> int | None:
+    """The first of these lanes' addresses that lies outside; None where that depends on what is known later."""
+    try:
+        for point in points:
             found = address.at(point)
-            if 0 <= found <= size_bytes - width:
-                continue
-            try:
-                if domain.mask.at(point):
-                    return found
-            except ValueError:
-                return None  # whether the lane is active is known at run time only
+            if not 0 <= found <= size_bytes - width and domain.mask.at(point):
+                return found
+    except ValueError:
+        return None
     return None
+
+
+def _corners(domain: Domain) -> Iterator[dict[Dimension, int]]:
+    """The lanes with the least and greatest number along each dimension, as long as they are few."""
+    dimensions = [*{*domain.dimensions, *domain.mask.dimensions}]
+    ends = [sorted({low, high - 1}) for low, high in map(domain.box.bounds, dimensions)]
+    for numbers in islice(product(*ends), MOST_CORNERS):
+        yield dict(zip(dimensions, numbers, strict=True))
 
 
 def _points_near(address: Index, target: int, domain: Domain) -> Iterator[dict[Dimension, int]]:

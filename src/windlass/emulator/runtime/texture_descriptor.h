@@ -10,7 +10,6 @@ enum texture_word {
     TEXTURE_KIND,     // of a channel: enum texture_kind
     TEXTURE_BITS,     // of a channel: 8, 16, 32
     TEXTURE_CHANNELS, // 1, 2, 4
-    TEXTURE_IS_LINEAR, // memory without rows, for tex1Dfetch
     TEXTURE_WIDTH,     // in texels; all three are 1 or more
     TEXTURE_HEIGHT,
     TEXTURE_DEPTH, // or layers

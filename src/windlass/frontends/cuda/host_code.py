@@ -123,7 +123,7 @@ def _compile_runtime(source: Path) -> str:
         raise CompilationError(
             Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))
         )
-    _keep(kept, outcome.output.encode())
+    keep_in_cache(kept, outcome.output.encode())
     return outcome.output
 
 
@@ -154,11 +154,11 @@ def _link(units: Sequence[str]) -> Path:
                     "in docs/guides/libraries.md",
                 )
             )
-        _keep(path, linked.read_bytes())
+        keep_in_cache(path, linked.read_bytes())
     return path
 
 
-def _keep(path: Path, content: bytes) -> None:
+def keep_in_cache(path: Path, content: bytes) -> None:
     """Write a file of the cache so that others never see half of it."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
     with os.fdopen(handle, "wb") as file:

@@ -28,7 +28,7 @@ def cache_folder() -> Path:
 
 
 @lru_cache
-def _headers_digest() -> str:
+def headers_digest() -> str:
     digest = hashlib.sha256(version("ziglang").encode())
     digest.update(str(INCLUDE_FOLDER).encode())
     for path in sorted(INCLUDE_FOLDER.rglob("*.h")):
@@ -38,7 +38,7 @@ def _headers_digest() -> str:
 
 def precompiled_header(flags: Sequence[str]) -> Path | None:
     """The precompiled header for these compiler flags, built on first use; None where that is not possible."""
-    digest = hashlib.sha256("\0".join([_headers_digest(), *flags]).encode()).hexdigest()[:24]
+    digest = hashlib.sha256("\0".join([headers_digest(), *flags]).encode()).hexdigest()[:24]
     with suppress(OSError, RuntimeError):
         folder = cache_folder() / "headers"
         target = folder / f"cuda-{digest}.pch"

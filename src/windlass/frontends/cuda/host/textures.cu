@@ -43,7 +43,6 @@ static cudaError_t describe(const struct cudaResourceDesc &resource, const Setti
         format = array->format, texels = array->texels, width = array->extent.width;
         height = array->rows(), depth = array->slices(), row_bytes = array->row_bytes();
         bytes = row_bytes * height * depth;
-        // A layered array without a height has one row per layer.
     } else if (resource.resType == cudaResourceTypeLinear) {
         format = resource.res.linear.desc, texels = resource.res.linear.devPtr;
         if (!is_format(format)) return fail(cudaErrorInvalidChannelDescriptor);
@@ -67,7 +66,6 @@ static cudaError_t describe(const struct cudaResourceDesc &resource, const Setti
     words[TEXTURE_MAGIC] = TEXTURE_MAGIC_NUMBER;
     words[TEXTURE_DATA_ADDRESS] = (Word)texels, words[TEXTURE_DATA_BYTES] = (Word)bytes;
     words[TEXTURE_KIND] = format.f, words[TEXTURE_BITS] = format.x, words[TEXTURE_CHANNELS] = channels;
-    words[TEXTURE_IS_LINEAR] = is_linear;
     words[TEXTURE_WIDTH] = (Word)width, words[TEXTURE_HEIGHT] = (Word)height, words[TEXTURE_DEPTH] = (Word)depth;
     words[TEXTURE_ROW_BYTES] = (Word)row_bytes, words[TEXTURE_SLICE_BYTES] = (Word)(row_bytes * height);
     for (int axis = 0; axis < 3; axis++)

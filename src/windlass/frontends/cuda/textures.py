@@ -1,0 +1,270 @@
+"""Kernels for textures that are known: fetches become plain loads and arithmetic.
+
+Which texture a parameter or reference stands for, and all that is said of it but its texels, are constants of the
+kernel then. Texels are device variables of the kernel's module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.diagnostics.cache import cache_directory
+from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
+from windlass.frontends.cuda.clang import UMBRELLA_HEADER, Outcome, device_flags, optimization_flags, run_clang
+from windlass.frontends.cuda.host_code import keep_in_cache
+from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
+from windlass.frontends.cuda.precompiled import headers_digest
+from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
+from windlass.ir.textures import WORDS, TextureForm
+
+_FETCHES = Path(__file__).parent / "device" / "textures.cu"
+_OBJECT_TYPES = frozenset({"cudaTextureObject_t", "CUtexObject"})
+_SURFACE_TYPES = frozenset({"cudaSurfaceObject_t", "CUsurfObject"})
+_DECLARATION = re.compile(
+    r"^declare [^\n]*@(__windlass_(?:texture_\w+|texels|bound_texture|surface_place))\(.*\n", re.M
+)
+_NAME = r'(?:[-\w$.]+|"[^"]*")'
+
+
+@dataclass(frozen=True)
+class TextureUse:
+    """A texture or surface that a kernel uses: by a parameter (its position) or by a reference (its linker name)."""
+
+    key: int | str
+    name: str
+    is_surface: bool
+    type_name: str
+
+
+def texels_variable(number: int) -> str:
+    """The linker name of the device variable that holds the texels of a memory."""
+    return f"__windlass_texels_{number}"
+
+
+def texture_uses(code: DeviceCode, signature: KernelSignature) -> tuple[TextureUse, ...]:
+    """The textures and surfaces that a kernel takes as parameters, and the references that it uses."""
+    found: list[TextureUse] = []
+    for position, parameter in enumerate(signature.parameters):
+        type_name = parameter.type_name.removeprefix("const ")
+        if type_name in _OBJECT_TYPES or type_name in _SURFACE_TYPES:
+            found.append(TextureUse(position, parameter.name, type_name in _SURFACE_TYPES, type_name))
+    references = {each.mangled: each for each in code.variables if each.space in ("texture", "surface")}
+    if references:
+        reached = _reached_names(code.llvm_ir, signature.mangled)
+        for mangled, variable in references.items():
+            if mangled in reached:
+                found.append(TextureUse(mangled, variable.name, variable.space == "surface", variable.type_name))
+    return tuple(found)
+
+
+def _reached_names(llvm_ir: str, kernel: str) -> set[str]:
+    """All global names that a kernel's body mentions, and the bodies of functions that it calls."""
+    bodies = {
+        match[1].strip('"'): match[2]
+        for match in re.finditer(rf"^define [^\n]*?@({_NAME})\([^\n]*\n(.*?)^}}$", llvm_ir, re.MULTILINE | re.DOTALL)
+    }
+    reached: set[str] = set()
+    todo = [kernel]
+    while todo:
+        for name in re.findall(rf"@({_NAME})", bodies.get(todo.pop(), "")):
+            if name.strip('"') not in reached:
+                reached.add(name.strip('"'))
+                todo.append(name.strip('"'))
+    return reached
+
+
+def specialize_textures(
+    code: DeviceCode,
+    signature: KernelSignature,
+    textures: Mapping[int | str, tuple[TextureForm, int]],
+    first_memory: int,
+    fast_math: bool,
+) -> DeviceCode:
+    """The kernel for textures of these forms, alone in its module.
+
+    Each texture comes with the number of the memory that holds its texels: memory k is the device variable
+    `texels_variable(first_memory + k)`. Objects among the arguments mean nothing any more.
+
+    Raises CompilationError (WL0108) where clang fails.
+    """
+    text = _alone(code.llvm_ir, signature.mangled)
+    numbers = {key: number for number, key in enumerate(textures, 1)}
+    constants = {key: number for key, number in numbers.items() if isinstance(key, int)}
+    text = _with_constant_parameters(text, signature.mangled, constants)
+    variables = _texel_variables(list(textures.values()), first_memory)
+    text = _DECLARATION.sub("", text)
+    text += _definitions(text, list(textures.values()), first_memory, variables, numbers)
+    outcome = _optimize(text, fast_math)
+    llvm_ir = without_unneeded_metadata(with_all_positions(outcome.output))
+    kept = tuple(each for each in code.variables if each.space not in ("texture", "surface"))
+    return replace(code, llvm_ir=llvm_ir, kernels=(signature,), variables=(*kept, *variables), templates=())
+
+
+def _texel_variables(textures: Sequence[tuple[TextureForm, int]], first: int) -> list[DeviceVariable]:
+    sizes: dict[int, int] = {}
+    forms: dict[int, TextureForm] = {}
+    for form, memory in textures:
+        sizes[memory] = max(sizes.get(memory, 0), form.size_bytes)
+        forms.setdefault(memory, form)
+    found: list[DeviceVariable] = []
+    for memory, form in forms.items():
+        count = max(1, sizes[memory] // form.dtype.itemsize)
+        name = texels_variable(first + memory)
+        found.append(DeviceVariable(name, name, form.dtype, (count,), count * form.dtype.itemsize, "global"))
+    return found
+
+
+def _alone(llvm_ir: str, kernel: str) -> str:
+    """The module in which all other kernels are local, so that they go."""
+
+    def change(match: re.Match[str]) -> str:
+        line = match[0]
+        if " ptx_kernel " not in line or re.search(rf'@"?{re.escape(kernel)}"?\(', line):
+            return line
+        line = re.sub(
+            r"^define (?:(?:linkonce_odr|weak_odr|linkonce|weak|hidden|dso_local) )*", "define internal ", line
+        )
+        return re.sub(r" comdat(?:\(\$[^)]*\))?(?= )", "", line)
+
+    return re.sub(r"^define [^\n]*$", change, llvm_ir, flags=re.MULTILINE)
+
+
+def _with_constant_parameters(llvm_ir: str, kernel: str, constants: Mapping[int, int]) -> str:
+    """The module in which the kernel's parameters at these positions are numbers."""
+    head = re.search(rf'^define [^\n]*@"?{re.escape(kernel)}"?\(', llvm_ir, re.MULTILINE)
+    if head is None or not constants:
+        return llvm_ir
+    end = llvm_ir.index("\n", head.end())
+    line = llvm_ir[head.end() : end]
+    pieces, closing = _split_parameters(line)
+    lines: list[str] = []
+    for position, number in constants.items():
+        match = re.search(rf"%({_NAME})$", pieces[position])
+        if match is None:
+            continue
+        pieces[position] = f"{pieces[position][: match.start()]}%__windlass_given_{position}"
+        lines.append(f"  %{match[1]} = add i64 0, {number}\n")
+    label = re.compile(rf"\n{_NAME}:[^\n]*").match(llvm_ir, end)
+    start = end if label is None else label.end()
+    signature = ", ".join(pieces) + line[closing:]
+    return f"{llvm_ir[: head.end()]}{signature}{llvm_ir[end:start]}\n{''.join(lines)}{llvm_ir[start + 1 :]}"
+
+
+def _split_parameters(line: str) -> tuple[list[str], int]:
+    """The parameters at the beginning of a line, and where the closing bracket stands."""
+    pieces, depth, start, quoted = list[str](), 0, 0, False
+    for place, letter in enumerate(line):
+        quoted ^= letter == '"'
+        if quoted:
+            continue
+        if depth == 0 and letter in ",)":
+            pieces.append(line[start:place].strip())
+            start = place + 1
+        if letter == ")" and depth == 0:
+            return pieces, place
+        depth += (letter in "([{<") - (letter in ")]}>")
+    raise AssertionError("the brackets of a definition close")
+
+
+def _definitions(
+    text: str,
+    textures: Sequence[tuple[TextureForm, int]],
+    first: int,
+    variables: Sequence[DeviceVariable],
+    numbers: Mapping[int | str, int],
+) -> str:
+    """What answers the questions about textures, and the fetches themselves."""
+    rows = [(0,) * WORDS, *(form.words() for form, _ in textures)]
+    table = ", ".join(f"[{WORDS} x i64] [{', '.join(f'i64 {word}' for word in row)}]" for row in rows)
+    lines = [f"@__windlass_texture_words = internal constant [{len(rows)} x [{WORDS} x i64]] [{table}]"]
+    for variable in variables:
+        kind = f"[{variable.size // variable.dtype.itemsize} x {_element(variable)}]" if variable.dtype else "i8"
+        lines.append(
+            f"@{variable.mangled} = addrspace(1) externally_initialized global {kind} zeroinitializer, align 256"
+        )
+    lines += [
+        "define internal i64 @__windlass_texture_word(i64 %object, i32 %word) alwaysinline {",
+        f"  %place = getelementptr [{WORDS} x i64], ptr @__windlass_texture_words, i64 %object, i32 %word",
+        "  %value = load i64, ptr %place",
+        "  ret i64 %value",
+        "}",
+        "define internal ptr @__windlass_texels(i64 %object) alwaysinline {",
+    ]
+    value = "null"
+    for number, (_, memory) in enumerate(textures, 1):
+        texels = f"addrspacecast (ptr addrspace(1) @{texels_variable(first + memory)} to ptr)"
+        lines.append(f"  %is.{number} = icmp eq i64 %object, {number}")
+        lines.append(f"  %of.{number} = select i1 %is.{number}, ptr {texels}, ptr {value}")
+        value = f"%of.{number}"
+    lines += [f"  ret ptr {value}", "}", "define internal i64 @__windlass_bound_texture(ptr %reference) alwaysinline {"]
+    value = "0"
+    for key, number in numbers.items():
+        if isinstance(key, str):
+            place = f'addrspacecast (ptr addrspace(1) @"{key}" to ptr)'
+            lines.append(f"  %is.{number} = icmp eq ptr %reference, {place}")
+            lines.append(f"  %of.{number} = select i1 %is.{number}, i64 {number}, i64 {value}")
+            value = f"%of.{number}"
+    lines += [f"  ret i64 {value}", "}"]
+    fetches, declarations = _fetch_functions()
+    lines += [line for name, line in declarations if f"@{name}(" not in _declared(text)]
+    return "\n" + "\n".join(lines) + "\n" + fetches
+
+
+def _declared(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if line.startswith(("declare ", "define ")))
+
+
+def _element(variable: DeviceVariable) -> str:
+    assert variable.dtype is not None
+    names = {("f", 2): "half", ("f", 4): "float"}
+    return names.get((variable.dtype.kind, variable.dtype.itemsize), f"i{8 * variable.dtype.itemsize}")
+
+
+def _optimize(text: str, fast_math: bool) -> Outcome:
+    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
+        path = Path(folder) / "kernel.ll"
+        path.write_text(text, "utf-8")
+        outcome = run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
+    if outcome.status != 0:
+        lines = tuple(line for line in outcome.messages.splitlines() if "error" in line)[:5]
+        raise CompilationError(Diagnostic("WL0108", "clang stopped on a kernel with textures", notes=lines))
+    return outcome
+
+
+@cache
+def _fetch_functions() -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The fetches in LLVM IR without attributes and metadata, and what they need declared; kept on disk."""
+    flags = device_flags()
+    digest = hashlib.sha256(" ".join(flags).encode() + headers_digest().encode())
+    for each in (_FETCHES, *sorted(EMULATOR_SOURCES.glob("texture_*.h"))):
+        digest.update(each.read_bytes())
+    kept = cache_directory() / f"textures-{digest.hexdigest()[:16]}.ll"
+    if kept.exists():
+        text = kept.read_text("utf-8")
+    else:
+        plain = [flag for flag in flags if not flag.startswith(("-debug", "-dwarf", "-disable-llvm-passes"))]
+        folders = ["-I", str(EMULATOR_SOURCES)]
+        outcome = run_clang([*plain, *folders, "-include", UMBRELLA_HEADER, "-emit-llvm", str(_FETCHES), "-o", "-"])
+        if outcome.status != 0:
+            lines = tuple(outcome.messages.splitlines()[:5])
+            raise CompilationError(Diagnostic("WL0108", "the fetches of textures can't be compiled", notes=lines))
+        text = outcome.output
+        keep_in_cache(kept, text.encode())
+    functions: list[str] = []
+    for match in re.finditer(r"^define [^\n]*\n.*?^}$", text, re.MULTILINE | re.DOTALL):
+        body = re.sub(r",? ![\w.]+ !\d+", "", match[0])
+        body = re.sub(r" #\d+\b", "", body)
+        body = re.sub(r"^define (?:(?:dso_local|hidden|internal|linkonce_odr|weak_odr) )*", "define internal ", body)
+        functions.append(re.sub(r"(?: local_unnamed_addr)? \{$", " alwaysinline {", body, count=1, flags=re.MULTILINE))
+    declarations = tuple(
+        (match[1], re.sub(r" #\d+\b", "", match[0]))
+        for match in re.finditer(r"^declare [^\n]*@(llvm\.[\w.]+)\([^\n]*$", text, re.MULTILINE)
+    )
+    return "\n".join(functions) + "\n", declarations
