@@ -29,7 +29,7 @@ from windlass.frontends.llvm.syntax import (
 )
 from windlass.ir.signature import DeviceCode
 
-LIBRARY_FOLDERS = ("/ziglang/lib/", "/windlass/frontends/cuda/include/")
+LIBRARY_FOLDERS = ("/ziglang/lib/", "/windlass/frontends/cuda/include/", "/windlass/frontends/kernels/include/")
 """Files in these folders are not the user's: positions in them are those of their callers."""
 
 _TARGET_ATTRIBUTES = re.compile(r'"target-(?:cpu|features)"="[^"]*"')

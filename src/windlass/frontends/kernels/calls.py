@@ -1,0 +1,430 @@
+"""Calls: of conversions, of functions of Python's and NumPy's, and of other functions of the user's."""
+
+from __future__ import annotations
+
+import ast
+import types as python_types
+from typing import Any
+
+from windlass.frontends.kernels import promotion
+from windlass.frontends.kernels.functions import lookup
+from windlass.frontends.kernels.indexing import ArrayMethod, Indexing
+from windlass.frontends.kernels.intrinsics import Intrinsic
+from windlass.frontends.kernels.types import (
+    Array,
+    Known,
+    NoneType,
+    Number,
+    Signature,
+    Tuple,
+    boolean,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
+    uint64,
+)
+from windlass.frontends.kernels.values import (
+    NONE,
+    Value,
+    constant_number,
+    convert_number,
+    known,
+    tuple_of,
+    unified,
+)
+
+
+class Calls(Indexing):
+    """Function calls."""
+
+    def call(self, node: ast.Call) -> Value:
+        """The value of a call."""
+        callee = self.expression(node.func)
+        if not isinstance(callee.type, Known):
+            raise self.mistyped(node, f"{callee.type} can't be called")
+        function = callee.constant
+        if isinstance(function, Intrinsic):
+            return self.intrinsic(node, function.name, function)
+        positional: list[Value] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                value = self.expression(argument.value)
+                if not isinstance(value.type, Tuple):
+                    raise self.mistyped(argument, f"only tuples can be spread into arguments, not {value.type}")
+                positional += value.parts()
+            else:
+                positional.append(self.expression(argument))
+        named = {each.arg: self.expression(each.value) for each in node.keywords if each.arg is not None}
+        if isinstance(function, ArrayMethod):
+            return self._method(node, function, positional)
+        if isinstance(function, Number):
+            return self._convert(node, positional, function)
+        if isinstance(function, Signature):
+            raise self.refuse(node, "a signature can't be called")
+        found = lookup(function)
+        if found is not None:
+            kind, name = found
+            return getattr(self, f"_{kind}")(node, name, positional, named)
+        if isinstance(getattr(function, "py_func", function), python_types.FunctionType):
+            return self.call_function(node, function, positional, named)
+        if isinstance(function, type) and issubclass(function, BaseException):
+            return known(function)
+        raise self.refuse(node, f"kernels can't call '{ast.unparse(node.func)}'", "write it as a function for cuda.jit")
+
+    def intrinsic(self, node: ast.Call, name: str, function: Any) -> Value:
+        """A call of something that is there in kernels only."""
+        raise NotImplementedError
+
+    def call_function(self, node: ast.Call, function: Any, positional: list[Value], named: dict[str, Value]) -> Value:
+        """A call of another function of the user's."""
+        return self.call_compiled(node, self.unit.function(self, node, function, positional, named))
+
+    def call_compiled(self, node: ast.AST, call: Any) -> Value:
+        """Write a call that the unit has made ready: C++ function, arguments, type of the result."""
+        name, arguments, result, can_fail = call
+        text = f"{name}({', '.join(arguments)})"
+        if isinstance(result, NoneType):
+            self.write(node, f"{text};")
+            value = NONE
+        else:
+            leaves = result.leaves()
+            if len(leaves) == 1:
+                value = self.compute(node, result, text)
+            else:
+                struct = self.out.declare(f"{name}_result", "result")
+                self.write(node, f"{text};", f"{struct} =")
+                value = Value(result, tuple(f"{struct}.v{place}" for place in range(len(leaves))))
+        if can_fail:
+            self.leave_if_failed(node)
+        return value
+
+    def leave_if_failed(self, node: ast.AST) -> None:
+        """Leave the function where one that it called raised an exception."""
+        raise NotImplementedError
+
+    # -- checks -------------------------------------------------------------------------------------------------------
+
+    def _take(self, node: ast.Call, positional: list[Value], least: int, most: int | None = None) -> list[Value]:
+        if not least <= len(positional) <= (least if most is None else most):
+            raise self.mistyped(node, f"'{ast.unparse(node.func)}' takes {least} arguments, got {len(positional)}")
+        return positional
+
+    def number_argument(self, node: ast.AST, value: Value) -> Value:
+        """An argument that has to be a number."""
+        if not isinstance(value.type, Number):
+            raise self.mistyped(node, f"a number is needed here, this is {value.type}")
+        return value
+
+    def _numbers(self, node: ast.Call, positional: list[Value], least: int, most: int | None = None) -> list[Value]:
+        return [self.number_argument(node, value) for value in self._take(node, positional, least, most)]
+
+    # -- conversions --------------------------------------------------------------------------------------------------
+
+    def _convert(self, node: ast.Call, positional: list[Value], number: Number) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if value.number.kind == "c" and number.kind not in "cb":
+            raise self.mistyped(
+                node, f"a complex number can't become {number}", "take its .real or .imag, or abs of it"
+            )
+        if value.number == number:
+            return value
+        if value.is_constant and number.kind in "iuf" and not isinstance(value.constant, complex):
+            if number.kind == "f":
+                import numpy as np
+
+                return constant_number(float(np.dtype(number.name).type(value.constant)), number)
+            if isinstance(value.constant, int):
+                text = convert_number(value, number)
+                is_kept = 0 <= value.constant < 2 ** (number.bits - 1)
+                return constant_number(value.constant, number) if is_kept else Value(number, (text,))
+        is_nonnegative = value.is_nonnegative and (number.bits > value.bits or number.kind == "u")
+        return self.compute(
+            node, number, convert_number(value, number), is_nonnegative=is_nonnegative, bits=min(value.bits, 64)
+        )
+
+    def _int(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        return value if value.number.is_integer else self._convert(node, positional, int64)
+
+    def _float(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._take(node, positional, 1)
+        if isinstance(value.constant, str):
+            return constant_number(float(value.constant), float64)
+        return value if value.type == float32 else self._convert(node, positional, float64)
+
+    def _bool(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._take(node, positional, 1)
+        return self.truth(node, value)
+
+    def _complex_of(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        values = self._numbers(node, positional, 1, 2)
+        if values[0].number.kind == "c":
+            return values[0]
+        parts = [convert_number(value, float64) for value in values]
+        return self.compute(node, complex128, f"windlass_make<double>({parts[0]}, {parts[1] if parts[1:] else '0'})")
+
+    def _tuple(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._take(node, positional, 1)
+        if not isinstance(value.type, Tuple):
+            raise self.mistyped(node, f"a tuple can't be made of {value.type}")
+        return value
+
+    # -- functions of real numbers ------------------------------------------------------------------------------------
+
+    def real_call(self, node: ast.AST, name: str, wanted: Number, values: list[Value]) -> Value:
+        """A function of C's math library on numbers of one type."""
+        suffix = "f" if wanted == float32 else ""
+        arguments = ", ".join(convert_number(value, wanted) for value in values)
+        return self.compute(node, wanted, f"{name}{suffix}({arguments})")
+
+    def _real(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if value.number.kind == "c":
+            return self._complex(node, name, positional, named)
+        return self.real_call(node, name, promotion.real_function(value.number), [value])
+
+    def _real2(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        values = self._numbers(node, positional, 2)
+        if any(value.number.kind == "c" for value in values):
+            raise self.mistyped(node, f"'{name}' takes real numbers")
+        a, b = (value.number for value in values)
+        if (a.is_integral and b.is_integral) or (name == "pow" and b.is_integral):
+            wanted = float64
+        else:
+            wanted = promotion.operated(a, b)
+        return self.real_call(node, name, wanted, values)
+
+    def _test(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if value.number.is_integral:
+            return constant_number(name == "isfinite", boolean)
+        if value.number.kind == "c":
+            joint = "&&" if name == "isfinite" else "||"
+            return self.compute(node, boolean, f"({name}({value.text}.x) {joint} {name}({value.text}.y))")
+        return self.compute(node, boolean, f"({name}({value.text}) != 0)")
+
+    def _complex(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        wanted = value.number if value.number.kind == "c" else complex128
+        if name not in ("sqrt", "exp", "log", "sin", "cos"):
+            raise self.refuse(node, f"'{name}' of complex numbers")
+        return self.compute(node, wanted, f"windlass_{name}({convert_number(value, wanted)})")
+
+    def _whole(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if value.number.is_integral:
+            wanted = promotion.widened(value.number)
+            return Value(wanted, (convert_number(value, wanted),), value.constant, value.is_nonnegative, value.bits)
+        return self.compute(node, int64, f"(long long){name}{'f' if value.type == float32 else ''}({value.text})")
+
+    def _scaled(self, node: ast.Call, factor: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        wanted = promotion.real_function(value.number)
+        return self.compute(node, wanted, f"({convert_number(value, wanted)} * ({wanted.cpp}){factor})")
+
+    def _ldexp(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        value, exponent = self._numbers(node, positional, 2)
+        wanted = promotion.real_function(value.number)
+        suffix = "f" if wanted == float32 else ""
+        return self.compute(
+            node, wanted, f"ldexp{suffix}({convert_number(value, wanted)}, {convert_number(exponent, int32)})"
+        )
+
+    def _frexp(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        wanted = promotion.real_function(value.number)
+        exponent = self.out.declare("int")
+        suffix = "f" if wanted == float32 else ""
+        part = self.compute(node, wanted, f"frexp{suffix}({convert_number(value, wanted)}, &{exponent})")
+        return tuple_of([part, Value(int32, (exponent,))])
+
+    def _modf(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        wanted = promotion.real_function(value.number)
+        whole = self.out.declare(wanted.cpp)
+        suffix = "f" if wanted == float32 else ""
+        part = self.compute(node, wanted, f"modf{suffix}({convert_number(value, wanted)}, &{whole})")
+        return tuple_of([part, Value(wanted, (whole,))])
+
+    def _phase(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        text = convert_number(value, complex128)
+        return self.compute(node, float64, f"atan2({text}.y, {text}.x)")
+
+    # -- functions of all numbers -------------------------------------------------------------------------------------
+
+    def _operator(self, node: ast.Call, symbol: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        first, second = self._take(node, positional, 2)
+        return self.operate(node, symbol, first, second)
+
+    def _absolute(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        number, text = value.number, value.text
+        if number.kind == "c":
+            part = float32 if number.bits == 64 else float64
+            return self.compute(node, part, f"hypot{'f' if part == float32 else ''}({text}.x, {text}.y)")
+        if number.kind == "f":
+            return self.real_call(node, "fabs", number, [value])
+        if number.kind == "u" or value.is_nonnegative:
+            return value
+        return self.compute(node, number, f"({number.cpp})({text} < 0 ? -{text} : {text})", bits=value.bits)
+
+    def extreme(self, node: ast.AST, is_least: bool, values: list[Value]) -> Value:
+        """The least or the greatest of some numbers."""
+        result = values[0]
+        for value in values[1:]:
+            wanted = unified(result.type, value.type)
+            if not isinstance(wanted, Number) or wanted.kind == "c":
+                raise self.mistyped(node, f"{result.type} and {value.type} have no order")
+            a, b = convert_number(result, wanted), convert_number(value, wanted)
+            if wanted.kind == "f":
+                name = f"f{'min' if is_least else 'max'}{'f' if wanted == float32 else ''}"
+                result = self.compute(node, wanted, f"{name}({a}, {b})")
+                continue
+            if result.is_constant and value.is_constant:
+                chosen = (min if is_least else max)(result.constant, value.constant)
+                result = constant_number(chosen, wanted)
+                continue
+            both, either = (
+                result.is_nonnegative and value.is_nonnegative,
+                result.is_nonnegative or value.is_nonnegative,
+            )
+            is_nonnegative = both if is_least else either
+            name = f"windlass_{'minimum' if is_least else 'maximum'}<{wanted.cpp}>"
+            bits = max(result.bits, value.bits)
+            if is_least and both:
+                bits = min(result.bits, value.bits)
+            result = self.compute(node, wanted, f"{name}({a}, {b})", is_nonnegative=is_nonnegative, bits=bits)
+        return result
+
+    def _extreme_of(self, node: ast.Call, is_least: bool, positional: list[Value], named: dict[str, Value]) -> Value:
+        if named:
+            raise self.refuse(node, "min and max with key or default")
+        values = positional
+        if len(values) == 1 and isinstance(values[0].type, Tuple):
+            values = values[0].parts()
+        if len(values) < 2 and not (values and isinstance(positional[0].type, Tuple)):
+            raise self.mistyped(node, "min and max take two or more numbers, or a tuple of them")
+        return self.extreme(node, is_least, [self.number_argument(node, value) for value in values])
+
+    def _smallest(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        return self._extreme_of(node, True, positional, named)
+
+    def _largest(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        return self._extreme_of(node, False, positional, named)
+
+    def _round(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        values = self._numbers(node, [*positional, *named.values()], 1, 2)
+        value = values[0]
+        if len(values) == 1:
+            if value.number.is_integral:
+                return Value(int64, (convert_number(value, int64),))
+            name = "llrintf" if value.type == float32 else "llrint"
+            return self.compute(node, int64, f"{name}({value.text})")
+        wanted = promotion.real_function(value.number)
+        return self.compute(
+            node, wanted, f"windlass_round({convert_number(value, wanted)}, {convert_number(values[1], int64)})"
+        )
+
+    def _square(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        return self.multiply(node, value, value)
+
+    def _sign(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        text, number = value.text, value.number
+        if number.kind == "f":
+            return self.compute(node, number, f"({text} > 0 ? 1 : {text} < 0 ? -1 : {text})")
+        return self.compute(node, number, f"({number.cpp})(({text} > 0) - ({text} < 0))", bits=1)
+
+    def _reciprocal(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if value.number.kind != "f":
+            raise self.refuse(node, f"'reciprocal' of {value.type}")
+        return self.compute(node, value.type, f"(1 / {value.text})")
+
+    def _part(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        return self._number_attribute(
+            ast.copy_location(ast.Attribute(node.func, name), node), value, value.number, name
+        )
+
+    def _conjugate(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if value.number.kind != "c":
+            return value
+        part = "float" if value.number.bits == 64 else "double"
+        return self.compute(node, value.type, f"windlass_make<{part}>({value.text}.x, -{value.text}.y)")
+
+    def _divmod(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        first, second = self._numbers(node, positional, 2)
+        return tuple_of([self.operate(node, "//", first, second), self.operate(node, "%", first, second)])
+
+    def _len(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._take(node, positional, 1)
+        if isinstance(value.type, Tuple):
+            return constant_number(len(value.type.types), int64)
+        if isinstance(value.type, Array) and value.array.ndim:
+            return self._extent(value.extents[0])
+        raise self.mistyped(node, f"{value.type} has no length")
+
+    def _range(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        raise self.refuse(node, "a range that is not looped over", "write it in the for statement: for i in range(...)")
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def _method(self, node: ast.Call, method: ArrayMethod, positional: list[Value]) -> Value:
+        value, name = method.value, method.name
+        if isinstance(value.type, Number):
+            return self._conjugate(node, "", [value], {})
+        array = value.array
+        if name in ("view", "astype"):
+            raise self.refuse(node, f"'{name}' of an array", "make the array that the kernel needs before the launch")
+        if name in ("ravel", "flatten") and array.layout == "C":
+            size = self.compute(node, int64, f"({' * '.join(value.extents)})", is_nonnegative=True, bits=47)
+            return Value(Array(array.dtype, 1, "C"), (value.pointer, size.text))
+        if name == "reshape" and array.layout == "C":
+            extents: list[Value] = []
+            for each in positional:
+                extents += each.parts() if isinstance(each.type, Tuple) else [each]
+            texts = [convert_number(self.integer(node, each), int64) for each in extents]
+            return Value(Array(array.dtype, len(texts), "C"), (value.pointer, *texts))
+        if name == "item" and array.ndim == 0:
+            return self.compute(node, array.dtype, f"*{value.pointer}")
+        raise self.refuse(node, f"'{name}' of an array", "write it as a loop over the elements")
+
+    # -- printing -----------------------------------------------------------------------------------------------------
+
+    def _print(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        formats: list[str] = []
+        arguments: list[str] = []
+        for value in positional:
+            self._print_one(node, value, formats, arguments)
+        text = " ".join(formats) + "\\n"
+        self.unit.prints = True
+        self.write(node, f"printf({', '.join([chr(34) + text + chr(34), *arguments])});")
+        return NONE
+
+    def _print_one(self, node: ast.Call, value: Value, formats: list[str], arguments: list[str]) -> None:
+        match value.type:
+            case Number(kind="b"):
+                formats.append("%s")
+                arguments.append(f'({value.text} ? "True" : "False")')
+            case Number() as number if number.is_integer:
+                formats.append("%llu" if number.kind == "u" else "%lld")
+                arguments.append(convert_number(value, uint64 if number.kind == "u" else int64))
+            case Number(kind="f"):
+                formats.append("%f")
+                arguments.append(convert_number(value, float64))
+            case Known() if isinstance(value.constant, str):
+                quoted = (
+                    value.constant.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("%", "%%")
+                )
+                formats.append(quoted)
+            case Tuple() if len(value.parts()) == 3:
+                formats.append("(" + ", ".join(["%lld"] * 3) + ")")
+                arguments += [convert_number(part, int64) for part in value.parts()]
+            case _:
+                raise self.refuse(node, f"kernels can't print {value.type}", "print numbers and texts")

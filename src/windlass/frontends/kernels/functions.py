@@ -1,0 +1,149 @@
+"""Functions of Python's and NumPy's that are functions of C too, and which types they take and give."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+
+UNARY = {
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "asin": "asin",
+    "acos": "acos",
+    "atan": "atan",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "tanh": "tanh",
+    "asinh": "asinh",
+    "acosh": "acosh",
+    "atanh": "atanh",
+    "exp": "exp",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "log": "log",
+    "log2": "log2",
+    "log10": "log10",
+    "log1p": "log1p",
+    "sqrt": "sqrt",
+    "cbrt": "cbrt",
+    "fabs": "fabs",
+    "erf": "erf",
+    "erfc": "erfc",
+    "gamma": "tgamma",
+    "lgamma": "lgamma",
+}
+"""Functions of one real number, by their names in `math`: by their names in C."""
+
+_NUMPY_UNARY = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "rint": "rint",
+}
+_BINARY = {
+    "atan2": "atan2",
+    "pow": "pow",
+    "fmod": "fmod",
+    "hypot": "hypot",
+    "copysign": "copysign",
+    "remainder": "remainder",
+    "nextafter": "nextafter",
+}
+_NUMPY_BINARY = {
+    "arctan2": "atan2",
+    "hypot": "hypot",
+    "copysign": "copysign",
+    "fmod": "fmod",
+    "nextafter": "nextafter",
+}
+_TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
+_COMPLEX = ("sqrt", "exp", "log", "sin", "cos")
+
+
+def _table() -> dict[Any, tuple[str, str]]:
+    table: dict[Any, tuple[str, str]] = {}
+    for python, c in UNARY.items():
+        for module in (math, np):
+            if hasattr(module, python):
+                table[getattr(module, python)] = ("real", c)
+    table |= {getattr(np, name): ("real", c) for name, c in _NUMPY_UNARY.items()}
+    table |= {getattr(math, name): ("real2", c) for name, c in _BINARY.items() if hasattr(math, name)}
+    table |= {getattr(np, name): ("real2", c) for name, c in _NUMPY_BINARY.items()}
+    for module in (math, np):
+        table |= {getattr(module, name): ("test", c) for name, c in _TESTS.items()}
+    table |= {getattr(cmath, name): ("complex", name) for name in _COMPLEX}
+    table |= {
+        math.floor: ("whole", "floor"),
+        math.ceil: ("whole", "ceil"),
+        math.trunc: ("whole", "trunc"),
+        math.degrees: ("scaled", "57.29577951308232"),
+        math.radians: ("scaled", "0.017453292519943295"),
+        np.degrees: ("scaled", "57.29577951308232"),
+        np.rad2deg: ("scaled", "57.29577951308232"),
+        np.radians: ("scaled", "0.017453292519943295"),
+        np.deg2rad: ("scaled", "0.017453292519943295"),
+        math.ldexp: ("ldexp", "ldexp"),
+        math.frexp: ("frexp", "frexp"),
+        math.modf: ("modf", "modf"),
+        cmath.phase: ("phase", "atan2"),
+        abs: ("absolute", ""),
+        np.absolute: ("absolute", ""),
+        min: ("smallest", ""),
+        max: ("largest", ""),
+        np.minimum: ("smallest", ""),
+        np.maximum: ("largest", ""),
+        np.fmin: ("smallest", ""),
+        np.fmax: ("largest", ""),
+        round: ("round", ""),
+        pow: ("operator", "**"),
+        np.power: ("operator", "**"),
+        np.add: ("operator", "+"),
+        np.subtract: ("operator", "-"),
+        np.multiply: ("operator", "*"),
+        np.divide: ("operator", "/"),
+        np.floor_divide: ("operator", "//"),
+        np.mod: ("operator", "%"),
+        np.bitwise_and: ("operator", "&"),
+        np.bitwise_or: ("operator", "|"),
+        np.bitwise_xor: ("operator", "^"),
+        np.left_shift: ("operator", "<<"),
+        np.right_shift: ("operator", ">>"),
+        np.square: ("square", ""),
+        np.sign: ("sign", ""),
+        np.reciprocal: ("reciprocal", ""),
+        np.real: ("part", "real"),
+        np.imag: ("part", "imag"),
+        np.conjugate: ("conjugate", ""),
+        divmod: ("divmod", ""),
+        len: ("len", ""),
+        print: ("print", ""),
+        range: ("range", ""),
+        int: ("int", ""),
+        float: ("float", ""),
+        bool: ("bool", ""),
+        complex: ("complex_of", ""),
+        tuple: ("tuple", ""),
+    }
+    return table
+
+
+KNOWN_FUNCTIONS = _table()
+"""For each function that kernels may call: how it is translated, and its name there."""
+
+
+def lookup(function: Any) -> tuple[str, str] | None:
+    """How a function is translated; None for functions that there are none of in C."""
+    try:
+        return KNOWN_FUNCTIONS.get(function)
+    except TypeError:
+        return None
