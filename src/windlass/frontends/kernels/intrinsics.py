@@ -42,12 +42,12 @@ def dimensions(name: str) -> Intrinsic:
 
 
 _MODES = ("rn", "rz", "ru", "rd")
-_REAL = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc erfcinv erfcx erfinv exp 
-    exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2
-    logb nearbyint nextafter normcdf normcdfinv pow powi rcbrt remainder rint round rsqrt scalbn sin sinh sinpi sqrt tan
-    tanh tgamma trunc y0 y1 yn""".split()  # noqa: SIM905
+_REAL = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi erf erfc erfcinv erfcx erfinv exp
+    exp10 exp2 expm1 fabs fdim floor fma fmax fmin fmod hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p
+    log2 logb nearbyint nextafter normcdf normcdfinv pow powi rcbrt remainder rint round rsqrt scalbn sin sinh sinpi
+    sqrt tan tanh tgamma trunc y0 y1 yn""".split()  # noqa: SIM905
 _FAST = ("cosf", "exp10f", "expf", "fdividef", "log10f", "log2f", "logf", "powf", "sinf", "tanf")
-_INTEGER = """abs brev brevll byte_perm clz clzll ffs ffsll hadd llabs llmax llmin max min mul24 mul64hi mulhi popc 
+_INTEGER = """abs brev brevll byte_perm clz clzll ffs ffsll hadd llabs llmax llmin max min mul24 mul64hi mulhi popc
     popcll rhadd sad ullmax ullmin umax umin umulhi finitef isnand isnanf isinfd isinff isfinited""".split()  # noqa: SIM905
 _ROUNDED = [f"{kind}{name}_{mode}" for kind in "fd" for name in ("add", "mul", "div", "rcp", "sqrt") for mode in _MODES]
 _CONVERTED = [
