@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from windlass.ir import Block, Builder, Op, Value
-from windlass.ops import Concatenate, Constant, DotGeneral, Reshape, Slice, Transpose, While
+from windlass.ops import Concatenate, Constant, DotGeneral, Reduce, Reshape, Slice, Transpose, While
 from windlass.ops.base import TensorOp
 from windlass.ops.reduction import Folding
 from windlass.rewriting.batcher import op_of, pick_blocks
@@ -25,6 +25,10 @@ from windlass.rewriting.passes import Change
 
 LARGEST_STACK = 1 << 26
 """Bytes of a stack of values that were apart."""
+
+
+FEWEST_FOLDS = 4
+"""Reductions that are worth to be done at once: the slices of the result cost as much as they save of a few."""
 
 
 class CannotPack(Exception):
@@ -65,7 +69,7 @@ class BlockView:
             self.depths[op] = 1 + max(depths, default=0)
             if isinstance(op, Concatenate):
                 self.stacks[stack_key(op.inputs, op.dimension)] = op
-            key = kind_of(op) if op.is_contraction else None
+            key = kind_of(op) if op.is_contraction or isinstance(op, Reduce) else None
             if key is not None:
                 self.groups.setdefault((key, self.depths[op]), []).append(op)
 
@@ -173,6 +177,10 @@ class Packing:
             if tuple(end) != whole.shape or any(begin):
                 whole = Slice(whole, tuple(begin), tuple(end), first.strides)
             return pick_blocks(whole, axis, starts[:, axis], first.shape[axis])
+
+    def stacks_values(self) -> bool:
+        """Whether values that were apart are written beside each other."""
+        return bool(list(self.ahead)) or any(isinstance(op, Concatenate) for op in self.scratch)
 
     def _stack_constants(self, constants: list[Constant]) -> Value:
         if sum(constant.tensor.bytes for constant in constants) > LARGEST_STACK:
@@ -318,7 +326,10 @@ def _pack_once(view: BlockView) -> Change | None:
             if change is not None:
                 return change
     candidates = [
-        candidate for group in view.groups.values() if len(group) > 1 for candidate in _list_candidates(group)
+        candidate
+        for group in view.groups.values()
+        if len(group) >= (FEWEST_FOLDS if isinstance(group[0], Reduce) else 2)
+        for candidate in _list_candidates(group)
     ]
     counts: dict[tuple[Value, ...], int] = {}
     for group in candidates:
@@ -351,15 +362,28 @@ def _pack_group(view: BlockView, group: list[Op], shared: int) -> Change | None:
         if change is not None or products[0].rhs_free_dimensions:
             return change
     packing = Packing(view, len(group))
+    if isinstance(group[0], Reduce):
+        group = sorted(group, key=_place)
     roots = _grow(view, group)
     try:
         results = packing.batch(roots)
     except CannotPack:
         results = None
+    if results is not None and isinstance(group[0], Reduce) and packing.stacks_values():
+        # Values are read once by reductions: to write them beside each other first costs more than it saves.
+        results = None
     if results is None:
         packing.settle("", {}, 1)
         return None
     return packing.settle("equal_ops_done_at_once", {}, shared)
+
+
+def _place(op: Op) -> tuple[int, ...]:
+    """Where what the op reads first lies in an array, if it is a slice, reshaped or repeated."""
+    owner = op_of(op.operands[0])
+    while owner is not None and owner.is_free and owner.operands:
+        owner = op_of(owner.operands[0])
+    return owner.start_indices if isinstance(owner, Slice) else ()
 
 
 def _grow(view: BlockView, group: list[Op]) -> list[Op]:

@@ -1,4 +1,7 @@
-"""Loops over elements: rounds that don't depend on each other are done all at once, sums over rounds are reductions."""
+"""Loops over elements: rounds that don't depend on each other are done all at once, sums over rounds are reductions.
+
+Rules that make rounds do less come first (updates_in_loops.py).
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,9 @@ from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rounds import Table, clamp_starts, tabulate_rounds
 from windlass.rewriting.rule import rewrite
 from windlass.rules.loops import count_to
+from windlass.rules.updates_in_loops import update_hidden_in_every_round
 
-__all__ = ["tensor"]
+__all__ = ["tensor", "update_hidden_in_every_round"]
 
 COMBINERS: tuple[type[Binary], ...] = (Add, Multiply, Maximum, Minimum, And, Or, Xor)
 

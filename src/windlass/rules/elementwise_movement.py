@@ -17,6 +17,7 @@ from windlass.ops import (
     Reshape,
     Reverse,
     Select,
+    Slice,
     Transpose,
 )
 from windlass.ops.base import TensorOp
@@ -169,6 +170,10 @@ def sample_undone_movement(draw: Draw) -> Op:
         second: Value = Constant.of(2, "f32", a.shape)
     else:
         second = BroadcastInDim(tensor("f32", name="c"), a.shape, ()) if other == 1 else move(y)
+    if kind is Transpose and draw.boolean():
+        part = tuple(size - draw.integer(0, 1) for size in a.shape)
+        parts = [Slice(each, (0, 0, 0), part, (1, 1, 1)) for each in (a, move(y))]
+        return undo(Add(Exponential(parts[0]), parts[draw.integer(0, 1)]))
     first = Multiply(a, second)
     shape = draw.integer(0, 3)
     if shape == 0:
@@ -224,6 +229,15 @@ def movement_undone_after_elementwise(op: TensorOp) -> Value | None:
     for leaf in leaves:
         if _cancels(op, leaf):
             before[leaf] = leaf.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
+            is_undone = True
+            continue
+        if isinstance(leaf, Slice) and isinstance(op, Transpose) and _cancels(op, leaf.operand):
+            # The part is taken in the other order of axes; the old one is not needed any more.
+            if not all(user in ops for user in leaf.uses):
+                return None
+            inner = leaf.operand.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
+            p = op.permutation
+            before[leaf] = Slice(inner, pick(leaf.start_indices, p), pick(leaf.limit_indices, p), pick(leaf.strides, p))
             is_undone = True
             continue
         if not op.operand.shape:

@@ -104,7 +104,7 @@ def sample_parts(draw: Draw, combiners: tuple[type[Any], ...]) -> Op:
         parts.append(reduce_with(combiner, part, (0,)) if size > 1 else Reshape(part, (2,)))
         at += size
     if draw.boolean():
-        parts.append(tensor(dtype, 2, name="y"))
+        parts.append(draw.choose((tensor(dtype, 2, name="y"), Constant.of(draw.choose((0, 0, 3)), dtype, (2,)))))
     order = draw.permutation(len(parts))
     total = parts[order[0]]
     for place in order[1:]:
@@ -131,14 +131,21 @@ def _fold_parts(op: Binary) -> Value | None:
     if not candidates:
         return None
     box, run = max(candidates, key=lambda each: len(each[1].places))
-    total = _fold(combiner, box, run)
     taken = set(run.places.values())
+    others = [leaf for number, leaf in enumerate(leaves) if number not in taken]
+    begin = None if run.begins_with_zero else next((leaf for leaf in others if _is_number(leaf)), None)
+    if begin is not None:
+        others.remove(begin)
+    total = _fold(combiner, box, run, begin if isinstance(begin, Constant) else None)
     shape = op.shape
     result: Value = Reshape(total, shape) if total.shape != shape else total
-    for number, leaf in enumerate(leaves):
-        if number not in taken:
-            result = combiner(result, Reshape(leaf, shape) if leaf.shape != shape else leaf)
+    for leaf in others:
+        result = combiner(result, Reshape(leaf, shape) if leaf.shape != shape else leaf)
     return result
+
+
+def _is_number(leaf: Value) -> bool:
+    return isinstance(leaf, Constant) and leaf.is_splat
 
 
 def _is_within(op: Binary) -> bool:
@@ -190,7 +197,7 @@ def _read(leaf: Value, combiner: type[Op]) -> list[tuple[Box, range, bool]]:
     (axis,) = fold.dimensions
     start, stride = part.start_indices[axis], part.strides[axis]
     init = fold.init_values[0]
-    begins_with_zero = isinstance(init, Constant) and init.tensor.is_float and not _is_negative_zero(init)
+    begins_with_zero = combiner is Add and isinstance(init, Constant) and not _is_negative_zero(init)
     return [(_box(part, axis), range(start, part.limit_indices[axis], stride), begins_with_zero)]
 
 
@@ -220,7 +227,8 @@ def _step(run: Run) -> int | None:
     return step if all(b - a == step for a, b in itertools.pairwise(places)) else None
 
 
-def _fold(combiner: type[Any], box: Box, run: Run) -> Value:
+def _fold(combiner: type[Any], box: Box, run: Run, begin: Constant | None) -> Value:
+    """The run combined, beginning with a number if there is one."""
     places, step = sorted(run.places), _step(run)
     assert step is not None
     start, limit, strides = list(box.start), list(box.limit), list(box.strides)
@@ -232,5 +240,5 @@ def _fold(combiner: type[Any], box: Box, run: Run) -> Value:
     if combiner is Add and not x.tensor.is_integer and not x.tensor.is_boolean and not run.begins_with_zero:
         # The sum of zeros that are all negative is negative.
         neutral = complex(-0.0, -0.0) if x.tensor.is_complex else -0.0
-    init = Constant.of(neutral, x.dtype)
+    init = Constant.of(neutral if begin is None else begin.number, x.dtype)
     return Reduce((x,), (init,), (box.axis,), combiner_region(combiner, x.dtype)).results[0]
