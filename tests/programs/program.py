@@ -29,13 +29,17 @@ SLACK = 3
 
 @dataclass(frozen=True)
 class Launch:
-    """A grid, a block and the sizes of the problem; `idle` where the launch changes nothing."""
+    """A grid, a block and the sizes of the problem; `idle` where the launch changes nothing.
+
+    `shared_bytes` is the dynamic shared memory.
+    """
 
     grid: Extents
     block: Extents
     sizes: dict[str, int]
     idle: bool = False
     slow: bool = False
+    shared_bytes: int = 0
 
     def __str__(self) -> str:
         sizes = ",".join(f"{name}={size}" for name, size in self.sizes.items())
@@ -46,14 +50,21 @@ class Launch:
         """The number of threads in all."""
         return int(np.prod(self.grid) * np.prod(self.block))
 
+    @property
+    def blocks(self) -> int:
+        """The number of blocks in all."""
+        return int(np.prod(self.grid))
+
 
 def _spell(extents: Extents) -> str:
     return str(extents) if isinstance(extents, int) else ".".join(str(extent) for extent in extents)
 
 
-def launch(grid: Extents, block: Extents, idle: bool = False, slow: bool = False, **sizes: int) -> Launch:
+def launch(
+    grid: Extents, block: Extents, idle: bool = False, slow: bool = False, shared_bytes: int = 0, **sizes: int
+) -> Launch:
     """A launch, its sizes by name: `launch(4, 64, n=200)`."""
-    return Launch(grid, block, sizes, idle, slow)
+    return Launch(grid, block, sizes, idle, slow, shared_bytes)
 
 
 LINE = (

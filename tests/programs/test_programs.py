@@ -92,7 +92,7 @@ def test_raised_program_agrees_with_numpy_and_emulator(
         for name, value in values.items():
             module.variables[name] = value
         arguments = program.draw_arguments(launch)
-        form[launch.grid, launch.block](*arguments)
+        form[launch.grid, launch.block, launch.shared_bytes](*arguments)
         return outcome(program, module, arguments)
 
     raised = run(kernel)

@@ -34,7 +34,8 @@ def check_dependences(frame: VectorFrame) -> None:
     """Raise Obstacle if the iterations of the loop can't be shown to be independent."""
     by_memory: defaultdict[Memory, list[AccessRecord]] = defaultdict(list)
     for record in frame.accesses:
-        by_memory[record.memory].append(record)
+        if record.memory not in frame.copied:
+            by_memory[record.memory].append(record)
     for records in by_memory.values():
         unique = list({(record.kind, record.address, record.size, record.box): record for record in records}.values())
         if all(record.kind == "load" for record in unique):

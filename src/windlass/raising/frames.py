@@ -11,6 +11,7 @@ from windlass.ir import Argument, Block, Op, Value
 from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index
+from windlass.raising.predicate import Predicate
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
@@ -29,9 +30,12 @@ class AccessRecord:
     size: int
     dtype: str
     box: Box
+    mask: Predicate
     while_depth: int
     is_unconditional: bool
     """Whether all lanes of the loop do it in each iteration."""
+    is_covered: bool
+    """Whether it loads what was surely stored in the same iteration of a loop whose iterations have copies."""
     position: Position | None
 
 
@@ -39,7 +43,8 @@ class AccessRecord:
 class VectorFrame:
     """A loop whose iterations are lanes: `dimension` counts them.
 
-    `inner_dimensions` are those of loops within it, whose values in two iterations have nothing to do with each other.
+    `inner_dimensions` are those of loops within it, whose values in two iterations have nothing to do with each other;
+    threads that wait for each other in the loop are among them.
     `accesses` are in program order.
     """
 
@@ -50,6 +55,8 @@ class VectorFrame:
     is_fused: bool = False
     """Whether the dimension counts threads as well (see strides.py)."""
     inner_dimensions: set[Dimension] = field(default_factory=set[Dimension])
+    copied: frozenset[Memory] = frozenset()
+    """Shared memories of which each iteration has a copy (see privatization.py)."""
     affine_gathers: int = 0
     """Loads that had to be gathers although their index is a plain sum over dimensions, this one among them."""
     accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])

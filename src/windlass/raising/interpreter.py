@@ -87,7 +87,7 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.BufferDistance():
             environment[op] = buffer_distance(state, buffer_of(state, op.lhs), buffer_of(state, op.rhs))
         case loops.Barrier():
-            run_barrier(state)
+            run_barrier(state, op)
         case loops.Assert() if op.counted_loop:
             violated = ~predicate_of(state, op.condition).simplify(state.box)
             if not state.domain.restrict(violated).is_empty:
@@ -238,8 +238,14 @@ def buffer_distance(state: RaisingState, one: Buffer, other: Buffer) -> Index:
     return Index(one.byte_offset - other.byte_offset if one.memory is other.memory else 0)
 
 
-def run_barrier(state: RaisingState) -> None:
-    """Lockstep keeps what barriers ask for, so long as the iterations around them stay in order."""
-    if state.frames:
-        raise state.obstacle("its iterations are ordered by barriers")
+def run_barrier(state: RaisingState, op: loops.Barrier) -> None:
+    """Lockstep keeps what barriers ask for, so long as the iterations around them stay in order.
+
+    Iterations side by side are independent only if no thread sees what another has stored in an earlier one.
+    """
+    threads = state.thread_dimensions if op.scope == "grid" else {*state.thread_dimensions} - state.block_dimensions
+    for frame in state.frames:
+        if frame.is_fused:
+            raise state.obstacle("its iterations are ordered by barriers")
+        frame.inner_dimensions.update(threads)
     state.barriers += 1

@@ -16,6 +16,7 @@ from windlass.raising.index import Index
 from windlass.raising.items import Item
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.predicate import Predicate
+from windlass.raising.privatization import has_barrier
 from windlass.raising.report import LoopNote
 from windlass.raising.vectorization import vectorize
 from windlass.raising.while_loops import run_as_while, run_counted_while
@@ -52,7 +53,9 @@ def run_for(state: RaisingState, op: For) -> None:
     if is_static and count > 1:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
     if can_unroll:
-        forms.insert(0 if count <= FEW_TRIPS else 1, ("unroll", lambda: _unroll_for(state, op, trips, count)))
+        # Barriers in a loop are a sign of tiles: all of them at once may be one contraction.
+        is_short = count <= FEW_TRIPS and not has_barrier(op.body.block)
+        forms.insert(0 if is_short else 1, ("unroll", lambda: _unroll_for(state, op, trips, count)))
     forms.append(("while", lambda: run_counted_while(state, op, trips)))
     try_forms(state, op, forms, count if is_static else None)
 

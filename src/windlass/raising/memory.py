@@ -22,6 +22,7 @@ from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
+from windlass.raising.forwarding import MOST_STORES, StoreRecord, forward, is_stored
 from windlass.raising.frames import AccessRecord
 from windlass.raising.index import ZERO, Data, Index
 from windlass.raising.items import (
@@ -66,16 +67,22 @@ class Slot:
 
 @dataclass(frozen=True)
 class MemoryState:
-    """What a memory holds at one moment: its words, or the slots of a local array."""
+    """What a memory holds at one moment: its words, or the slots of a local array.
+
+    `segment` is where the part begins that a lane's offsets count from, in bytes: 0 for global memory. `stores` are
+    the last stores to shared memory, with nothing but stores between them and now.
+    """
 
     words: Value | None
     version: int = 0
     is_written: bool = False
     slots: Mapping[SlotKey, Slot] | None = None
+    segment: Index = ZERO
+    stores: tuple[StoreRecord, ...] = ()
 
 
 class Memory:
-    """A memory. `segment` is where the part begins that a lane's offsets count from, in bytes: 0 for global memory."""
+    """A memory. What it holds is in `state`, which changes; all else stays."""
 
     def __init__(
         self,
@@ -83,21 +90,28 @@ class Memory:
         size_bytes: int,
         state: MemoryState,
         row_strides_bytes: tuple[int, ...] = (),
-        segment: Index = ZERO,
         home: Domain | None = None,
     ) -> None:
         self.name = name
         self.size_bytes = size_bytes
         self.row_strides_bytes = row_strides_bytes
-        self.segment = segment
         self.home = home
         self.limit: int | None = None
         """The bytes of a segment that may be accessed, where that is less than its size."""
         self.state = state
 
+    @property
+    def segment(self) -> Index:
+        return self.state.segment
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether each block has a segment of its own."""
+        return self.limit is not None
+
     def change(self, words: Value) -> None:
         """Hold other words from now on."""
-        self.state = MemoryState(words, fresh_version(), True)
+        self.state = replace(self.state, words=words, version=fresh_version(), is_written=True, stores=())
 
     def row_strides(self, dtype: str) -> tuple[int, ...]:
         """The declared row strides in words of a type."""
@@ -139,9 +153,10 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
     key = ("load", memory, memory.state.version, dtype, index, domain.box, domain.mask)
     if key in state.memo:
         return state.memo[key]
-    words = view(state, memory, dtype)
     last = state.builder.block.last
-    lanes = access.load(words, index, domain.box, domain.mask, memory.row_strides(dtype))
+    lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
+    if lanes is None:
+        lanes = access.load(view(state, memory, dtype), index, domain.box, domain.mask, memory.row_strides(dtype))
     kind = note_access(state, memory, "load", last)
     if kind == "gather" and all(isinstance(atom, Dimension) for atom in index.terms):
         for frame in state.frames:
@@ -208,7 +223,11 @@ def store_words(state: RaisingState, memory: Memory, index: Index, item: Item, d
     last = state.builder.block.last
     changed = access.store(words, index, value, domain.box, domain.mask, memory.row_strides(dtype))
     note_access(state, memory, "store", last)
+    stores = memory.state.stores
     put_view(memory, changed)
+    if memory.is_shared:
+        record = StoreRecord(index, dtype, value, domain)
+        memory.state = replace(memory.state, stores=(*stores, record)[-MOST_STORES:])
 
 
 def last_iterations(state: RaisingState, index: Index) -> Domain:
@@ -281,6 +300,11 @@ def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
 
 def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
     """Let the loops that are being vectorized know of an access."""
+    is_covered = (
+        kind == "load"
+        and any(memory in frame.copied for frame in state.frames)
+        and is_stored(memory.state.stores, word_index(state, address, dtype), dtype, state.domain)
+    )
     for frame in state.frames:
         whole = frame.domain
         is_unconditional = state.box == whole.box and state.domain.mask == whole.mask
@@ -292,8 +316,10 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
                 byte_width(dtype),
                 dtype,
                 state.box,
+                state.domain.mask,
                 state.while_depth,
                 is_unconditional,
+                is_covered,
                 state.position,
             )
         )
@@ -442,7 +468,8 @@ def allocate_shared(state: RaisingState, name: str, size_bytes: int) -> Memory:
     limit = size_bytes
     size_bytes = -(-max(size_bytes, 1) // WIDEST) * WIDEST
     words = emission.constant(0, "ui8", (size_bytes * math.prod(state.specification.grid),))
-    memory = Memory(name, size_bytes, MemoryState(words), (size_bytes,), state.block_number.scale(size_bytes))
+    segment = state.block_number.scale(size_bytes)
+    memory = Memory(name, size_bytes, MemoryState(words, segment=segment), (size_bytes,))
     memory.limit = limit
     state.memories.append(memory)
     return memory
@@ -465,9 +492,8 @@ def make_addressable(state: RaisingState, memory: Memory) -> None:
         lane = lane + Index.of(dimension).scale(count)
         count *= dimension.size
     words = emission.constant(0, dtype, (count * memory.size_bytes // byte_width(dtype),))
-    memory.segment = lane.scale(memory.size_bytes)
     memory.row_strides_bytes = (memory.size_bytes,)
-    memory.state = MemoryState(words, fresh_version())
+    memory.state = MemoryState(words, fresh_version(), segment=lane.scale(memory.size_bytes))
     for (place, slot_dtype), slot in slots.items():
         with state.within(slot.domain):
             index = word_index(state, memory.segment + place, slot_dtype)

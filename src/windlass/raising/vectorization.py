@@ -30,6 +30,7 @@ from windlass.raising.iterations import at_iteration
 from windlass.raising.memory import Memory, Slot, SlotKey, store_slot
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.predicate import TRUE, Predicate
+from windlass.raising.privatization import give_copies, has_barrier, take_back_copies
 from windlass.raising.reductions import Accumulation, AccumulationTest, Root, finish
 from windlass.raising.strides import Fusion, enter, find_fusion, moved, nonnegative
 
@@ -112,6 +113,7 @@ def _vectorize(
     if fusion is not None and (cells or state.places):
         raise state.obstacle("a loop over all threads' elements accumulates in memory")
     entry = {memory: memory.state.slots for memory in state.memories if memory.state.slots is not None}
+    copied = give_copies(state, op, dimension) if has_barrier(body) else []
     bound = bind_cells(state, cells, domain, len(state.frames) + 1)
     for frame in state.frames:
         frame.inner_dimensions.add(fusion.fused if fusion is not None else dimension)
@@ -121,6 +123,7 @@ def _vectorize(
         state.while_depth,
         state.block_depths,
         fusion is not None,
+        copied=frozenset(each.memory for each in copied),
     )
     state.environment[body.arguments[0]] = counter
     initials = [outside[0][initial] for initial in op.initial]
@@ -141,6 +144,7 @@ def _vectorize(
         raise state.obstacle("all iterations at once would gather what single ones find in slices")
     try:
         check_dependences(frame)
+        take_back_copies(state, frame, copied, dimension, is_ragged)
     except Conflict as conflict:
         places = places_to_carry(frame, conflict.memory) if fusion is None else []
         if not places:

@@ -26,7 +26,7 @@ from windlass.raising.index import Index, Scalar
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
-from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, fresh_version, make_addressable, store_slot
+from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, make_addressable, store_slot
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.reductions import Accumulation, AccumulationTest
 from windlass.raising.reinterpretation import reinterpret
@@ -246,7 +246,7 @@ def _attempt(
         for argument, plan in zip(arguments, plans, strict=True):
             state.environment[argument] = _inner_item(state, plan, argument, count, counter, outer)
         for memory, place in memory_places.items():
-            memory.state = MemoryState(place, fresh_version(), True)
+            memory.change(place)
         for (memory, key), (place, dims) in slot_places.items():
             replace_slot(memory, key, Slot(from_lanes(Lanes.over(place, dims, box)), domain))
         marks = {memory: memory.state for memory in known}
@@ -497,7 +497,7 @@ def _emit(
         else:
             state.environment[result] = item
     for memory, place in memory_places.items():
-        memory.state = MemoryState(values[place], fresh_version(), True)
+        memory.change(values[place])
     for (memory, key), (place, dims) in slot_places.items():
         item = from_lanes(Lanes.over(values[place], dims, box))
         store_slot(state, memory, key, item)
