@@ -242,6 +242,7 @@ class Undefined(LoopOp):
 class Allocate(LoopOp):
     """Fresh memory of `size` bytes: a local array of one thread, or a shared array of one block. Uninitialized.
 
+    `element_dtype` is given where the source declares numbers of one type.
     A size of -1 is dynamic shared memory (`extern __shared__`), whose size the launch gives; all such arrays are one.
     """
 
@@ -250,9 +251,10 @@ class Allocate(LoopOp):
     space: str
     size: int
     variable: str = ""
+    element_dtype: str | None = None
 
     def infer(self) -> Type:
-        return BufferType.of(self.space, None, self.size if self.size >= 0 else None)
+        return BufferType.of(self.space, self.element_dtype, self.size if self.size >= 0 else None)
 
     def write_loop(self, writer: LoopWriter) -> None:
         if self.size >= 0:

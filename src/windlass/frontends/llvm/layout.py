@@ -145,3 +145,21 @@ def scalars_of(type_: LLVMType, base: int = 0) -> list[tuple[int, LLVMType]]:
     if isinstance(type_, StructType | ArrayType | VectorType):
         return [inner for offset, member in members_of(type_) for inner in scalars_of(member, base + offset)]
     return [(base, type_)]
+
+
+def declared_dtype(type_: LLVMType) -> str | None:
+    """The dtype of all numbers within a type, where they are floats of one; None otherwise.
+
+    >>> declared_dtype(ArrayType("[4 x float]", 4, FloatType("float")))
+    'f32'
+    """
+    match type_:
+        case FloatType():
+            return type_.dtype
+        case ArrayType() | VectorType():
+            return declared_dtype(type_.element)
+        case StructType():
+            found = {declared_dtype(field) for field in type_.fields}
+            return found.pop() if len(found) == 1 else None
+        case _:
+            return None

@@ -10,6 +10,7 @@ from windlass.frontends.llvm.layout import (
     PointerType,
     StructType,
     VectorType,
+    declared_dtype,
     members_of,
     scalars_of,
 )
@@ -160,7 +161,8 @@ def translate_allocation(translator: Translator, instruction: Instruction) -> LL
     if instruction.name in translator.printed:
         return translator.null_pointer()
     with Builder(translator.emit.prologue, source=translator.position):
-        buffer = Allocate("local", instruction.element.size * count, instruction.name)
+        element = instruction.element
+        buffer = Allocate("local", element.size * count, instruction.name, declared_dtype(element))
     translator.buffers[Base("allocation", instruction.name)] = buffer
     return Pointer(buffer, translator.emit.constant(0, "i64"))
 
