@@ -223,7 +223,7 @@ def optimize_and_note(function: Function) -> tuple[Function, Ledger]:
     from windlass.rules import catalogue
 
     function = function.clone()
-    ledger = rewrite_function(function, catalogue.choose(exact=True))
+    ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True))
     return function, ledger
 
 

@@ -23,6 +23,7 @@ class Rule:
     bit but NaN payloads. A rule that `reassociates` changes the order of float sums or products, as XLA's own
     reductions do: its results differ in the last digits, and it is left out where results have to be exact. A rule that
     comes `last` is applied when no other rule applies any more: it gives ops that others know less of.
+    Kernels have exact results but for sums over threads and iterations: such a rule that finds one is `in_kernels`.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Rule:
         reassociates: bool = False,
         by_cost: bool = False,
         last: bool = False,
+        in_kernels: bool = False,
     ) -> None:
         self.body = body
         self.name = body.__name__
@@ -44,6 +46,7 @@ class Rule:
         self.reassociates = reassociates
         self.by_cost = by_cost
         self.last = last
+        self.in_kernels = in_kernels
         self.sample = sample
         self.matchers = compile_pattern(pattern, single_use)
         self.roots = tuple(list_concrete_classes(type(pattern)))
@@ -85,7 +88,7 @@ class RuleSet:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
         self.passes: list[Pass] = []
-        self._chosen: dict[tuple[int, bool, frozenset[str]], RuleSet] = {}
+        self._chosen: dict[tuple[int, bool, frozenset[str], bool], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
         self._candidates: dict[tuple[Any, ...], list[tuple[Rule, Matcher]]] = {}
         for rule in rules:
@@ -114,19 +117,24 @@ class RuleSet:
             ]
         return found
 
-    def choose(self, exact: bool = False, assumes: Iterable[str] = ()) -> RuleSet:
-        """The rules that may be used: with `exact` none that reassociates floats; none that assumes more than given.
+    def choose(self, exact: bool = False, assumes: Iterable[str] = (), in_kernel: bool = False) -> RuleSet:
+        """The rules that may be used: with `exact` none that reassociates floats, but `in_kernel` those for kernels.
+
+        None assumes more than is given.
 
         >>> from windlass.rules import catalogue
         >>> any(rule.assumes for rule in catalogue.choose(exact=True))
         False
         """
         granted = frozenset(assumes)
-        key = (len(self.rules), exact, granted)
+        key = (len(self.rules), exact, granted, in_kernel)
         found = self._chosen.get(key)
         if found is None:
             found = self._chosen[key] = RuleSet(
-                rule for rule in self.rules if granted.issuperset(rule.assumes) and not (exact and rule.reassociates)
+                rule
+                for rule in self.rules
+                if granted.issuperset(rule.assumes)
+                and not (exact and rule.reassociates and not (in_kernel and rule.in_kernels))
             )
             found.passes = [each for each in self.passes if not (exact and each.reassociates)]
         return found
@@ -157,6 +165,7 @@ def rewrite(
     reassociates: bool = False,
     by_cost: bool = False,
     last: bool = False,
+    in_kernels: bool = False,
     register: bool = True,
 ) -> Callable[[Body], Rule]:
     """Declare a rule. The body takes the pattern's holes by name (and `op`, the op matched) and gives the replacement.
@@ -167,7 +176,7 @@ def rewrite(
 
     def declare(body: Body) -> Rule:
         taken = (assumes,) if isinstance(assumes, str) else assumes
-        rule = Rule(body, pattern, single_use, taken, sample, reassociates, by_cost, last)
+        rule = Rule(body, pattern, single_use, taken, sample, reassociates, by_cost, last, in_kernels)
         if register:
             catalogue.add(rule)
         return rule

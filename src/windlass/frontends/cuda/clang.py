@@ -65,8 +65,8 @@ _CODE_FLAGS = shlex.split("""
 -O1 -disable-llvm-passes -debug-info-kind=standalone -dwarf-version=4 -debugger-tuning=gdb -fdebug-compilation-dir=.
 """)
 
-# -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize. Loops are not unrolled
-# where the source asks for that, either: as loops they may be one contraction, and raising repeats short ones itself.
+# -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize. None is unrolled
+# because the source asks for it: one may be a contraction, and raising repeats short ones itself.
 # Nor does it make second versions of loops that compare the addresses of arrays as the program runs.
 _OPTIMIZATION_FLAGS = shlex.split("""
 -O1 -mllvm -inline-threshold=100000 -mllvm -disable-loop-idiom-all -mllvm -runtime-check-per-loop-load-elim=0
