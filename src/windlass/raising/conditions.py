@@ -20,6 +20,7 @@ from windlass.raising.predicate import (
     EqualsZero,
     Predicate,
 )
+from windlass.raising.prefixes import pad_instead_of_select
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -84,8 +85,12 @@ def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_fal
 
 
 def select_lanes(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str) -> Item:
-    """The merge as a tensor select."""
-    lanes = [state.condition_lanes(condition), state.lanes(on_true, dtype), state.lanes(on_false, dtype)]
+    """The merge as a tensor select, or as a pad where that says the same."""
+    one, other = state.lanes(on_true, dtype), state.lanes(on_false, dtype)
+    padded = pad_instead_of_select(condition, one, other, state.box)
+    if padded is not None:
+        return from_lanes(padded)
+    lanes = [state.condition_lanes(condition), one, other]
     key = ("select", tuple(map(id, lanes)), state.box)
     if key not in state.memo:
         state.memo[key] = (lanes, from_lanes(Lanes.elementwise(Select, *lanes, box=state.box)))

@@ -17,8 +17,6 @@ from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.places import MOVEMENTS, Place, points_of, step_back, view
 
-__all__ = ["Reshape"]
-
 FEWEST_TERMS = 8
 """Fewer terms than this stay as they are spelled."""
 MOST_TERMS = 4096
@@ -137,8 +135,13 @@ def _reduce(op: Binary, leaf: Value, places: list[Place]) -> Value | None:
     if step == 0 or starts != list(range(starts[0], starts[-1] + 1, step)):
         return None
     shape = op.tensor.shape
-    together = view(leaf, Place(starts[0], (*places[0].steps, step)), (*shape, count))
-    return None if together is None else reduce_with(combiner, together, (len(shape),))
+    kept = [axis for axis, size in enumerate(shape) if size > 1]
+    sizes = tuple(shape[axis] for axis in kept)
+    together = view(leaf, Place(starts[0], (*(places[0].steps[axis] for axis in kept), step)), (*sizes, count))
+    if together is None:
+        return None
+    total = reduce_with(combiner, together, (len(sizes),))
+    return total if sizes == shape else Reshape(total, shape)
 
 
 # -- the rules --------------------------------------------------------------------------------------------------------
@@ -173,7 +176,7 @@ def sum_of_tree(op: Add) -> Value | None:
     >>> x = tensor("f32", 8)
     >>> y = Add(Slice(x, (0,), (4,), (1,)), Slice(x, (4,), (8,), (1,)))
     >>> z = Add(Slice(y, (0,), (2,), (1,)), Slice(y, (2,), (4,), (1,)))
-    >>> sum_of_tree(Add(Slice(z, (0,), (1,), (1,)), Slice(z, (1,), (2,), (1,)))).owner.combiner.__name__
+    >>> sum_of_tree(Add(Slice(z, (0,), (1,), (1,)), Slice(z, (1,), (2,), (1,)))).operand.owner.combiner.__name__
     'Add'
     """
     return _fold_of_tree(op) if op.tensor.is_float else None
@@ -194,8 +197,8 @@ def fold_of_tree(op: Binary) -> Value | None:
     >>> x = Reshape(tensor("i32", 8), (4, 2))
     >>> y = Reshape(Add(Slice(x, (0, 0), (4, 1), (1, 1)), Slice(x, (0, 1), (4, 2), (1, 1))), (2, 2))
     >>> z = Reshape(Add(Slice(y, (0, 0), (2, 1), (1, 1)), Slice(y, (0, 1), (2, 2), (1, 1))), (1, 2))
-    >>> fold_of_tree(Add(Slice(z, (0, 0), (1, 1), (1, 1)), Slice(z, (0, 1), (1, 2), (1, 1)))).owner.dimensions
-    (2,)
+    >>> fold_of_tree(Add(Slice(z, (0, 0), (1, 1), (1, 1)), Slice(z, (0, 1), (1, 2), (1, 1)))).operand.owner.dimensions
+    (0,)
     """
     if type(op) not in EXACT or (op.tensor.is_float and not isinstance(op, Maximum | Minimum)):
         return None
