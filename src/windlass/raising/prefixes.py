@@ -7,11 +7,11 @@ running over the end of an array do, makes the choice a slice and a pad, which n
 from __future__ import annotations
 
 import itertools
-import math
+from collections.abc import Sequence
 from typing import Any
 
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension, in_order
+from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.lanes import Lanes
 from windlass.raising.predicate import AtLeastZero, Predicate
 
@@ -40,32 +40,38 @@ def _pad_line(condition: Predicate, lanes: Lanes, number: Any, box: Box) -> Lane
     if not isinstance(condition, AtLeastZero):
         return None
     index = condition.index
-    dims = in_order(index.dimensions)
+    dims = [each for each in lanes.dims if each in index.dimensions]
+    if not dims or len(index.terms) != len(dims) or len(index.dimensions) != len(dims):
+        return None
+    dims.sort(key=lambda each: -abs(index.terms.get(each, 0)))
     steps = [index.terms.get(each, 0) for each in dims]
-    if not dims or len(index.terms) != len(dims) or not all(each in lanes.dims for each in dims):
+    if not _is_line(dims, steps, box):
         return None
-    first = lanes.dims.index(dims[0])
-    if lanes.dims[first : first + len(dims)] != dims or not _is_line(dims, steps, box):
-        return None
-    shape = lanes.value.shape
-    count = math.prod(shape[first : first + len(dims)])
     constant = index.constant + sum(step * box.lower(each) for each, step in zip(dims, steps, strict=True))
+    count = box.count(dims)
     step = steps[-1]
     # Place e of the line is active where constant + step*e >= 0.
     if step < 0:
         start, limit = 0, min(max(constant // -step + 1, 0), count)
     else:
         start, limit = min(max(-(constant // step), 0), count), count
-    flat = emission.reshape(lanes.value, (*shape[:first], count, *shape[first + len(dims) :]))
-    if limit > start:
-        cut = emission.slice_axis(flat, first, start, limit)
-        flat = emission.pad_axis(cut, first, start, count - limit, number)
-    else:
-        flat = emission.constant(number, lanes.dtype, flat.shape)
-    return Lanes(emission.reshape(flat, shape), lanes.dims, lanes.lower)
+    if start == limit:
+        return Lanes(emission.constant(number, lanes.dtype))
+    # The line's dimensions side by side, outer ones first, where the first of them stands now.
+    place = min(lanes.dims.index(each) for each in dims)
+    order = [each for each in lanes.dims if each not in dims]
+    order[place:place] = dims
+    permutation = [lanes.dims.index(each) for each in order]
+    value = emission.transpose(lanes.value, permutation)
+    shape = value.shape
+    flat = emission.reshape(value, (*shape[:place], count, *shape[place + len(dims) :]))
+    cut = emission.slice_axis(flat, place, start, limit)
+    padded = emission.reshape(emission.pad_axis(cut, place, start, count - limit, number), shape)
+    back = [order.index(each) for each in lanes.dims]
+    return Lanes(emission.transpose(padded, back), lanes.dims, lanes.lower)
 
 
-def _is_line(dims: tuple[Dimension, ...], steps: list[int], box: Box) -> bool:
+def _is_line(dims: Sequence[Dimension], steps: Sequence[int], box: Box) -> bool:
     """Whether the lanes of the box, in row-major order, are places one step apart."""
     pairs = itertools.pairwise(zip(dims, steps, strict=True))
     return steps[-1] != 0 and all(outer == inner * box.extent(each) for (_, outer), (each, inner) in pairs)
