@@ -41,10 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit status. Errors are printed on stderr as diagnostics."""
     words = list(arguments)
-    # What follows the two dashes belongs to the program that is run.
-    end = words.index("--") if words[:1] == ["run"] and "--" in words else len(words)
+    words, rest = _split(words)
     try:
-        outcome = app(words[:end], prog_name="windlass", standalone_mode=False, obj=words[end + 1 :])
+        outcome = app(words, prog_name="windlass", standalone_mode=False, obj=rest)
     except WindlassError as error:
         print(error, file=sys.stderr)
         return WRONG_INPUT
@@ -59,6 +58,22 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         return _end_of(error)
     return outcome if isinstance(outcome, int) else OK
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words for Windlass, and those for the program that is run: all after a Python script, or after two dashes.
+
+    >>> _split(["run", "main.cu", "-I", "include", "--", "8"]), _split(["run", "--report", "x.py", "-n", "8"])
+    ((['run', 'main.cu', '-I', 'include'], ['8']), (['run', '--report', 'x.py'], ['-n', '8']))
+    """
+    if words[:1] != ["run"]:
+        return words, []
+    dashes = words.index("--") if "--" in words else len(words)
+    script = next((place for place, word in enumerate(words[:dashes]) if place and word.endswith(".py")), None)
+    if script is None:
+        return words[:dashes], words[dashes + 1 :]
+    rest = words[script + 1 :]
+    return words[: script + 1], rest[1:] if rest[:1] == ["--"] else rest
 
 
 def _end_of(error: Exception) -> int:
@@ -113,14 +128,23 @@ def explain(
 @app.command(name="run")
 def run_program(
     context: typer.Context,
-    sources: Annotated[list[Path], typer.Argument(help="The program's source files: .cu, .cpp, .c.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="The program's source files: .cu, .cpp, .c; or a Python script.")
+    ],
     include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder for #include.")] = None,
     define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro: NAME or NAME=VALUE.")] = None,
     standard: Annotated[str, typer.Option("--std", help="The C++ standard.")] = "gnu++20",
     mode: Annotated[str, typer.Option("--mode", help="How kernels run: auto, raised or emulated.")] = "auto",
     report: Annotated[bool, typer.Option("--report", help="Afterwards tell on stderr how each kernel ran.")] = False,
 ) -> int:
-    """Run a CUDA program without a GPU: windlass run main.cu -- ARGUMENTS OF THE PROGRAM."""
+    """Run a program without a GPU: windlass run main.cu -- ARGUMENTS, or windlass run script.py ARGUMENTS.
+
+    Python scripts may import cupy, pycuda and numba.cuda: they get Windlass's.
+    """
+    if len(sources) == 1 and sources[0].suffix == ".py":
+        from windlass.command_line.script import run_script
+
+        return run_script(sources[0], context.obj or [], mode, report)
     from windlass.command_line.run import run_sources
 
     return run_sources(sources, context.obj or [], include or [], define or [], standard, mode, report)

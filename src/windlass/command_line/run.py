@@ -35,12 +35,20 @@ def run_sources(
     records: list[wl.cuda.LaunchRecord] = []
     status = program.run(arguments, observe=records.append if has_report else None)
     if has_report:
-        _show(records)
+        show_table(
+            [
+                (each.kernel, each.how, each.seconds, each.reason.diagnostics[0].headline if each.reason else "")
+                for each in records
+            ]
+        )
     return status
 
 
-def _show(records: Sequence[wl.cuda.LaunchRecord]) -> None:
-    """How often each kernel ran, how, and for how long; and why it was not raised."""
+def show_table(launches: Sequence[tuple[str, str, float, str]]) -> None:
+    """How often each kernel ran, how, and for how long; and why it was not raised: on standard error.
+
+    `launches` has for each its kernel, how it ran, the seconds that it took, and why it was not raised.
+    """
     table = Table(
         "kernel",
         "raised",
@@ -52,10 +60,10 @@ def _show(records: Sequence[wl.cuda.LaunchRecord]) -> None:
         header_style="bold",
         pad_edge=False,
     )
-    for name in dict.fromkeys(record.kernel for record in records):
-        own = [record for record in records if record.kernel == name]
-        counts = [str(sum(record.how == how for record in own)) for how in ("raised", "emulated", "library")]
-        seconds = sum(record.seconds for record in own)
-        reason = next((record.reason.diagnostics[0].headline for record in own if record.reason is not None), "")
+    for name in dict.fromkeys(launch[0] for launch in launches):
+        own = [launch for launch in launches if launch[0] == name]
+        counts = [str(sum(how == each for _, each, _, _ in own)) for how in ("raised", "emulated", "library")]
+        seconds = sum(launch[2] for launch in own)
+        reason = next((launch[3] for launch in own if launch[3]), "")
         table.add_row(name, *counts, f"{seconds:.3f}", reason)
     Console(stderr=True, highlight=False).print(table)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import sys
+import importlib
 from collections.abc import Callable
-from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -14,31 +12,13 @@ import numpy as np
 prange = range
 
 
-@cache
 def installed_numba() -> ModuleType | None:
-    """The real Numba, even where its name stands for this package; None where it is not installed."""
-    hidden = {name: module for name, module in sys.modules.items() if name == "numba" or name.startswith("numba.")}
-    own = {name: module for name, module in hidden.items() if (module.__name__ or "").startswith("windlass.")}
-    if not own and "numba" in hidden:
-        return hidden["numba"]
-    specification = importlib.machinery.PathFinder.find_spec("numba")
-    if specification is None or specification.loader is None:
-        return None
-    finders = [finder for finder in sys.meta_path if type(finder).__module__.startswith("windlass.")]
-    for name in own:
-        del sys.modules[name]
-    for finder in finders:
-        sys.meta_path.remove(finder)
+    """The real Numba; None where it is not installed, or where its name stands for this package."""
     try:
-        return importlib.import_module("numba")
+        found = importlib.import_module("numba")
     except ImportError:
         return None
-    finally:
-        for name in [name for name in sys.modules if name == "numba" or name.startswith("numba.")]:
-            if name in own:
-                del sys.modules[name]
-        sys.modules.update(own)
-        sys.meta_path[:0] = finders
+    return None if found.__name__ != "numba" else found
 
 
 def _plain(*given: Any, **options: Any) -> Any:
@@ -71,18 +51,42 @@ generated_jit, stencil = _delegated("generated_jit"), _delegated("stencil")
 
 
 def vectorize(*given: Any, target: str = "cpu", **options: Any) -> Any:
-    """`numba.vectorize`: with target "cuda" a kernel over all elements, otherwise `numpy.vectorize`."""
+    """`numba.vectorize`: with target "cuda" a kernel over all elements, otherwise Numba's own or `numpy.vectorize`."""
     if target == "cuda":
         from windlass.numba.cuda.vectorizing import vectorize_on_device
 
         return vectorize_on_device(*given, **options)
+    real = installed_numba()
+    if real is not None and not any(_is_own_type(each) for each in given):
+        return getattr(real.vectorize, "of_numba", real.vectorize)(*given, target=target, **options)
     if len(given) == 1 and callable(given[0]) and not isinstance(given[0], list | tuple | str):
         return np.vectorize(given[0])
     return np.vectorize
 
 
 def guvectorize(signatures: Any, layout: str, target: str = "cpu", **options: Any) -> Any:
-    """`numba.guvectorize` with target "cuda": a kernel over all inner arrays. Other targets run the same way."""
+    """`numba.guvectorize`: with target "cuda" a kernel over all inner arrays; without Numba other targets as well."""
+    real = installed_numba()
+    if target != "cuda" and real is not None and not _is_own_type(signatures):
+        return getattr(real.guvectorize, "of_numba", real.guvectorize)(signatures, layout, target=target, **options)
     from windlass.numba.cuda.vectorizing import guvectorize_on_device
 
     return guvectorize_on_device(signatures, layout)
+
+
+def adapt_numba(module: ModuleType) -> None:
+    """Give the real Numba this package's `cuda`, and functions whose target "cuda" is this package's.
+
+    Its other functions and its types stay its own.
+    """
+    from windlass.numba import cuda
+
+    for name, own in (("vectorize", vectorize), ("guvectorize", guvectorize)):
+        original = getattr(module, name)
+
+        def either(*given: Any, own: Any = own, original: Any = original, **options: Any) -> Any:
+            return (own if options.get("target") == "cuda" else original)(*given, **options)
+
+        either.of_numba = original  # pyright: ignore[reportFunctionMemberAccess]
+        setattr(module, name, either)
+    module.cuda = cuda  # pyright: ignore[reportAttributeAccessIssue]

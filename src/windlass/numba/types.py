@@ -81,8 +81,10 @@ def read_signature(signature: Any) -> Signature | None:
         case Signature():
             return signature
         case tuple():
-            return Signature(none, signature)
+            return Signature(none, tuple(_types.adopted(each) for each in signature))
         case _ if isinstance(signature, _types.Type):
             return Signature(none, (signature,))
+        case _ if _types.adopted(signature) is not None:
+            return read_signature(_types.adopted(signature))
         case _:
             raise TypeError(f"a signature is a text, a tuple of types or a type called with types; got {signature!r}")

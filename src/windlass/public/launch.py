@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
+from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
@@ -42,7 +43,9 @@ VALUES_BEFORE_TRACING = 8
 class Launch:
     """A kernel with its grid and block; call it with the kernel's arguments."""
 
-    __slots__ = ("_count", "_forms", "_keys", "_seen", "_settled", "_traced", "kernel", "shape")
+    __slots__ = (
+        "_count", "_forms", "_keys", "_seen", "_settled", "_traced", "_watched", "emulated_seconds", "kernel", "shape",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
         self.kernel = kernel
@@ -53,6 +56,8 @@ class Launch:
         self._settled: frozenset[int] = frozenset()
         self._keys = CallKeys(kernel.signature, takes_values=False)
         self._seen: dict[tuple[Any, ...], set[Any]] = {}
+        self._watched: WatchedForm | None = None
+        self.emulated_seconds = 0.0
 
     def __repr__(self) -> str:
         return f"<{self.kernel.name}[{self.shape.grid}, {self.shape.block}]>"
@@ -60,6 +65,9 @@ class Launch:
     def __call__(self, *arguments: Any, **named: Any) -> None:
         if named or len(arguments) != self._count:
             arguments = order_arguments(self.kernel.signature, arguments, named)
+        if not policy.is_usual and not any(isinstance(argument, TracedArray) for argument in arguments):
+            self._run_watched(arguments)
+            return
         form = self._forms.get(self._keys.key(arguments))
         if form is None:
             if any(isinstance(argument, TracedArray) for argument in arguments):
@@ -67,6 +75,11 @@ class Launch:
                 return
             form = self._prepare(arguments)
         form.run(arguments)
+
+    def _run_watched(self, arguments: Sequence[Any]) -> None:
+        if self._watched is None:
+            self._watched = WatchedForm(self)
+        self._watched.run(arguments)
 
     def run_raised(self, arguments: Sequence[Any]) -> None:
         """The launch in its raised form.

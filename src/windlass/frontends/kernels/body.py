@@ -11,7 +11,7 @@ import numpy as np
 
 from windlass.diagnostics import CompilationError
 from windlass.frontends.kernels.source import FunctionSource
-from windlass.frontends.kernels.types import NUMBERS, Array, Number, Type, boolean, from_dtype, type_of
+from windlass.frontends.kernels.types import NUMBERS, Array, Number, Type, adopted, boolean, from_dtype, type_of
 from windlass.frontends.kernels.values import (
     NONE,
     UNKNOWN,
@@ -126,6 +126,9 @@ class Body:
             case python_types.ModuleType():
                 return known(thing, f"module {thing.__name__}")
             case _:
+                own = adopted(thing)
+                if own is not None:
+                    return known(own, str(own))
                 return self.intrinsic_value(node, thing) or known(thing, name or type(thing).__name__)
 
     def intrinsic_value(self, node: ast.AST, thing: Any) -> Value | None:

@@ -200,6 +200,7 @@ NUMBERS = (
     complex64,
     complex128,
 )
+_BY_NAME: dict[str, Number | NoneType] = {number.name: number for number in NUMBERS} | {"none": none, "void": none}
 _BY_DTYPE = {number.dtype: number for number in NUMBERS}
 
 
@@ -237,6 +238,51 @@ def array_of(dtype: Number | Record, axes: Any) -> Array:
 def layout_of(array: np.ndarray[Any, Any]) -> str:
     """C, F or A: in which order an array's elements lie."""
     return "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "A"
+
+
+def adopted(thing: Any) -> Any:
+    """A type or a signature of the real Numba's as one of these; those of these stay; None for other things."""
+    if isinstance(thing, Type | Signature):
+        return thing
+    if not type(thing).__module__.startswith("numba."):
+        return None
+    name = str(getattr(thing, "name", ""))
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if hasattr(thing, "return_type"):
+        return Signature(adopted(thing.return_type), tuple(adopted(each) for each in thing.args))
+    if hasattr(thing, "layout") and hasattr(thing, "ndim"):
+        return Array(adopted(thing.dtype), thing.ndim, thing.layout)
+    if hasattr(thing, "types"):
+        return Tuple(tuple(adopted(each) for each in thing.types))
+    fields = getattr(thing, "fields", None)
+    if isinstance(fields, dict) and hasattr(thing, "size"):
+        found: dict[str, Any] = fields
+        return Record(
+            np.dtype(
+                {
+                    "names": list(found),
+                    "formats": [_dtype_of(adopted(each.type)) for each in found.values()],
+                    "offsets": [each.offset for each in found.values()],
+                    "itemsize": thing.size,
+                }
+            )
+        )
+    if hasattr(thing, "dtype") and hasattr(thing, "shape"):
+        return _Nested(adopted(thing.dtype), tuple(thing.shape))
+    return None
+
+
+@dataclass(frozen=True)
+class _Nested(Type):
+    """An array inside of a record."""
+
+    element: Number
+    shape: tuple[int, ...]
+
+
+def _dtype_of(type_: Any) -> Any:
+    return (type_.element.dtype, type_.shape) if isinstance(type_, _Nested) else type_.dtype
 
 
 def type_of(value: Any) -> Type:

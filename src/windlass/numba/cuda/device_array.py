@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from windlass.frontends.kernels.types import adopted
+
 Array: TypeAlias = NDArray[Any]
 
 
@@ -197,7 +199,8 @@ def host_array_like(ary: Any, **_: Any) -> HostArray:
 
 
 def _dtype(dtype: Any) -> np.dtype[Any]:
-    return np.dtype(getattr(dtype, "dtype", dtype) if not isinstance(dtype, type) else dtype)
+    own = None if isinstance(dtype, type) else adopted(dtype)
+    return np.dtype(dtype if own is None else own.dtype)
 
 
 def data_of(array: Any) -> Array:

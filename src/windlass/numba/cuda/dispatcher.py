@@ -11,11 +11,23 @@ import numpy as np
 from windlass import cuda
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
 from windlass.frontends.kernels import INCLUDE_FOLDER, compile_function
-from windlass.frontends.kernels.types import Array, NoneType, Number, Record, Signature, Tuple, Type, layout_of, type_of
+from windlass.frontends.kernels.types import (
+    Array,
+    NoneType,
+    Number,
+    Record,
+    Signature,
+    Tuple,
+    Type,
+    adopted,
+    layout_of,
+    type_of,
+)
 from windlass.numba.cuda.device_array import ArgumentHandler, DeviceNDArray, HostArray, In, data_of, is_cuda_array
 from windlass.numba.types import read_signature
 from windlass.public.emulation import emulate, emulate_launch
 from windlass.public.explain import Report
+from windlass.runtime.arguments import check_written
 from windlass.runtime.launch_shape import read_launch_shape
 
 LARGEST_BLOCK = 1024
@@ -193,7 +205,12 @@ class ConfiguredKernel:
         if overload.compiled.exceptions:
             leaves.append(error)
         kernel = overload.kernel
+        read_only: list[Any] = []
         for place, parameter in enumerate(kernel.signature.parameters):
+            value = leaves[place]
+            if isinstance(value, np.ndarray) and not value.flags.writeable:
+                leaves[place] = value.copy()
+                read_only.append((parameter, value, leaves[place]))
             if parameter.kind == "record":
                 leaves[place] = np.array((leaves[place].real, leaves[place].imag), parameter.dtype)[()]
         brackets = (self.griddim, self.blockdim, self.sharedmem)
@@ -203,6 +220,9 @@ class ConfiguredKernel:
         else:
             form(kernel)[brackets](*leaves)
         dispatcher.last_report = kernel.last_report
+        for parameter, original, copy in read_only:
+            if original.tobytes() != copy.tobytes():
+                check_written(kernel.signature, parameter, original)
         for original, copy in copies:
             original[...] = copy
         if error[0]:
@@ -402,7 +422,7 @@ def jit(
         )
     if options.get("boundscheck"):
         debug = True if debug is None else debug
-    if func_or_sig is None or not callable(func_or_sig) or isinstance(func_or_sig, Type):
+    if func_or_sig is None or not callable(func_or_sig) or adopted(func_or_sig) is not None:
         given = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
         signatures = [found for found in map(read_signature, given) if found is not None]
 

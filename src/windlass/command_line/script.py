@@ -1,0 +1,104 @@
+"""`windlass run script.py`: a Python program that uses cupy, pycuda or numba.cuda, without a GPU."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType, TracebackType
+
+from windlass.command_line.aliases import install
+from windlass.diagnostics import Diagnostic, LaunchError, WindlassError, WindlassWarning
+from windlass.public.patience import ObservedLaunch, policy
+
+MODES = ("auto", "raised", "emulated")
+OK, FAILED = 0, 1
+
+
+def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bool) -> int:
+    """Run a Python program as `python script arguments` does, and give its exit status.
+
+    `import cupy`, `import pycuda...` and `from numba import cuda` give Windlass's packages. With `has_report` a table
+    of its kernels goes to standard error afterwards.
+
+    Raises LaunchError: WL0703 for a mode that there is not, WL0705 where the file can't be read.
+    """
+    if mode not in MODES:
+        raise LaunchError(Diagnostic("WL0703", f"--mode {mode}: not understood", help=f"modes are {', '.join(MODES)}"))
+    try:
+        text = script.read_bytes()
+    except OSError as error:
+        raise LaunchError(Diagnostic("WL0705", f"can't read '{script}': {error.strerror}")) from None
+    policy.mode = mode  # pyright: ignore[reportAttributeAccessIssue]
+    records: list[ObservedLaunch] = []
+    policy.observe = records.append if has_report else None
+    install()
+    warnings.simplefilter("ignore", WindlassWarning)
+    module = ModuleType("__main__")
+    module.__file__ = str(script)
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    status = _execute(text, script, module)
+    sys.stdout.flush()
+    if has_report:
+        _show(records)
+    return status
+
+
+def _execute(text: bytes, script: Path, module: ModuleType) -> int:
+    try:
+        exec(compile(text, str(script), "exec", dont_inherit=True), module.__dict__)
+    except SystemExit as error:
+        return _status_of(error)
+    except KeyboardInterrupt:
+        raise
+    except WindlassError as error:
+        sys.stdout.flush()
+        _print_traceback(error, is_ours=True)
+        return FAILED
+    except BaseException as error:
+        sys.stdout.flush()
+        _print_traceback(error, is_ours=False)
+        return FAILED
+    return OK
+
+
+def _status_of(error: SystemExit) -> int:
+    """What `sys.exit(...)` means for the process: nothing is success, a text is printed and means failure."""
+    if error.code is None:
+        return OK
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    print(error.code, file=sys.stderr)
+    return FAILED
+
+
+def _print_traceback(error: BaseException, *, is_ours: bool) -> None:
+    """The traceback, from the program's first line on; of Windlass's own errors without Windlass's own lines."""
+    frames: TracebackType | None = error.__traceback__
+    while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+        frames = frames.tb_next
+    if not is_ours:
+        traceback.print_exception(type(error), error, frames)
+        return
+    own = str(Path(__file__).parent.parent)
+    summary = [frame for frame in traceback.extract_tb(frames) if not frame.filename.startswith(own)]
+    print("Traceback (most recent call last):", file=sys.stderr)
+    print("".join(traceback.format_list(summary)), end="", file=sys.stderr)
+    print(error, file=sys.stderr)
+
+
+def _show(records: Sequence[ObservedLaunch]) -> None:
+    from windlass.command_line.run import show_table
+
+    show_table(
+        [
+            (each.kernel.name, each.how, each.seconds, each.reason.diagnostics[0].headline if each.reason else "")
+            for each in records
+        ]
+    )
