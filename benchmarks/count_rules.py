@@ -4,7 +4,10 @@
 
 A source is a folder of StableHLO files (*.mlir), one such file, or an importable module that has PROGRAMS (objects by
 name whose `lower()` gives StableHLO text), as benchmarks.tensor.program has. By default: benchmarks/tensor, the
-functions of ordinary.py, and the transformer step of round_trip.py.
+functions of ordinary.py and ordinary_numerics.py, the programs in other_tools, and the transformer step of
+round_trip.py.
+
+Rules are counted on the CPU; those that fire nowhere there, on a GPU, or where floats are taken to be finite.
 """
 
 from __future__ import annotations
@@ -50,7 +53,13 @@ def default_texts() -> Iterator[tuple[str, str]]:
     yield transformer_step()
     importlib.import_module("benchmarks.tensor.__main__")
     yield from texts_of("benchmarks.tensor.program")
+    importlib.import_module("benchmarks.ordinary_numerics")
     yield from texts_of("benchmarks.ordinary")
+    yield from texts_of(str(ROOT / "benchmarks" / "other_tools"))
+
+
+WAYS: tuple[tuple[str, tuple[str, ...]], ...] = (("cpu", ()), ("gpu", ()), ("cpu", ("finite", "no -0.0")))
+"""Devices, and what is taken for granted."""
 
 
 def main() -> None:
@@ -58,14 +67,16 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     parser.add_argument("sources", nargs="*", metavar="SOURCE")
     options = parser.parse_args()
-    times: Counter[str] = Counter()
-    programs: Counter[str] = Counter()
+    counted = [(Counter[str](), Counter[str]()) for _ in WAYS]
     count = 0
     has_failed = False
     texts = (pair for source in options.sources for pair in texts_of(source)) if options.sources else default_texts()
     for name, text in texts:
         try:
-            fired = stablehlo.explain(text, estimates=False, device="cpu").count_by_rule()
+            fired = [
+                stablehlo.explain(text, estimates=False, device=device, assumes=granted).count_by_rule()
+                for device, granted in WAYS
+            ]
         except WindlassError as error:
             print(f"{name}: {error}", file=sys.stderr)
             continue
@@ -75,14 +86,18 @@ def main() -> None:
             has_failed = True
             continue
         count += 1
-        times += fired
-        programs.update(fired.keys())
-    found = {rule: [times[rule], programs[rule]] for rule in sorted(times)}
+        for (times, programs), each in zip(counted, fired, strict=True):
+            times.update(each)
+            programs.update(each.keys())
+    found: dict[str, list[int]] = {}
+    for times, programs in reversed(counted):
+        found |= {rule: [times[rule], programs[rule]] for rule in times}
+    found = dict(sorted(found.items()))
     lines = ",\n".join(f'  "{rule}": {json.dumps(pair)}' for rule, pair in found.items())
     options.output.write_text(f'{{"programs": {count}, "rules": {{\n{lines}\n}}}}\n')
     if has_failed:
         sys.exit(1)
-    print(f"{len(found)} rules fired {times.total()} times in {count} programs")
+    print(f"{len(found)} rules fired {sum(times for times, _ in found.values())} times in {count} programs")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -347,9 +349,12 @@ def sample_choice_by_place(draw: Draw) -> Select:
     """A choice between the first rows of one array and the last ones of another."""
     size = draw.integer(2, 6)
     shape = draw.choose(((size, 2), (1, size, 2), (size,)))
-    rows = Compare(Iota((size,), "i32", 0), Constant.of(draw.integer(0, size), "i32", (size,)), draw.choose(CUTS))
-    axis = shape.index(size)
-    p = rows if len(shape) == 1 else BroadcastInDim(rows, shape, (axis,))
+    axis = len(shape) // 3
+    inner = draw.choose(((size,), tuple(each if place == axis else 1 for place, each in enumerate(shape)), shape))
+    counted = Iota(inner, "i32", inner.index(size))
+    rows = Compare(counted, Constant.of(draw.integer(0, size), "i32", inner), draw.choose(CUTS))
+    places = (axis,) if len(inner) == 1 else tuple(range(len(shape)))
+    p = rows if inner == shape else BroadcastInDim(rows, shape, places)
     return Select(p, tensor("f32", *shape), tensor("f32", *shape, name="y"))
 
 
@@ -366,18 +371,9 @@ def select_by_place(op: Select) -> Value | None:
     [(3, 2), (1, 2)]
     """
     axis = next((place for place, size in enumerate(op.shape) if size != 1), -1)
-    p: Value = op.pred
-    if isinstance(p, BroadcastInDim):
-        if p.broadcast_dimensions != (axis,):
-            return None
-        p = p.operand
-    elif op.tensor.rank != 1:
+    if axis < 0 or any(is_splat(side) for side in op.operands[1:]):
         return None
-    if axis < 0 or p.shape != (op.shape[axis],) or not isinstance(p, Compare):
-        return None
-    if any(is_splat(side) for side in op.operands[1:]):
-        return None
-    holds = known_elements(p)
+    holds = _rows_chosen(op.pred, axis)
     if holds is None:
         return None
     changes = [place for place in range(1, len(holds)) if holds[place] != holds[place - 1]]
@@ -390,6 +386,21 @@ def select_by_place(op: Select) -> Value | None:
         starts, limits = replace((0,) * op.tensor.rank, axis, start), replace(op.shape, axis, stop)
         parts.append(Slice(side, starts, limits, (1,) * op.tensor.rank))
     return Concatenate(tuple(parts), axis)
+
+
+def _rows_chosen(p: Value, axis: int) -> list[bool] | None:
+    """For each row along the axis what the condition says; None where it says this and that, or isn't known."""
+    places: tuple[int, ...] = tuple(range(p.tensor.rank))
+    if isinstance(p, BroadcastInDim):
+        p, places = p.operand, p.broadcast_dimensions
+    if axis not in places or not isinstance(p, Compare):
+        return None
+    own = places.index(axis)
+    known = known_elements(p)
+    if known is None or known.shape[own] == 1:
+        return None
+    rows = np.moveaxis(known, own, 0).reshape(known.shape[own], -1)
+    return rows[:, 0].tolist() if bool((rows == rows[:, :1]).all()) else None
 
 
 # -- where NaN is tested for ------------------------------------------------------------------------------------------

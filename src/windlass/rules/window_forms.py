@@ -33,7 +33,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.cost import WIDE_WINDOW
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.windows import fold_windows, input_of, owner_of
+from windlass.rules.windows import fold_windows, input_of, is_last_wanted, owner_of, reorders
 
 __all__ = ["tensor"]
 
@@ -43,11 +43,6 @@ IDEMPOTENT = (Maximum, Minimum, And, Or)
 
 LARGEST_ROW = 8
 """Elements: in running folds of such rows doubling is as good as going through them."""
-
-
-def reorders(op: ReduceWindow) -> bool:
-    """Whether another order of folding shows in the last digits."""
-    return op.combiner in (Add, Multiply) and not op.inputs[0].tensor.is_integer
 
 
 def sample_windows(*combiners: type[Any], dtype: str) -> Any:
@@ -150,6 +145,8 @@ def _by_doubling(op: ReduceWindow) -> Value | None:
     wide = [axis for axis, size in enumerate(op.window_dimensions) if size > 1]
     if len(wide) != 1 or op.window_dimensions[wide[0]] < WIDE_WINDOW or any(min(pads) < 0 for pads in op.padding):
         return None
+    if is_last_wanted(op):
+        return None
     (axis,) = wide
     if op.is_running and x.tensor.size > LARGEST_ROW * x.shape[axis]:
         return None
@@ -244,7 +241,7 @@ def _running_axis(op: ReduceWindow, x: Value) -> tuple[int, bool] | None:
 def _go_along(op: ReduceWindow) -> Value | None:
     x = input_of(op)
     found = None if x is None else _running_axis(op, x)
-    if x is None or found is None:
+    if x is None or found is None or is_last_wanted(op):
         return None
     axis, is_backward = found
     if x.shape[axis] < 4:

@@ -294,6 +294,11 @@ def prefix_axis(op: ReduceWindow) -> int | None:
     return wide[0] if tuple(op.padding[wide[0]]) == before and others else None
 
 
+def reorders(op: ReduceWindow) -> bool:
+    """Whether another order of folding shows in the last digits."""
+    return op.combiner in (Add, Multiply) and not op.inputs[0].tensor.is_integer
+
+
 def sample_last_of_prefix(draw: Draw) -> Slice:
     made = owner_of_prefix(draw)
     x = made.inputs[0]
@@ -311,15 +316,42 @@ def owner_of_prefix(draw: Draw) -> ReduceWindow:
 
 @rewrite(any_op(Slice), reassociates=True, sample=sample_last_of_prefix)
 def last_of_running_fold(op: Slice) -> Value | None:
-    """cumsum(x)[-1] = sum(x), and so for running extremes and products
+    """cumsum(x)[-1] = sum(x), and so for running products
 
     >>> sums = fold_windows(Add, tensor("f32", 8), (8,), (1,), ((7, 0),))
     >>> last_of_running_fold(Slice(sums, (7,), (8,), (1,))).operand.owner.dimensions
     (0,)
     """
+    return _fold_of_all(op, False)
+
+
+@rewrite(any_op(Slice), sample=sample_last_of_prefix)
+def last_of_running_extreme(op: Slice) -> Value | None:
+    """cummax(x)[-1] = max(x), and so for whatever may be folded in any order
+
+    >>> peaks = fold_windows(Maximum, tensor("f32", 8), (8,), (1,), ((7, 0),))
+    >>> last_of_running_extreme(Slice(peaks, (7,), (8,), (1,))).operand.owner.dimensions
+    (0,)
+    """
+    return _fold_of_all(op, True)
+
+
+def is_last_wanted(op: ReduceWindow) -> bool:
+    """Whether it is a running fold of which only the last result is looked at: rules above make it a plain one."""
+    axis = prefix_axis(op)
+    result = op.results[0]
+    if axis is None or len(result.uses) != 1:
+        return False
+    (user,) = result.uses
+    return isinstance(user, Slice) and user.start_indices[axis] == result.shape[axis] - 1
+
+
+def _fold_of_all(op: Slice, in_any_order: bool) -> Value | None:
     value = op.operand
     inner = value.owner if isinstance(value, Result) else None
     if not isinstance(inner, ReduceWindow) or not feeds_only(value, op):
+        return None
+    if reorders(inner) == in_any_order:
         return None
     axis = prefix_axis(inner)
     if axis is None or op.start_indices[axis] != value.shape[axis] - 1 or op.tensor.size == 0:
