@@ -49,10 +49,11 @@ _DEVICE_FLAGS = shlex.split("""
 -fcuda-allow-variadic-functions
 """)
 
-# Code for any x86-64 machine, to be part of a shared library.
+# Code for any x86-64 machine, to be part of a shared library. Old programs call members of null pointers and ask there
+# whether `this` is null.
 _HOST_FLAGS = shlex.split("""
 -triple x86_64-unknown-linux-gnu -aux-triple nvptx64-nvidia-cuda -target-cpu x86-64 -mrelocation-model pic -pic-level 2
--O1 -ffp-contract=off
+-O1 -ffp-contract=off -fno-delete-null-pointer-checks
 """)
 
 _LANGUAGE_FLAGS = shlex.split("""
