@@ -155,11 +155,53 @@ def test_unknown_mode_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[s
     )
 
 
-def test_managed_variable_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("mode", ["raised", "emulated"])
+def test_host_and_kernels_share_managed_variables(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: wl.cuda.Mode
+) -> None:
     source = tmp_path / "managed.cu"
-    source.write_text(
-        "__managed__ int n;\n__global__ void count() { n++; }\nint main() { count<<<1, 1>>>(); return n; }\n"
-    )
-    assert run_command(["run", str(source)]) == 1
-    err = capfd.readouterr().err
-    assert "__managed__ variables are not shared here: use cudaMallocManaged" in err and "managed.cu:1:1" in err
+    source.write_text(r"""
+#include <cstdio>
+struct Config { int n; double scale; };
+__managed__ int total = 5;
+__device__ __managed__ float data[6] = {1, 2, 3};
+static __managed__ int *list;
+__managed__ Config config;
+__global__ void add(int n) {
+    int i = threadIdx.x;
+    if (i >= n) return;
+    atomicAdd(&total, i);
+    data[i] = data[i] * config.scale;
+}
+__global__ void add_list(int n) {
+    if (threadIdx.x < n) data[threadIdx.x] += list[threadIdx.x];
+}
+__global__ void increment(float *p, int n) {
+    if (threadIdx.x < n) p[threadIdx.x] += 1;
+}
+int main() {
+    cudaMallocManaged(&list, 6 * sizeof(int));
+    for (int i = 0; i < 6; i++) list[i] = 10 * i;
+    config = Config{4, 2.0};
+    total += 1;
+    add<<<1, 32>>>(config.n);
+    add_list<<<1, 32>>>(config.n);
+    cudaDeviceSynchronize();
+    printf("%d:", total);
+    for (float x : data) printf(" %g", x);
+    data[5] = 7;
+    increment<<<1, 32>>>(data + 4, 2);
+    cudaDeviceSynchronize();
+    int nine = 9, back;
+    cudaMemcpyToSymbol(total, &nine, sizeof nine);
+    add<<<1, 2>>>(2);
+    cudaMemcpyFromSymbol(&back, total, sizeof back);
+    printf(" | %g %g %g | %d %d %s\n", data[1], data[4], data[5], total, back, cudaGetErrorName(cudaGetLastError()));
+}
+""")
+    program = wl.cuda.program(source, mode=mode)
+    how: dict[str, str] = {}
+    for _ in range(2):
+        assert program.run(observe=lambda launch: how.update({launch.kernel: launch.how})) == 0
+        assert capfd.readouterr().out == "12: 2 14 26 30 0 0 | 28 1 8 | 10 10 cudaSuccess\n"
+    assert how["add"] == how["increment"] == mode

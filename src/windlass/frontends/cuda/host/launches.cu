@@ -19,6 +19,7 @@ struct Variable {
     std::string name;
     size_t size;
     char *address;
+    bool is_managed;
 };
 // Constructors of translation units fill these, in any order: they come to life when they are first asked for.
 static std::map<const void *, Symbol> &kernels() {
@@ -35,6 +36,11 @@ char *address_of_symbol(const void *shadow, size_t *size) {
     auto found = variables().find(shadow);
     if (found == variables().end()) return nullptr;
     Variable &variable = found->second;
+    if (variable.is_managed) {
+        // Host and device have one variable: that of the host.
+        if (size) *size = variable.size;
+        return (char *)shadow;
+    }
     if (!variable.address) {
         variable.address = (char *)services.variable_address(variable.unit, variable.name.c_str());
         if (!variable.address) return nullptr;
@@ -42,6 +48,43 @@ char *address_of_symbol(const void *shadow, size_t *size) {
     }
     if (size) *size = variable.size;
     return variable.address;
+}
+
+// Managed variables. Kernels work on variables of their own: what these hold is brought over before each launch, and
+// what the launch changed is brought back. Pointers to managed variables go to the host's.
+extern "C" char __start_windlass_managed[] __attribute__((weak, visibility("hidden")));
+extern "C" char __stop_windlass_managed[] __attribute__((weak, visibility("hidden")));
+
+static void begin_managed() {
+    for (auto &entry : variables()) {
+        char *shadow = (char *)entry.first;
+        Variable &variable = entry.second;
+        variable.is_managed = __start_windlass_managed && shadow >= __start_windlass_managed && shadow < __stop_windlass_managed;
+        if (!variable.is_managed) continue;
+        variable.address = (char *)services.variable_address(variable.unit, variable.name.c_str());
+        if (variable.address) memcpy(shadow, variable.address, variable.size);
+        add_region(shadow, variable.size, Kind::managed);
+    }
+}
+static std::vector<std::vector<char>> share_managed() {
+    std::vector<std::vector<char>> before;
+    for (auto &entry : variables()) {
+        if (!entry.second.is_managed || !entry.second.address) continue;
+        const char *shadow = (const char *)entry.first;
+        before.emplace_back(shadow, shadow + entry.second.size);
+        memcpy(entry.second.address, shadow, entry.second.size);
+    }
+    return before;
+}
+static void take_back_managed(const std::vector<std::vector<char>> &before) {
+    size_t place = 0;
+    for (auto &entry : variables()) {
+        if (!entry.second.is_managed || !entry.second.address) continue;
+        char *shadow = (char *)entry.first;
+        const std::vector<char> &old = before[place++];
+        for (size_t i = 0; i < old.size(); i++)
+            if (entry.second.address[i] != old[i]) shadow[i] = entry.second.address[i];
+    }
 }
 
 struct Configuration {
@@ -67,7 +110,9 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
         for (auto &value : *values) pointers.push_back(value.data());
         unsigned extents[6] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
         fflush(stdout);
+        auto before = share_managed();
         int error = services.launch(kernel.unit, kernel.name.c_str(), extents, shared_bytes, pointers.data());
+        take_back_managed(before);
         return error ? fail((cudaError_t)error) : cudaSuccess;
     });
 }
@@ -92,10 +137,10 @@ int __cudaRegisterFunction(void **unit, const void *stub, char *, const char *na
     return 0;
 }
 void __cudaRegisterVar(void **unit, char *shadow, char *, const char *name, int, size_t size, int, int) {
-    variables()[shadow] = Variable{(int)(intptr_t)unit - 1, name, size, nullptr};
+    variables()[shadow] = Variable{(int)(intptr_t)unit - 1, name, size, nullptr, false};
 }
 void __cudaRegisterManagedVar(void **unit, void **, void *shadow, const char *name, size_t size, unsigned) {
-    variables()[shadow] = Variable{(int)(intptr_t)unit - 1, name, size, nullptr};
+    variables()[shadow] = Variable{(int)(intptr_t)unit - 1, name, size, nullptr, false};
 }
 char __cudaInitModule(void **) { return 1; }
 
@@ -174,6 +219,7 @@ WINDLASS_API void windlass_connect(const Services *given) { services = *given; }
 WINDLASS_API int windlass_run(int (*program)(int, char **, char **), int count, char **arguments, char **environment) {
     program_thread = std::this_thread::get_id();
     is_running = true;
+    begin_managed();
     if (setjmp(program_end) == 0) exit_status = program(count, arguments, environment);
     is_running = false;
     fflush(nullptr);

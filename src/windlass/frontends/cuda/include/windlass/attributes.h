@@ -9,8 +9,8 @@
 #ifdef __CUDA_ARCH__
 #define __managed__ __attribute__((device))
 #else
-// Host and device would each have a variable of their own, and neither would see what the other writes.
-#define __managed__ _Pragma("GCC error \"__managed__ variables are not shared here: use cudaMallocManaged\"")
+// The host runtime keeps variables of this section and those of the device alike.
+#define __managed__ __attribute__((device, section("windlass_managed")))
 #endif
 #define __grid_constant__
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
