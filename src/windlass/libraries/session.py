@@ -127,6 +127,11 @@ class Call:
             return np.frombuffer(scalar.content[: dtype.itemsize], dtype)[0]
         return self.session.memory.view("a factor", scalar.address, dtype, (1,), (1,))[0].copy()
 
+    def host_array(self, name: str, address: int, count: int, dtype: Any) -> Array:
+        """Numbers on the host, copied."""
+        self.require(address != 0, f"'{name}' is a null pointer")
+        return np.frombuffer(ctypes.string_at(address, count * np.dtype(dtype).itemsize), dtype)
+
     def put(self, result: Result, value: Any, dtype: np.dtype[Any] | None = None) -> None:
         """Write a number where the caller asked for it, on the host or the device."""
         content = np.asarray(value).astype(dtype or self.dtype).tobytes()
