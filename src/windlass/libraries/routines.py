@@ -34,7 +34,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "Z": np.dtype(np.complex128),
     "H": np.dtype(np.float16),
 }
-LIBRARIES = ("cublas", "cufft")
+LIBRARIES = ("cublas", "cufft", "cusparse")
 
 
 class Option(IntEnum):

@@ -1,0 +1,300 @@
+"""Sparse triangular systems, and incomplete factors for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg
+
+from windlass.libraries.cublas.level3 import dtype_of, round_to
+from windlass.libraries.cusparse.descriptors import (
+    BUFFER_SIZE,
+    INT,
+    SIZE,
+    DenseMatrix,
+    DenseVector,
+    Description,
+    Handle,
+    Operation,
+    SparseMatrix,
+    cusparse,
+    lines_of,
+)
+from windlass.libraries.cusparse.products import elements, extents, turn
+from windlass.libraries.memory import Array
+from windlass.libraries.routines import Address, Failure, LibraryError, Result, Scalar
+from windlass.libraries.session import Call, Stateful
+
+ZERO_PIVOT = 9
+UPPER, UNIT = 1, 1
+
+
+class SolutionPlan(Stateful):
+    """What the analysis of a system is kept in: nothing is needed. `matrix` is what was analyzed."""
+
+
+@dataclass
+class FactorPlan(Stateful):
+    """What cusparseCreateCsrilu02Info makes: the first row with a zero pivot, or -1."""
+
+    pivot: int = -1
+
+
+@cusparse.routine("cusparseSpSV_createDescr")
+@cusparse.routine("cusparseSpSM_createDescr")
+def create_plan(call: Call, place: Result) -> None:
+    call.give(place, SolutionPlan())
+
+
+@cusparse.routine("cusparseSpSV_destroyDescr")
+@cusparse.routine("cusparseSpSM_destroyDescr")
+def destroy_plan(call: Call, plan: SolutionPlan) -> None:
+    call.session.drop(plan)
+
+
+def solve(call: Call, a: SparseMatrix, operation: Operation, right: Array) -> Array:
+    """The solution of op(A) X = B, where one triangle of A is looked at.
+
+    Raises LibraryError where an element of the diagonal is zero or missing.
+    """
+    rows, columns, values = elements(call, a, Operation.NON_TRANSPOSE)
+    is_upper = a.fill == UPPER
+    is_inside = (columns >= rows) if is_upper else (columns <= rows)
+    if a.diagonal == UNIT:
+        is_inside &= rows != columns
+    rows, columns, values = rows[is_inside], columns[is_inside], values[is_inside]
+    if a.diagonal != UNIT:
+        has_pivot = np.zeros(a.rows, bool)
+        has_pivot[rows[(rows == columns) & (values != 0)]] = True
+        if not has_pivot.all():
+            raise LibraryError(Failure.invalid, f"row {int(np.argmin(has_pivot))} has no pivot", ZERO_PIVOT)
+    if operation != Operation.NON_TRANSPOSE:
+        rows, columns, is_upper = columns, rows, not is_upper
+        values = np.conj(values) if operation == Operation.CONJUGATE_TRANSPOSE else values
+    kind = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
+    matrix: Any = sparse.coo_array((values.astype(kind), (rows, columns)), (a.rows, a.rows)).tocsr()
+    if a.diagonal == UNIT:
+        matrix = matrix + sparse.eye_array(a.rows, dtype=kind, format="csr")
+    solver: Any = linalg.spsolve_triangular
+    return np.asarray(solver(matrix, right.astype(kind), lower=not is_upper))
+
+
+@cusparse.routine("cusparseSpSV_bufferSize")
+def spsv_buffer(
+    call: Call,
+    handle: Handle,
+    operation: Operation,
+    alpha: Address,
+    a: SparseMatrix,
+    x: DenseVector,
+    y: DenseVector,
+    kind: int,
+    algorithm: int,
+    plan: SolutionPlan,
+    size: Result,
+) -> None:
+    call.put(size, BUFFER_SIZE, SIZE)
+
+
+@cusparse.routine("cusparseSpSV_analysis")
+def spsv_analysis(
+    call: Call,
+    handle: Handle,
+    operation: Operation,
+    alpha: Address,
+    a: SparseMatrix,
+    x: DenseVector,
+    y: DenseVector,
+    kind: int,
+    algorithm: int,
+    plan: SolutionPlan,
+    buffer: Address,
+) -> None:
+    call.require(a.rows == a.columns, f"the matrix is {a.rows} x {a.columns}")
+
+
+@cusparse.routine("cusparseSpSV_solve")
+def spsv(
+    call: Call,
+    handle: Handle,
+    operation: Operation,
+    alpha: Scalar,
+    a: SparseMatrix,
+    x: DenseVector,
+    y: DenseVector,
+    kind: int,
+    algorithm: int,
+    plan: SolutionPlan,
+) -> None:
+    sizes = {a.rows, a.columns, x.size, y.size}
+    call.require(len(sizes) == 1, f"the matrix is {a.rows} x {a.columns}, x has {x.size} elements, y {y.size}")
+    target = y.view(call, "y")
+    factor = call.scalar(alpha, dtype_of(call, kind))
+    right = factor * x.view(call, "x")
+    target[...] = round_to(solve(call, a, operation, right), target.dtype)
+
+
+@cusparse.routine("cusparseSpSM_bufferSize")
+def spsm_buffer(
+    call: Call,
+    handle: Handle,
+    operation_a: Operation,
+    operation_b: Operation,
+    alpha: Address,
+    a: SparseMatrix,
+    b: DenseMatrix,
+    c: DenseMatrix,
+    kind: int,
+    algorithm: int,
+    plan: SolutionPlan,
+    size: Result,
+) -> None:
+    call.put(size, BUFFER_SIZE, SIZE)
+
+
+@cusparse.routine("cusparseSpSM_analysis")
+def spsm_analysis(
+    call: Call,
+    handle: Handle,
+    operation_a: Operation,
+    operation_b: Operation,
+    alpha: Address,
+    a: SparseMatrix,
+    b: DenseMatrix,
+    c: DenseMatrix,
+    kind: int,
+    algorithm: int,
+    plan: SolutionPlan,
+    buffer: Address,
+) -> None:
+    call.require(a.rows == a.columns, f"the matrix is {a.rows} x {a.columns}")
+
+
+@cusparse.routine("cusparseSpSM_solve")
+def spsm(
+    call: Call,
+    handle: Handle,
+    operation_a: Operation,
+    operation_b: Operation,
+    alpha: Scalar,
+    a: SparseMatrix,
+    b: DenseMatrix,
+    c: DenseMatrix,
+    kind: int,
+    algorithm: int,
+    plan: SolutionPlan,
+) -> None:
+    rows, columns = extents(b, operation_b)
+    is_fitting = a.rows == a.columns == rows == c.rows and columns == c.columns
+    call.require(is_fitting, f"A is {a.rows} x {a.columns}, op(B) {rows} x {columns}, C {c.rows} x {c.columns}")
+    factor = call.scalar(alpha, dtype_of(call, kind))
+    target = c.view(call, "C")[0]
+    right = factor * turn(b.view(call, "B")[0], operation_b)
+    target[...] = round_to(solve(call, a, operation_a, right), target.dtype)
+
+
+# -- incomplete LU ----------------------------------------------------------------------------------------------------
+
+
+@cusparse.routine("cusparseCreateCsrilu02Info")
+def create_factor_plan(call: Call, place: Result) -> None:
+    call.give(place, FactorPlan())
+
+
+@cusparse.routine("cusparseDestroyCsrilu02Info")
+def destroy_factor_plan(call: Call, plan: FactorPlan) -> None:
+    call.session.drop(plan)
+
+
+@cusparse.routine("cusparse{}csrilu02_bufferSize", "SDCZ")
+def ilu_buffer(
+    call: Call,
+    handle: Handle,
+    m: int,
+    count: int,
+    description: Description,
+    values: Address,
+    offsets: Address,
+    columns: Address,
+    plan: FactorPlan,
+    size: Result,
+) -> None:
+    call.put(size, BUFFER_SIZE, INT)
+
+
+@cusparse.routine("cusparse{}csrilu02_analysis", "SDCZ")
+def ilu_analysis(
+    call: Call,
+    handle: Handle,
+    m: int,
+    count: int,
+    description: Description,
+    values: Address,
+    offsets: Address,
+    columns: Address,
+    plan: FactorPlan,
+    policy: int,
+    buffer: Address,
+) -> None:
+    base = description.attributes["IndexBase"]
+    rows, places = read_structure(call, m, count, offsets, columns, base)
+    has_diagonal = np.zeros(m, bool)
+    has_diagonal[rows[rows == places]] = True
+    plan.pivot = -1 if has_diagonal.all() else int(np.argmin(has_diagonal)) + base
+
+
+def read_structure(
+    call: Call, m: int, count: int, offsets: Address, columns: Address, base: int
+) -> tuple[Array, Array]:
+    """Rows and columns of the elements of a matrix in CSR."""
+    begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
+    return lines_of(begins, count), call.vector("csrColInd", columns, count, dtype=INT).astype(np.int64) - base
+
+
+@cusparse.routine("cusparse{}csrilu02", "SDCZ")
+def ilu(
+    call: Call,
+    handle: Handle,
+    m: int,
+    count: int,
+    description: Description,
+    values: Address,
+    offsets: Address,
+    columns: Address,
+    plan: FactorPlan,
+    policy: int,
+    buffer: Address,
+) -> None:
+    base = description.attributes["IndexBase"]
+    rows, places = read_structure(call, m, count, offsets, columns, base)
+    view = call.vector("csrVal", values, count)
+    begins = np.searchsorted(rows, np.arange(m + 1))
+    plan.pivot = -1
+    numbers: list[Any] = view.tolist()
+    lines = [{int(places[place]): place for place in range(begins[row], begins[row + 1])} for row in range(m)]
+    for row in range(m):
+        line = lines[row]
+        for column in sorted(each for each in line if each < row):
+            pivot_place = lines[column].get(column)
+            pivot = 0 if pivot_place is None else numbers[pivot_place]
+            if pivot == 0:
+                plan.pivot = column + base if plan.pivot < 0 else plan.pivot
+                continue
+            factor = numbers[line[column]] / pivot
+            numbers[line[column]] = factor
+            for other, place in lines[column].items():
+                if other > column and other in line:
+                    numbers[line[other]] -= factor * numbers[place]
+        pivot_place = line.get(row)
+        if (pivot_place is None or numbers[pivot_place] == 0) and plan.pivot < 0:
+            plan.pivot = row + base
+    view[...] = np.array(numbers, view.dtype)
+
+
+@cusparse.routine("cusparseXcsrilu02_zeroPivot")
+def ilu_pivot(call: Call, handle: Handle, plan: FactorPlan, place: Result) -> int:
+    call.put(place, plan.pivot, INT)
+    return ZERO_PIVOT if plan.pivot >= 0 else 0
