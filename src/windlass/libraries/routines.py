@@ -27,6 +27,9 @@ Address = NewType("Address", int)
 Result = NewType("Result", int)
 """An address, on the host or the device, where a routine puts a number. Legacy interfaces return it instead."""
 
+Stream = NewType("Stream", int)
+"""The stream that a call goes into, where it is no handle's."""
+
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "S": np.dtype(np.float32),
     "D": np.dtype(np.float64),

@@ -15,7 +15,17 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic
 from windlass.libraries.memory import Array, Memory
-from windlass.libraries.routines import Address, Failure, LibraryError, Option, Result, Routine, Scalar, find_routine
+from windlass.libraries.routines import (
+    Address,
+    Failure,
+    LibraryError,
+    Option,
+    Result,
+    Routine,
+    Scalar,
+    Stream,
+    find_routine,
+)
 
 Object = TypeVar("Object")
 Choice = TypeVar("Choice", bound=Option)
@@ -216,7 +226,7 @@ class Session:
         except LibraryError as error:
             self._finish(routine, result, self._report(routine, error))
             return
-        stream = next((each.stream for each in arguments if isinstance(each, Stateful) and each.stream), 0)
+        stream = stream_of(routine, arguments)
         if not stream or Address not in routine.parameters.values():
             # What doesn't touch device memory is done when it is asked for, whatever the stream.
             self._finish(routine, result, self._do(routine, name, arguments))
@@ -277,7 +287,7 @@ class Session:
                     self.legacy_handle = wanted()
                 return self.legacy_handle
         kind, word = next(source)
-        if wanted is int:
+        if wanted is int or wanted is Stream:
             return word - (1 << 64) if word >> 63 else word
         if wanted is Address or wanted is Result:
             return word
@@ -296,6 +306,15 @@ class Session:
         if self.memory.allocation(address) is not None:
             return Scalar(None, address)
         return Scalar(self.memory.read_number(address), address)
+
+
+def stream_of(routine: Routine, arguments: Sequence[Any]) -> int:
+    """The stream that a call goes into; 0 for none."""
+    for kind, each in zip(routine.parameters.values(), arguments, strict=True):
+        found = each if kind is Stream else each.stream if isinstance(each, Stateful) else 0
+        if found:
+            return int(found)
+    return 0
 
 
 def next_part(routine: Routine, kind: str, source: Iterator[tuple[str, int]]) -> bytes:

@@ -76,8 +76,9 @@ def elements(call: Call, matrix: SparseMatrix, operation: Operation, place: int 
 
 def extents(matrix: SparseMatrix | DenseMatrix, operation: Operation) -> tuple[int, int]:
     """Rows and columns of op(A)."""
-    shape = matrix.rows, matrix.columns
-    return shape if operation == Operation.NON_TRANSPOSE else shape[::-1]
+    if operation == Operation.NON_TRANSPOSE:
+        return matrix.rows, matrix.columns
+    return matrix.columns, matrix.rows
 
 
 def turn(dense: Array, operation: Operation) -> Array:
@@ -358,7 +359,9 @@ def axpby(call: Call, handle: Handle, alpha: Scalar, x: SparseVector, beta: Scal
     factors = call.scalar(alpha, x.dtype), call.scalar(beta, x.dtype)
     target, places = y.view(call, "y"), x.places(call)
     compute = wide(x.dtype)
-    result = factors[1].astype(compute) * target.astype(compute) if factors[1] != 0 else np.zeros(y.size, compute)
+    result: Array = np.zeros(y.size, compute)
+    if factors[1] != 0:
+        result += factors[1].astype(compute) * target.astype(compute)
     np.add.at(result, places, factors[0].astype(compute) * x.view(call, "x").astype(compute))
     target[...] = round_to(result, target.dtype)
 

@@ -25,7 +25,7 @@ from windlass.libraries.cusparse.descriptors import (
 )
 from windlass.libraries.cusparse.products import elements, extents, turn
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Failure, LibraryError, Result, Scalar
+from windlass.libraries.routines import Address, Result, Scalar
 from windlass.libraries.session import Call, Stateful
 
 ZERO_PIVOT = 9
@@ -58,7 +58,7 @@ def destroy_plan(call: Call, plan: SolutionPlan) -> None:
 def solve(call: Call, a: SparseMatrix, operation: Operation, right: Array) -> Array:
     """The solution of op(A) X = B, where one triangle of A is looked at.
 
-    Raises LibraryError where an element of the diagonal is zero or missing.
+    Where an element of the diagonal is zero or missing, the solution is NaN there, and wherever that is used.
     """
     rows, columns, values = elements(call, a, Operation.NON_TRANSPOSE)
     is_upper = a.fill == UPPER
@@ -67,17 +67,22 @@ def solve(call: Call, a: SparseMatrix, operation: Operation, right: Array) -> Ar
         is_inside &= rows != columns
     rows, columns, values = rows[is_inside], columns[is_inside], values[is_inside]
     if a.diagonal != UNIT:
-        has_pivot = np.zeros(a.rows, bool)
-        has_pivot[rows[(rows == columns) & (values != 0)]] = True
-        if not has_pivot.all():
-            raise LibraryError(Failure.invalid, f"row {int(np.argmin(has_pivot))} has no pivot", ZERO_PIVOT)
+        lacks_pivot = np.ones(a.rows, bool)
+        lacks_pivot[rows[(rows == columns) & (values != 0)]] = False
+        missing = np.flatnonzero(lacks_pivot)
+        is_other = (rows != columns) | ~lacks_pivot[rows]
+        rows, columns = np.append(rows[is_other], missing), np.append(columns[is_other], missing)
+        values = np.append(values[is_other], np.ones(len(missing), values.dtype))
+        right = right.copy()
+        right[missing] = np.nan
     if operation != Operation.NON_TRANSPOSE:
         rows, columns, is_upper = columns, rows, not is_upper
         values = np.conj(values) if operation == Operation.CONJUGATE_TRANSPOSE else values
     kind = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
     matrix: Any = sparse.coo_array((values.astype(kind), (rows, columns)), (a.rows, a.rows)).tocsr()
     if a.diagonal == UNIT:
-        matrix = matrix + sparse.eye_array(a.rows, dtype=kind, format="csr")
+        identity: Any = sparse.eye_array(a.rows, format="csr")
+        matrix = matrix + identity
     solver: Any = linalg.spsolve_triangular
     return np.asarray(solver(matrix, right.astype(kind), lower=not is_upper))
 
