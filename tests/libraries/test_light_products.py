@@ -92,7 +92,7 @@ def test_narrow_types_with_scales(device: Device) -> None:
     a, b = random(1, kind, 16, 8), random(2, kind, 16, 4)
     scales = [device.put([value], np.float32) for value in (2.0, 0.5, 1.0, 0.25)]
     largest, seen = device.put([0.0], np.float32)
-    attributes = {f"a64_{17 + place}": pointer for place, (pointer, _) in enumerate(scales)}
+    attributes: dict[str, Any] = {f"a64_{17 + place}": pointer for place, (pointer, _) in enumerate(scales)}
     description = described(device, a32_3=1, a64_21=largest, **attributes)
     layouts = [
         device.create("cublasLtMatrixLayoutCreate", number, *shape)

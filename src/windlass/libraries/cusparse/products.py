@@ -344,7 +344,7 @@ def spgemm_copy(
     assert plan.rows is not None and plan.columns is not None and plan.values is not None
     values = c.values_view(call)
     factor = call.scalar(beta, dtype_of(call, kind))
-    added = factor * values if factor != 0 else 0
+    added: Any = factor * values if factor != 0 else 0
     c.offsets_view(call)[...] = np.searchsorted(plan.rows, np.arange(c.rows + 1)) + c.base
     c.indices_view(call)[...] = plan.columns + c.base
     values[...] = round_to(np.asarray(plan.values + added), values.dtype)
