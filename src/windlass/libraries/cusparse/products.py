@@ -237,19 +237,20 @@ def sddmm(
     if call.routine.name.endswith("preprocess"):
         return
     compute = dtype_of(call, kind)
-    factors = call.scalar(alpha, compute), call.scalar(beta, compute)
+    first, second = call.scalar(alpha, compute), call.scalar(beta, compute)
     compute = wide(compute)
+    has_addend = bool(second != 0)
     call.require({a.count, b.count} <= {1, c.batch}, "the numbers of matrices in batches differ")
     all_a, all_b = a.view(call, "A"), b.view(call, "B")
     for place in range(c.batch):
         values = c.values_view(call, place)
         result = sample_product(
-            factors[0].astype(compute),
+            first.astype(compute),
             turn(all_a[place if a.count > 1 else 0], operation_a),
             turn(all_b[place if b.count > 1 else 0], operation_b),
             *c.places(call, place),
-            factors[1].astype(compute),
-            values if factors[1] != 0 else None,
+            second.astype(compute),
+            values if has_addend else None,
             compute=compute,
         )
         values[...] = round_to(result, values.dtype)
