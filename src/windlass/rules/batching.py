@@ -1,8 +1,10 @@
 """Passes: many small equal ops become one, symmetric products are computed by half, sums
-over one mask together, of what is looked at in part only that part, and numbers that may be any are shared.
+over one mask together, of what is looked at in part only that part, transposes go round elementwise ops, and numbers
+that may be any are shared.
 
 The mechanisms are in `windlass.rewriting.packing`, `windlass.rewriting.gram_matrices`,
-`windlass.rewriting.joint_folds`, `windlass.rewriting.needed_parts` and `windlass.rewriting.shared_starts`.
+`windlass.rewriting.joint_folds`, `windlass.rewriting.needed_parts`, `windlass.rewriting.shared_starts` and
+`windlass.rewriting.turned_regions`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from windlass.rewriting.packing import pack_block
 from windlass.rewriting.passes import Pass
 from windlass.rewriting.rule import catalogue
 from windlass.rewriting.shared_starts import share_starts
+from windlass.rewriting.turned_regions import turn_regions
 
 equal_ops = Pass("equal_ops_at_once", "f(a), f(b), f(c) = rows of f(stack(a, b, c))", pack_block, reassociates=True)
 catalogue.passes.append(equal_ops)
@@ -47,3 +50,11 @@ shared_starts = Pass(
     share_starts,
 )
 catalogue.passes.append(shared_starts)
+
+turned_regions = Pass(
+    "turned_regions",
+    "f(transpose(x), transpose(y)) = transpose(f(x, y)), for any number of elementwise ops and of users",
+    turn_regions,
+    reassociates=True,
+)
+catalogue.passes.append(turned_regions)

@@ -20,7 +20,6 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -146,10 +145,9 @@ LARGEST_CONE = 64
 """Elementwise ops that are looked through for movements that cancel."""
 
 
-def sample_undone_movement(draw: Draw) -> Op:
+def sample_undone_movement(draw: Draw, kind: type[Op]) -> Op:
     """Elementwise ops between a movement and its inverse, some of whose values are used twice."""
     x, y = (tensor("f32", 2, 3, 4, name=name) for name in "xy")
-    kind = draw.choose((Transpose, Reshape, Reverse))
 
     def move(value: Value) -> Value:
         if kind is Transpose:
@@ -161,7 +159,7 @@ def sample_undone_movement(draw: Draw) -> Op:
             return Transpose(value, (1, 2, 0))
         return Reverse(value, (0, 2)) if kind is Reverse else Reshape(value, (2, 3, 4))
 
-    if draw.integer(0, 3) == 0:
+    if kind is Reshape and draw.boolean():
         first = Multiply(Reshape(tensor("f32", 1), ()), draw.choose((Constant.of(2, "f32"), tensor("f32", name="c"))))
         return Reshape(first, (1,))
     a = move(x)
@@ -208,17 +206,41 @@ def _list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
     return ops[::-1], list(leaves)
 
 
-@rewrite(any_op(TensorOp), sample=sample_undone_movement)
-def movement_undone_after_elementwise(op: TensorOp) -> Value | None:
+@rewrite(any_op(Transpose), sample=lambda draw: sample_undone_movement(draw, Transpose))
+def transpose_undone_after_elementwise(op: Transpose) -> Value | None:
     """transpose(f(transpose(x, p), transpose(y, p)), p⁻¹) = f(x, y), for any number of elementwise ops
 
-    The same holds for reshapes and reverses.
-
-    >>> x = Reshape(tensor("f32", 6), (2, 3))
-    >>> movement_undone_after_elementwise(Reshape(Add(Exponential(x), x), (6,)))
+    >>> x = Transpose(tensor("f32", 2, 3), (1, 0))
+    >>> transpose_undone_after_elementwise(Transpose(Add(Exponential(x), x), (1, 0)))
     Add(Exponential(x), x)
     """
-    if not isinstance(op, Transpose | Reshape | Reverse) or not isinstance(op.operand, Elementwise):
+    return _without_movement(op)
+
+
+@rewrite(any_op(Reshape), sample=lambda draw: sample_undone_movement(draw, Reshape))
+def reshape_undone_after_elementwise(op: Reshape) -> Value | None:
+    """reshape(f(reshape(x), reshape(y))) = f(x, y), if that is x's shape, for any number of elementwise ops
+
+    >>> x = Reshape(tensor("f32", 6), (2, 3))
+    >>> reshape_undone_after_elementwise(Reshape(Add(Exponential(x), x), (6,)))
+    Add(Exponential(x), x)
+    """
+    return _without_movement(op)
+
+
+@rewrite(any_op(Reverse), sample=lambda draw: sample_undone_movement(draw, Reverse))
+def reverse_undone_after_elementwise(op: Reverse) -> Value | None:
+    """reverse(f(reverse(x, d), reverse(y, d)), d) = f(x, y), for any number of elementwise ops
+
+    >>> x = Reverse(tensor("f32", 6), (0,))
+    >>> reverse_undone_after_elementwise(Reverse(Add(Exponential(x), x), (0,)))
+    Add(Exponential(x), x)
+    """
+    return _without_movement(op)
+
+
+def _without_movement(op: Transpose | Reshape | Reverse) -> Value | None:
+    if not isinstance(op.operand, Elementwise):
         return None
     found = _list_cone(op)
     if found is None:

@@ -115,6 +115,8 @@ def sample_parts(draw: Draw, combiners: tuple[type[Any], ...]) -> Op:
 
 def _fold_parts(op: Binary) -> Value | None:
     combiner = type(op)
+    if not any(_may_begin(operand, combiner) for operand in op.operands):
+        return None
     if _is_within(op) or not op.tensor.size or op.dtype not in DTYPES[combiner is Add]:
         return None
     leaves = _list_leaves(op)
@@ -142,6 +144,12 @@ def _fold_parts(op: Binary) -> Value | None:
     for leaf in others:
         result = combiner(result, Reshape(leaf, shape) if leaf.shape != shape else leaf)
     return result
+
+
+def _may_begin(operand: Value, combiner: type[Op]) -> bool:
+    """Whether the operand looks like a part, or like several of them combined."""
+    value = operand.operand if isinstance(operand, Reshape) else operand
+    return type(value) is combiner or isinstance(value, Slice | Result)
 
 
 def _is_number(leaf: Value) -> bool:
