@@ -82,3 +82,52 @@ def test_routine_that_is_not_there_is_named_at_the_link(tmp_path: Path) -> None:
     source.write_text('extern "C" int cublasSmagic(int n);\nint main() { return cublasSmagic(3); }')
     with pytest.raises(CompilationError, match=r"(?s)WL0109.*cublasSmagic.*docs/guides/libraries.md"):
         wl.cuda.program(source)
+
+
+LEGACY = r"""
+#include <cstdio>
+#include <cublas.h>
+
+int main() {
+    double h[4] = {1, 2, 3, 4}, *a, *b;
+    cuDoubleComplex z[2] = {{1, 2}, {3, -1}}, *x;
+    cuComplex w[2] = {{1, 2}, {3, -1}}, *y;
+    cublasInit();
+    cublasAlloc(4, sizeof(double), (void **)&a), cublasAlloc(4, sizeof(double), (void **)&b);
+    cublasAlloc(2, sizeof(cuDoubleComplex), (void **)&x), cublasAlloc(2, sizeof(cuComplex), (void **)&y);
+    cublasSetMatrix(2, 2, sizeof(double), h, 2, a, 2);
+    cublasSetVector(2, sizeof *z, z, 1, x, 1), cublasSetVector(2, sizeof *w, w, 1, y, 1);
+    cublasDgemm('N', 't', 2, 2, 2, 2.0, a, 2, a, 2, 0.0, b, 2);
+    cublasGetMatrix(2, 2, sizeof(double), b, 2, h, 2);
+    printf("%g %g %g %g, %g %d\n", h[0], h[1], h[2], h[3], cublasDdot(4, a, 1, a, 1), cublasIdamax(4, b, 1));
+    cuDoubleComplex product = cublasZdotc(2, x, 1, x, 1);
+    cublasZscal(2, make_cuDoubleComplex(0, 1), x, 1);
+    cublasCscal(2, make_cuComplex(0, 1), y, 1);
+    cuDoubleComplex sum = cublasZdotu(2, x, 1, x, 1);
+    cuComplex other = cublasCdotu(2, y, 1, y, 1);
+    printf("%g %g, %g %g, %g %g, %g\n", product.x, product.y, sum.x, sum.y, other.x, other.y, cublasDznrm2(2, x, 1));
+    cublasDtrmm('L', 'U', 'N', 'N', 2, 2, 1.0, a, 2, b, 2);
+    printf("%d ", cublasGetError());
+    cublasDgemm('X', 'N', 2, 2, 2, 2.0, a, 2, a, 2, 0.0, b, 2);
+    printf("%d %d\n", cublasGetError(), cublasGetError());
+    cublasFree(a);
+    return cublasShutdown();
+}
+"""
+
+
+def test_interface_without_handles(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "older.cu"
+    source.write_text(LEGACY)
+    assert wl.cuda.program(source).run() == 0
+    out, err = capfd.readouterr()
+    a = np.array([[1, 3], [2, 4]])
+    product = " ".join(f"{value:g}" for value in (2 * a @ a.T).ravel(order="F"))
+    z = np.array([1 + 2j, 3 - 1j])
+    total = (1j * z) @ (1j * z)
+    assert out.splitlines() == [
+        f"{product}, 30 4",
+        f"15 0, {total.real:g} {total.imag:g}, {total.real:g} {total.imag:g}, {15**0.5:g}",
+        "0 7 0",
+    ]
+    assert "cublasDgemm: 'X' is none of the values of Operation" in err

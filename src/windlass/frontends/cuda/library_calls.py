@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable, Iterable
 
 _DECLARATION = re.compile(r"^declare ([^@\n]*)@([A-Za-z_]\w*)\((.*)\)[^)\n]*$", re.MULTILINE)
-_KINDS = {"ptr": "p", "float": "f", "double": "d", "<2 x float>": "c"}
+# Types that contain others come before them.
+_KINDS = {"ptr": "p", "<2 x float>": "c", "float": "f", "double": "d"}
 _INTEGERS = ("i1", "i8", "i16", "i32", "i64")
-_RESULTS = ("void", "ptr", "float", "double", "<2 x float>", "{ double, double }", *_INTEGERS)
+_RESULTS = ("{ double, double }", "<2 x float>", "void", "ptr", "float", "double", *_INTEGERS)
 
 
 def library_functions(units: Iterable[str], is_known: Callable[[str], bool]) -> str:
