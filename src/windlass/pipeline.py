@@ -30,7 +30,7 @@ from windlass.stablehlo.program import Program
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from windlass.frontends.cuda import TextureUse
+    from windlass.frontends.cuda import LinkedUnits, TextureUse
     from windlass.ir.textures import TextureForm
     from windlass.raising import RaisedKernel
     from windlass.rewriting import Entry, Ledger
@@ -84,6 +84,25 @@ def build_program(
     from windlass.frontends.cuda import build_program as build
 
     return build(sources, include, define, standard, is_library_function)
+
+
+def unresolved_symbols(code: DeviceCode) -> tuple[str, ...]:
+    """Linker names of device functions and variables that the code uses and does not hold."""
+    from windlass.frontends.cuda import unresolved_symbols as find
+
+    return find(code.llvm_ir)
+
+
+def link_units(
+    sources: Sequence[Path], include: Sequence[str | Path], define: Mapping[str, object], standard: str
+) -> LinkedUnits:
+    """The device side of several sources as one module.
+
+    Raises CompilationError where a source does not compile, or where a symbol is defined nowhere or twice.
+    """
+    from windlass.frontends.cuda import link_units as link
+
+    return link(sources, include, define, standard)
 
 
 def find_kernel(

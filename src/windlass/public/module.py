@@ -31,14 +31,20 @@ class Module:
     `module.variables` are its device variables, `module.textures` its texture and surface references.
     """
 
-    def __init__(self, source: str | Path, options: Mapping[str, Any], allow_contraction: bool = False) -> None:
+    def __init__(
+        self,
+        source: str | Path,
+        options: Mapping[str, Any],
+        allow_contraction: bool = False,
+        code: DeviceCode | None = None,
+    ) -> None:
         self._source = source
         self._options = dict(options)
         self.allow_contraction = allow_contraction
         self._kernels: dict[str, Kernel] = {}
         self.variables = Variables()
         self.textures = TextureReferences()
-        self._adopt(pipeline.compile_source(source, self._options))
+        self._adopt(code or pipeline.compile_source(source, self._options))
 
     def _adopt(self, code: DeviceCode) -> None:
         self.code = code

@@ -118,6 +118,13 @@ class Program:
             units = pool.map(lambda source: _compile_module(source, options), self.sources)
             self.modules: list[Module | None] = list(units)
             self.library = library.result()
+        self.names: Sequence[Mapping[str, str]] = [{}] * len(self.sources)
+        """By unit: what kernels and variables are called that had to be renamed."""
+        if any(module is not None and pipeline.unresolved_symbols(module.code) for module in self.modules):
+            linked = pipeline.link_units(self.sources, folders, macros, self.standard)
+            whole = Module(self.sources[0], options, code=linked.code)
+            self.modules = [whole] * len(self.sources)
+            self.names = linked.names
 
     def run(
         self,
@@ -130,7 +137,7 @@ class Program:
         The program runs in this process: what it prints goes to its standard output, and a crash of its own ends the
         process. `observe` is called after each launch.
         """
-        for module in self.modules:
+        for module in {id(each): each for each in self.modules}.values():
             if module is not None:
                 module.variables.reset(module.code.variables, pipeline.initial_values(module.code))
         return _Run(self, observe).run(arguments)
@@ -211,6 +218,7 @@ class _Run:
     # -- services for the program -------------------------------------------------------------------------------------
 
     def kernel(self, unit: int, name: str) -> Kernel | None:
+        name = self.program.names[unit].get(name, name)
         found = self.kernels.get((unit, name))
         module = self.program.modules[unit]
         if found is None and module is not None and name in module:
@@ -229,7 +237,9 @@ class _Run:
     def variable_address(self, unit: int, name: bytes) -> int:
         """Where a device variable's value is kept; 0 where there is no such variable."""
         module = self.program.modules[unit]
-        storage = None if module is None else module.variables.storage.get(name.decode())
+        plain = name.decode()
+        plain = self.program.names[unit].get(plain, plain)
+        storage = None if module is None else module.variables.storage.get(plain)
         return 0 if storage is None else storage.ctypes.data
 
     def launch(self, unit: int, name: bytes, extents: Any, shared_bytes: int, arguments: int) -> int:

@@ -7,20 +7,24 @@ lists. Errors are `CompilationError` with the user's file, line and column.
 
 Start reading at `compilation.py`; `clang.py` has the flags, `include/windlass_cuda.h` the headers, `signatures.py`
 the way from debug metadata to NumPy dtypes, `lookup.py` how users' names find kernels, `textures.py` kernels whose
-textures are known.
+textures are known, `linking.py` programs of several units.
 """
 
 from windlass.frontends.cuda.compilation import compile_device
 from windlass.frontends.cuda.host_code import build_program
+from windlass.frontends.cuda.linking import LinkedUnits, link_units, unresolved_symbols
 from windlass.frontends.cuda.lookup import find_kernel
 from windlass.frontends.cuda.textures import TextureUse, specialize_textures, texels_variable, texture_uses
 
 __all__ = [
+    "LinkedUnits",
     "TextureUse",
     "build_program",
     "compile_device",
     "find_kernel",
+    "link_units",
     "specialize_textures",
     "texels_variable",
     "texture_uses",
+    "unresolved_symbols",
 ]

@@ -58,11 +58,11 @@ def compile_device(
     unit = read_source(source, name)
     flags = device_flags(standard, fast_math)
     extra = [argument for folder in include for argument in ("-I", str(folder))]
-    outcome = _compile(unit, flags, extra, dict(define or {}), requested)
+    outcome = compile_unoptimized(unit, flags, extra, dict(define or {}), requested)
     if outcome.status == 0:
-        outcome = _optimize(outcome.output, fast_math)
+        outcome = optimize_device(outcome.output, fast_math)
     if outcome.status != 0:
-        raise CompilationError(*_explain_failure(outcome, unit, requested))
+        raise CompilationError(*explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)
     llvm_ir = without_unneeded_metadata(with_all_positions(llvm_ir))
     kernels, variables = SignatureReader(llvm_ir, unit).read()
@@ -84,9 +84,10 @@ def compile_device(
     )
 
 
-def _compile(
+def compile_unoptimized(
     unit: Source, flags: list[str], extra: list[str], define: dict[str, object], instances: tuple[str, ...]
 ) -> Outcome:
+    """LLVM IR as clang emits it; `extra` are further arguments, such as include folders."""
     text = adapt_text(unit, instances)
     with tempfile.TemporaryDirectory(prefix="windlass-") as folder, main_file(unit, text, Path(folder)) as main:
         macros: list[str] = []
@@ -105,7 +106,7 @@ def _compile(
         return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail])
 
 
-def _optimize(llvm_ir: str, fast_math: bool) -> Outcome:
+def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
     """Optimized LLVM IR.
 
     Before that copies of structs become copies of their fields, needless metadata goes, and functions other than
@@ -149,7 +150,8 @@ def main_file(unit: Source, text: bytes, folder: Path) -> Generator[list[str]]:
     yield ["-remap-file", f"{unit.name};{replacement}", unit.name]
 
 
-def _explain_failure(outcome: Outcome, unit: Source, instances: tuple[str, ...]) -> list[Diagnostic]:
+def explain_failure(outcome: Outcome, unit: Source, instances: tuple[str, ...]) -> list[Diagnostic]:
+    """What is wrong with a unit that clang did not compile."""
     if outcome.timed_out:
         return [
             Diagnostic(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shlex
 import subprocess
 import tempfile
@@ -65,6 +66,7 @@ def build_program(
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         units = list(pool.map(lambda each: _compile_unit(each[1], each[0], flags, standard), enumerate(sources)))
         runtime = list(pool.map(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu"))))
+    units = with_shared_shadows(units)
     libraries = library_functions(units, is_library_function)
     return _link([*units, *runtime, libraries] if libraries else [*units, *runtime])
 
@@ -92,6 +94,27 @@ def _compile_unit(source: Path, number: int, flags: list[str], standard: str) ->
         found = diagnostics_of(outcome.messages, unit, ())
         raise CompilationError(*(found or [Diagnostic("WL0108", f"clang stopped on '{source}'")]))
     return outcome.output
+
+
+def with_shared_shadows(units: Sequence[str]) -> list[str]:
+    """The units in which device variables that several of them name have one shadow on the host.
+
+    Clang keeps the host's shadow of a device variable to the unit that defines the variable; other units have declared
+    it `extern`.
+    """
+    declared = {name for text in units for name in re.findall(r"^@([-\w$.]+) = external ", text, re.MULTILINE)}
+    defined = {
+        name
+        for text in units
+        for name in re.findall(r"^@([-\w$.]+) = (?!external |internal |private )[^\n]*\bglobal\b", text, re.MULTILINE)
+    }
+    shared: list[str] = []
+    for text in units:
+        for name in declared - defined:
+            if re.search(rf"call void @__cudaRegisterVar\([^\n]*@{re.escape(name)}\b", text):
+                text = re.sub(rf"^@{re.escape(name)} = internal ", f"@{name} = ", text, flags=re.MULTILINE)
+        shared.append(text)
+    return shared
 
 
 def _compile_plain_c(source: Path, flags: list[str]) -> str:
