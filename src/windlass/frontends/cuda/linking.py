@@ -22,7 +22,8 @@ _NAME = r'(?:[-\w$.]+|"[^"]*")'
 _DECLARED_FUNCTION = re.compile(rf"^declare [^\n]*?@({_NAME})\(", re.MULTILINE)
 _DECLARED_VARIABLE = re.compile(rf"^@({_NAME}) = external [^\n]*\baddrspace\([14]\)", re.MULTILINE)
 _DEFINED = re.compile(
-    rf"^(?:define (?P<linkage>[^\n@]*)@(?P<function>{_NAME})\(|@(?P<variable>{_NAME}) = (?P<kind>(?!external |extern_weak )[^\n]*))",
+    rf"^(?:define (?P<linkage>[^\n@]*)@(?P<function>{_NAME})\("
+    rf"|@(?P<variable>{_NAME}) = (?P<kind>(?!external |extern_weak )[^\n]*))",
     re.MULTILINE,
 )
 _KEPT_APART = re.compile(r"\b(?:internal|private|linkonce|linkonce_odr|weak|weak_odr|available_externally)\b")
@@ -45,7 +46,7 @@ def unresolved_symbols(llvm_ir: str) -> tuple[str, ...]:
     ('_Z1ff', 'v')
     """
     functions = [name for name in _DECLARED_FUNCTION.findall(llvm_ir) if name.startswith("_Z")]
-    return tuple([*functions, *_DECLARED_VARIABLE.findall(llvm_ir)])
+    return (*functions, *_DECLARED_VARIABLE.findall(llvm_ir))
 
 
 def link_units(
