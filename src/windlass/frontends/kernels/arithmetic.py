@@ -106,6 +106,8 @@ class Arithmetic(Body):
             bits = min(left.bits, right.bits) if is_small else max(left.bits, right.bits)
             text = f"({convert_number(left, wanted)} {symbol} {convert_number(right, wanted)})"
             return self.compute(node, wanted, text, is_nonnegative=is_nonnegative, bits=bits)
+        if symbol in ("/", "//", "%") and b.kind != "c" and self.unit.is_debugged:
+            self.check_divisor(node, right)
         if symbol == "/":
             wanted = promotion.divided(a, b)
             return self.compute(node, wanted, f"({convert_number(left, wanted)} / {convert_number(right, wanted)})")
@@ -113,6 +115,10 @@ class Arithmetic(Body):
         if symbol in ("//", "%"):
             return self._divide(node, symbol, wanted, left, right)
         return self._add(node, symbol, wanted, left, right)
+
+    def check_divisor(self, node: ast.AST, divisor: Value) -> None:
+        """Raise an exception where a divisor is zero."""
+        raise NotImplementedError
 
     def _wrong_operands(self, node: ast.AST, symbol: str, left: Value, right: Value) -> CompilationError:
         help_ = None
@@ -222,13 +228,23 @@ class Arithmetic(Body):
             raise self.mistyped(node, f"this operator is not there for {operand.type}")
         wanted = promotion.widened(operand.number)
         if isinstance(node.op, ast.Invert):
-            if operand.type == boolean:
-                return self.compute(node, boolean, f"!{operand.text}")
-            if not wanted.is_integer:
-                raise self.mistyped(node, f"'~' takes an integer, not {operand.type}")
-            return self.compute(node, wanted, f"~{convert_number(operand, wanted)}")
+            return self.invert(node, operand)
         if isinstance(node.op, ast.UAdd):
             return replace(operand, type=wanted, leaves=(convert_number(operand, wanted),))
+        return self.negate(node, operand)
+
+    def invert(self, node: ast.AST, operand: Value) -> Value:
+        """`~x`."""
+        wanted = promotion.widened(operand.number)
+        if operand.type == boolean:
+            return self.compute(node, boolean, f"!{operand.text}")
+        if not wanted.is_integer:
+            raise self.mistyped(node, f"'~' takes an integer, not {operand.type}")
+        return self.compute(node, wanted, f"~{convert_number(operand, wanted)}")
+
+    def negate(self, node: ast.AST, operand: Value) -> Value:
+        """`-x`."""
+        wanted = promotion.widened(operand.number)
         if operand.is_constant and wanted.kind in "if":
             return constant_number(-operand.constant, wanted)
         text = convert_number(operand, wanted)

@@ -11,7 +11,7 @@ import numpy as np
 
 from windlass.diagnostics import CompilationError
 from windlass.frontends.kernels.source import FunctionSource
-from windlass.frontends.kernels.types import NUMBERS, Array, Number, Type, adopted, boolean, from_dtype, type_of
+from windlass.frontends.kernels.types import Array, Number, Type, adopted, boolean, from_dtype, type_of
 from windlass.frontends.kernels.values import (
     NONE,
     UNKNOWN,
@@ -116,7 +116,7 @@ class Body:
             case str():
                 return known(thing, "text")
             case tuple():
-                return tuple_of([self.frozen(node, each, name) for each in thing])
+                return tuple_of([self.frozen(node, each, name) for each in thing], getattr(thing, "_fields", ()))
             case np.ndarray():
                 return self.constant_array(node, thing, name)
             case np.dtype():
@@ -148,10 +148,6 @@ class Body:
             element = from_dtype(array.dtype)
         except TypeError as error:
             raise self.mistyped(node, str(error)) from None
-        if element not in NUMBERS:
-            raise self.refuse(
-                node, "a structured array from outside can't be a constant of a kernel", "pass it as an argument"
-            )
         array = np.asarray(array)
         pointer = self.unit.constant(array, name)
         type_ = Array(element, array.ndim, "C")

@@ -7,7 +7,7 @@ import types as python_types
 from typing import Any
 
 from windlass.frontends.kernels import promotion
-from windlass.frontends.kernels.functions import lookup
+from windlass.frontends.kernels.functions import COMPLEX, lookup
 from windlass.frontends.kernels.indexing import ArrayMethod, Indexing
 from windlass.frontends.kernels.intrinsics import Intrinsic
 from windlass.frontends.kernels.types import (
@@ -69,6 +69,12 @@ class Calls(Indexing):
             return getattr(self, f"_{kind}")(node, name, positional, named)
         if isinstance(getattr(function, "py_func", function), python_types.FunctionType):
             return self.call_function(node, function, positional, named)
+        if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+            fields: tuple[str, ...] = function._fields  # pyright: ignore
+            given = dict(zip(fields, positional, strict=False)) | named
+            if set(given) != set(fields):
+                raise self.mistyped(node, f"'{function.__name__}' takes {', '.join(fields)}")
+            return tuple_of([given[field] for field in fields], fields)
         if isinstance(function, type) and issubclass(function, BaseException):
             return known(function)
         raise self.refuse(node, f"kernels can't call '{ast.unparse(node.func)}'", "write it as a function for cuda.jit")
@@ -206,9 +212,12 @@ class Calls(Indexing):
         return self.compute(node, boolean, f"({name}({value.text}) != 0)")
 
     def _complex(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        if name == "log" and len(positional) == 2:
+            logarithms = [self._complex(node, name, [each], {}) for each in positional]
+            return self.operate(node, "/", *logarithms)
         (value,) = self._numbers(node, positional, 1)
         wanted = value.number if value.number.kind == "c" else complex128
-        if name not in ("sqrt", "exp", "log", "sin", "cos"):
+        if name not in COMPLEX:
             raise self.refuse(node, f"'{name}' of complex numbers")
         return self.compute(node, wanted, f"windlass_{name}({convert_number(value, wanted)})")
 
@@ -250,8 +259,36 @@ class Calls(Indexing):
 
     def _phase(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
         (value,) = self._numbers(node, positional, 1)
-        text = convert_number(value, complex128)
-        return self.compute(node, float64, f"atan2({text}.y, {text}.x)")
+        text = self._as_complex(value).text
+        wanted = float32 if value.number.bits == 64 and value.number.kind == "c" else float64
+        return self.compute(node, wanted, f"atan2({text}.y, {text}.x)")
+
+    def _polar(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        return tuple_of([self._absolute(node, "", [self._as_complex(value)], {}), self._phase(node, "", [value], {})])
+
+    def _as_complex(self, value: Value) -> Value:
+        return value if value.number.kind == "c" else Value(complex128, (convert_number(value, complex128),))
+
+    def _rect(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        size, angle = (convert_number(value, float64) for value in self._numbers(node, positional, 2))
+        return self.compute(node, complex128, f"windlass_polar({size}, {angle})")
+
+    def _comparison(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        first, second = self._numbers(node, positional, 2)
+        return self.compare(node, getattr(ast, name)(), first, second)
+
+    def _logic(self, node: ast.Call, symbol: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        values = self._numbers(node, positional, 1 if symbol == "!" else 2)
+        texts = [convert_number(value, boolean) for value in values]
+        text = f"!{texts[0]}" if symbol == "!" else f"(bool)({texts[0]} {symbol} {texts[1]})"
+        return self.compute(node, boolean, text)
+
+    def _inverse(self, node: ast.Call, symbol: str, positional: list[Value], named: dict[str, Value]) -> Value:
+        (value,) = self._numbers(node, positional, 1)
+        if symbol == "-":
+            return self.negate(node, value)
+        return self.invert(node, value)
 
     # -- functions of all numbers -------------------------------------------------------------------------------------
 
@@ -325,7 +362,9 @@ class Calls(Indexing):
             return self.compute(node, int64, f"{name}({value.text})")
         wanted = promotion.real_function(value.number)
         return self.compute(
-            node, wanted, f"windlass_round({convert_number(value, wanted)}, {convert_number(values[1], int64)})"
+            node,
+            wanted,
+            f"({wanted.cpp})windlass_round({convert_number(value, float64)}, {convert_number(values[1], int64)})",
         )
 
     def _square(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
@@ -380,8 +419,8 @@ class Calls(Indexing):
         if isinstance(value.type, Number):
             return self._conjugate(node, "", [value], {})
         array = value.array
-        if name in ("view", "astype"):
-            raise self.refuse(node, f"'{name}' of an array", "make the array that the kernel needs before the launch")
+        if name == "view" and len(positional) == 1:
+            return self._view_as(node, value, positional[0])
         if name in ("ravel", "flatten") and array.layout == "C":
             size = self.compute(node, int64, f"({' * '.join(value.extents)})", is_nonnegative=True, bits=47)
             return Value(Array(array.dtype, 1, "C"), (value.pointer, size.text))
@@ -394,6 +433,18 @@ class Calls(Indexing):
         if name == "item" and array.ndim == 0:
             return self.compute(node, array.dtype, f"*{value.pointer}")
         raise self.refuse(node, f"'{name}' of an array", "write it as a loop over the elements")
+
+    def _view_as(self, node: ast.Call, value: Value, dtype: Value) -> Value:
+        """The memory of an array as elements of another type."""
+        array, wanted = value.array, dtype.constant
+        if not isinstance(wanted, Number) or array.layout != "C" or not array.ndim:
+            raise self.refuse(node, "a view of this array as another dtype", "make the view before the launch")
+        pointer = self.compute_pointer(node, f"({wanted.cpp} *){value.pointer}", wanted)
+        have, want = array.dtype.dtype.itemsize, wanted.dtype.itemsize
+        last = value.extents[-1]
+        if have != want:
+            last = self.compute(node, int64, f"({last} * {have}LL / {want}LL)", is_nonnegative=True, bits=50).text
+        return Value(Array(wanted, array.ndim, "C"), (pointer, *value.extents[:-1], last))
 
     # -- printing -----------------------------------------------------------------------------------------------------
 

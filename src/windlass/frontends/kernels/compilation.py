@@ -17,8 +17,19 @@ from windlass.frontends.kernels.functions import UNARY
 from windlass.frontends.kernels.indexing import record_text
 from windlass.frontends.kernels.source import FunctionSource, read_function
 from windlass.frontends.kernels.statements import FunctionTranslator
-from windlass.frontends.kernels.types import Array, Known, NoneType, Number, Record, Tuple, Type, from_dtype, none
-from windlass.frontends.kernels.values import NONE, UNKNOWN, Unusable, Value, literal
+from windlass.frontends.kernels.types import (
+    Array,
+    Known,
+    NoneType,
+    Number,
+    Record,
+    Signature,
+    Tuple,
+    Type,
+    from_dtype,
+    none,
+)
+from windlass.frontends.kernels.values import NONE, UNKNOWN, Unusable, Value, convert_number, literal
 
 INCLUDE_FOLDER = Path(__file__).parent / "include"
 DEEPEST = 60
@@ -118,10 +129,15 @@ class Unit:
         key = (contiguous.dtype.str, contiguous.shape, contiguous.tobytes())
         if key not in self._constants:
             number = from_dtype(array.dtype)
-            assert isinstance(number, Number)
             self._constants[key] = found = (
                 f"{cpp_name(name) if name.isidentifier() else 'constant'}_{len(self._constants)}"
             )
+            if isinstance(number, Record):
+                self.note_record(number)
+                octets = ", ".join(map(str, contiguous.tobytes())) or "0"
+                size = max(contiguous.nbytes, 1)
+                self.parts.append(f"__constant__ __align__(16) unsigned char {found}_data[{size}] = {{{octets}}};")
+                return f"(({number.cpp} *){found}_data)"
             values = ", ".join(literal(value, number) for value in contiguous.reshape(-1).tolist()) or "0"
             if number.kind == "c":
                 pairs = contiguous.reshape(-1).tolist()
@@ -146,10 +162,16 @@ class Unit:
         """Make a call of a function ready: its name, its arguments, its result's type, and whether it may raise."""
         source = read_function(function)
         values = _bind(caller, node, source, positional, named)
+        wanted = _signature_of(function, values)
+        if wanted is not None:
+            values = [
+                _as_declared(caller, node, value, type_) for value, type_ in zip(values, wanted.arguments, strict=True)
+            ]
         key = (
             source.function.__code__,
             tuple(map(id, source.closure.values())),
             tuple((value.type, _key_of(value), value.is_nonnegative) for value in values),
+            None if wanted is None else wanted.result,
         )
         if any(key == running or running[0] is key[0] for running, _ in self._stack):
             raise caller.refuse(node, f"'{source.name}' calls itself", "write the recursion as a loop")
@@ -159,7 +181,7 @@ class Unit:
         if found is None:
             self._kept.append(function)
             self.enter(key, f"called at {caller.source.position(node)}")
-            found = self._functions[key] = self._compile(source, values)
+            found = self._functions[key] = self._compile(source, values, None if wanted is None else wanted.result)
             self._stack.pop()
         arguments = [text for value in values for text in value.leaves]
         if found.can_fail:
@@ -168,7 +190,7 @@ class Unit:
                 arguments.append("windlass_error")
         return found.name, arguments, found.result, found.can_fail
 
-    def _compile(self, source: FunctionSource, values: list[Value]) -> _Function:
+    def _compile(self, source: FunctionSource, values: list[Value], declared: Type | None) -> _Function:
         name = f"{cpp_name(source.name)}_{len(self._functions)}_{len(self.parts)}"
         translator = FunctionTranslator(self, source)
         parameters: list[str] = []
@@ -177,16 +199,15 @@ class Unit:
             leaves = value.type.leaves()
             names = tuple(f"{cpp_name(parameter.arg)}_p{place}" for place in range(len(leaves)))
             parameters += [f"{cpp} {leaf}" for cpp, leaf in zip(leaves, names, strict=True)]
-            # Constants stay outside: the function is the same for all numbers.
-            inside = (
-                value if isinstance(value.type, Known | NoneType) else replace(value, leaves=names, constant=UNKNOWN)
-            )
-            if isinstance(value.type, Number):
+            inside = value if isinstance(value.type, Known | NoneType) else replace(value, leaves=names)
+            if isinstance(value.type, Number) and not value.is_constant:
                 inside = replace(inside, bits=_full_bits(value.type))
             assert translator.names is not None
             translator.names[parameter.arg] = inside
         translator.translate()
         result = translator.result()
+        if isinstance(declared, Number) and isinstance(result, Number) and (declared.kind == "c" or result.kind != "c"):
+            result = declared
         if isinstance(result, Unusable | Known) or (isinstance(result, Tuple) and not result.leaves()):
             raise translator.mistyped(
                 source.tree, f"what '{source.name}' returns can't be used: it is {_reason(result)}"
@@ -222,12 +243,45 @@ class Unit:
         return "\n".join(lines)
 
 
+def _signature_of(function: Any, values: list[Value]) -> Signature | None:
+    """The signature that a function was declared with and that these arguments fit best."""
+    declared = [each for each in getattr(function, "signatures", ()) if isinstance(each, Signature)]
+    fitting: list[tuple[int, Signature]] = []
+    for each in declared:
+        if len(each.arguments) == len(values):
+            costs = [_cost(value.type, type_) for value, type_ in zip(values, each.arguments, strict=True)]
+            if None not in costs:
+                fitting.append((sum(cost for cost in costs if cost is not None), each))
+    return min(fitting, key=lambda pair: pair[0])[1] if fitting else declared[0] if declared else None
+
+
+def _cost(have: Type, want: Type) -> int | None:
+    match have, want:
+        case Number(), Number() if want.kind == "c" or have.kind != "c":
+            return 0 if have == want else 1 if np.can_cast(have.dtype, want.dtype) else 10
+        case Array(), Array():
+            return 0 if have.dtype == want.dtype and have.ndim == want.ndim else None
+        case _:
+            return 0 if have == want else None
+
+
+def _as_declared(caller: Body, node: ast.Call, value: Value, type_: Type) -> Value:
+    if isinstance(type_, Array) and _cost(value.type, type_) == 0:
+        return value
+    if _cost(value.type, type_) is None:
+        raise caller.mistyped(node, f"the function is declared for {type_}, and gets {value.type}")
+    if isinstance(type_, Number) and value.type != type_:
+        return caller.compute(node, type_, convert_number(value, type_))
+    return value
+
+
 def _reason(type_: Type) -> str:
     return type_.reason if isinstance(type_, Unusable) else str(type_)
 
 
 def _key_of(value: Value) -> Any:
-    return id(value.constant) if isinstance(value.type, Known) else None
+    """Functions are compiled for each set of known integers that they are called with: these may be shapes in them."""
+    return id(value.constant) if isinstance(value.type, Known) else repr(value.constant)
 
 
 def _full_bits(number: Number) -> int:

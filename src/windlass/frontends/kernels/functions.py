@@ -67,7 +67,11 @@ _NUMPY_BINARY = {
     "nextafter": "nextafter",
 }
 _TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
-_COMPLEX = ("sqrt", "exp", "log", "sin", "cos")
+COMPLEX = (
+    *("sqrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+)
+"""Functions of a complex number."""
 
 
 def _table() -> dict[Any, tuple[str, str]]:
@@ -81,7 +85,7 @@ def _table() -> dict[Any, tuple[str, str]]:
     table |= {getattr(np, name): ("real2", c) for name, c in _NUMPY_BINARY.items()}
     for module in (math, np):
         table |= {getattr(module, name): ("test", c) for name, c in _TESTS.items()}
-    table |= {getattr(cmath, name): ("complex", name) for name in _COMPLEX}
+    table |= {getattr(cmath, name): ("complex", name) for name in COMPLEX}
     table |= {
         math.floor: ("whole", "floor"),
         math.ceil: ("whole", "ceil"),
@@ -96,6 +100,24 @@ def _table() -> dict[Any, tuple[str, str]]:
         math.frexp: ("frexp", "frexp"),
         math.modf: ("modf", "modf"),
         cmath.phase: ("phase", "atan2"),
+        cmath.polar: ("polar", ""),
+        cmath.rect: ("rect", ""),
+        cmath.isnan: ("test", "isnan"),
+        cmath.isinf: ("test", "isinf"),
+        cmath.isfinite: ("test", "isfinite"),
+        np.angle: ("phase", "atan2"),
+        np.equal: ("comparison", "Eq"),
+        np.not_equal: ("comparison", "NotEq"),
+        np.less: ("comparison", "Lt"),
+        np.less_equal: ("comparison", "LtE"),
+        np.greater: ("comparison", "Gt"),
+        np.greater_equal: ("comparison", "GtE"),
+        np.logical_and: ("logic", "&"),
+        np.logical_or: ("logic", "|"),
+        np.logical_xor: ("logic", "^"),
+        np.logical_not: ("logic", "!"),
+        np.invert: ("inverse", "~"),
+        np.negative: ("inverse", "-"),
         abs: ("absolute", ""),
         np.absolute: ("absolute", ""),
         min: ("smallest", ""),

@@ -49,8 +49,8 @@ class Indexing(Arithmetic):
                 return self._read(node, container, self.indices(node.slice))
             case Tuple():
                 return self._item(node, container, self.expression(node.slice))
-            case Record():
-                return self.field(node, container, self._field_name(node.slice))
+            case Record() as record:
+                return self.field(node, container, self._field_name(node.slice, record))
             case Known() if isinstance(container.constant, Number | Record):
                 return known(self._array_type(node, container.constant))
             case _:
@@ -168,13 +168,15 @@ class Indexing(Arithmetic):
     def _bounds(self, node: ast.AST, index: tuple[Value | None, ...], extent: str) -> tuple[str, str, str]:
         """Start, length and step of a slice."""
         lower, upper, step = index
+        is_down = step is not None and step.is_constant and int(step.constant) < 0
+        clip = "windlass_clip_down" if is_down else "windlass_clip"
         if lower is None and upper is None and step is None:
             return "0LL", extent, "1LL"
 
         def bound(value: Value | None, default: str) -> str:
             if value is None or isinstance(value.type, NoneType):
                 return default
-            return f"windlass_clip({convert_number(self.integer(node, value), int64)}, {extent})"
+            return f"{clip}({convert_number(self.integer(node, value), int64)}, {extent})"
 
         if step is None or (step.is_constant and step.constant == 1):
             start = self.compute(node, int64, bound(lower, "0LL")).text
@@ -183,10 +185,6 @@ class Indexing(Arithmetic):
             return start, length, "1LL"
         if not step.is_constant:
             raise self.refuse(node, "the step of a slice has to be a known number")
-        if int(step.constant) < 0 and (lower is not None or upper is not None):
-            raise self.refuse(
-                node, "a slice that goes backwards from or to a place", "take a[::-1], and of that a part"
-            )
         by = int(step.constant)
         start = self.compute(node, int64, bound(lower, "0LL" if by > 0 else f"({extent} - 1LL)")).text
         stop = bound(upper, extent if by > 0 else "-1LL")
@@ -216,10 +214,14 @@ class Indexing(Arithmetic):
 
     # -- records ------------------------------------------------------------------------------------------------------
 
-    def _field_name(self, node: ast.expr) -> str:
+    def _field_name(self, node: ast.expr, record: Record | None = None) -> str:
         value = self.expression(node)
         if isinstance(value.constant, str):
             return value.constant
+        if record is not None and value.is_constant and isinstance(value.constant, int):
+            names = list(fields_of(record))
+            if -len(names) <= value.constant < len(names):
+                return names[value.constant]
         raise self.mistyped(node, "a field of a record is named by a text")
 
     def _field_place(self, node: ast.AST, record: Value, name: str) -> tuple[np.dtype[Any], str]:
@@ -235,6 +237,14 @@ class Indexing(Arithmetic):
         self.unit.note_type(record.type)
         if dtype.subdtype is not None:
             element, shape = dtype.subdtype
+            assert isinstance(record.type, Record)
+            size = element.alignment
+            if fields_of(record.type)[name][1] % size or record.type.dtype.itemsize % size:
+                raise self.refuse(
+                    node,
+                    f"the array '{name}' of a record does not lie at a multiple of {size} bytes",
+                    "make the records' dtype with numpy.dtype(..., align=True)",
+                )
             type_ = Array(self.number_of_dtype(node, element), len(shape), "C")
             pointer = self.out.declare(type_.leaves()[0], "view")
             self.write(node, f"({type_.leaves()[0]}){place};", f"{pointer} =")
@@ -278,8 +288,8 @@ class Indexing(Arithmetic):
                 return self.field(node, value, name)
             case Number() as number:
                 return self._number_attribute(node, value, number, name)
-            case Tuple() if name in ("x", "y", "z") and len(value.parts()) == 3:
-                return value.parts()["xyz".index(name)]
+            case Tuple(names=names) if name in names:
+                return value.parts()[names.index(name)]
             case _:
                 raise self.mistyped(node, f"{value.type} has no '{name}'")
 
@@ -350,11 +360,12 @@ class Indexing(Arithmetic):
         """`container[index] = value`, `record.field = value`."""
         container = self.expression(node.value)
         if isinstance(container.type, Record):
-            name = node.attr if isinstance(node, ast.Attribute) else self._field_name(node.slice)
+            name = node.attr if isinstance(node, ast.Attribute) else self._field_name(node.slice, container.type)
             dtype, place = self._field_place(node, container, name)
             self.unit.note_record(container.type)
             if dtype.subdtype is not None:
-                raise self.refuse(node, "a whole array field can't be assigned", "assign its elements in a loop")
+                self._fill(node, self.field(node, container, name), value)
+                return
             self._assign(node, place, self.number_of_dtype(node, dtype), value)
             return
         if isinstance(node, ast.Attribute) or not isinstance(container.type, Array):

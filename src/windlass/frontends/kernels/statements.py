@@ -404,12 +404,20 @@ class FunctionTranslator(DeviceCalls):
             if found is not None and found[0] == "range":
                 self._for_range(node, node.iter)
                 return
-            if isinstance(callee.type, Known) and callee.constant in (enumerate, zip):
-                self._for_pairs(node, node.iter, callee.constant)
-                return
-        container = self.expression(node.iter)
-        length, element = self._elements(node, container)
+        length, element = self._iterated(node, node.iter)
         self._count(node, length, element)
+
+    def _iterated(self, node: ast.For, iterated: ast.expr) -> tuple[Value, Callable[[Value], Value]]:
+        """How many elements there are to loop over, and each by its number."""
+        if isinstance(iterated, ast.Call):
+            callee = self.expression(iterated.func)
+            if isinstance(callee.type, Known) and callee.constant in (enumerate, zip):
+                return self._pairs(node, iterated, callee.constant)
+            if isinstance(callee.type, Known) and callee.constant is range:
+                raise self.refuse(
+                    iterated, "a range among others that are looped over", "count with the loop's variable"
+                )
+        return self._elements(node, self.expression(iterated))
 
     def _elements(self, node: ast.For, container: Value) -> tuple[Value, Callable[[Value], Value]]:
         """How many elements there are to loop over, and each by its number."""
@@ -422,17 +430,27 @@ class FunctionTranslator(DeviceCalls):
             return length, lambda place: self._read(reading, container, [(node.iter, place)])
         raise self.mistyped(node.iter, f"kernels can't loop over {container.type}")
 
-    def _for_pairs(self, node: ast.For, call: ast.Call, function: Any) -> None:
-        parts = [self._elements(node, self.expression(argument)) for argument in call.args]
+    def _pairs(self, node: ast.For, call: ast.Call, function: Any) -> tuple[Value, Callable[[Value], Value]]:
+        """The elements of `zip(...)` and `enumerate(...)`."""
+        parts = [self._iterated(node, argument) for argument in call.args[: 1 if function is enumerate else None]]
+        first = constant_number(0, int64)
+        if function is enumerate:
+            given = [*call.args[1:], *(each.value for each in call.keywords)]
+            first = self.integer(call, self.expression(given[0])) if given else first
+        if not parts:
+            raise self.refuse(call, "a loop over nothing")
         length = parts[0][0]
         for other, _ in parts[1:]:
             length = self.extreme(node, True, [length, other])
 
         def element(place: Value) -> Value:
             values = [read(place) for _, read in parts]
-            return tuple_of([place, *values] if function is enumerate else values)
+            if function is zip:
+                return tuple_of(values)
+            number = place if first.constant == 0 else self.operate(node, "+", first, place)
+            return tuple_of([number, *values])
 
-        self._count(node, length, element)
+        return length, element
 
     def _count(self, node: ast.For, length: Value, element: Callable[[Value], Value]) -> None:
         """A loop over 0, 1, ... length − 1."""
@@ -564,7 +582,14 @@ class FunctionTranslator(DeviceCalls):
         self.fail_with(node, AssertionError, message)
         self.out.plain("}")
 
-    def fail_with(self, node: ast.stmt, exception: Any, arguments: tuple[Any, ...]) -> None:
+    def check_divisor(self, node: ast.AST, divisor: Value) -> None:
+        if divisor.is_constant and divisor.constant:
+            return
+        self.out.plain(f"if ({divisor.text} == 0) {{")
+        self.fail_with(node, ZeroDivisionError, ("division by zero",))
+        self.out.plain("}")
+
+    def fail_with(self, node: ast.AST, exception: Any, arguments: tuple[Any, ...]) -> None:
         """Note an exception, if launches look for them, and leave."""
         if self.unit.is_debugged:
             number = self.unit.exception(exception, arguments, self.source.position(node))

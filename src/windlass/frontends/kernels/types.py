@@ -134,6 +134,8 @@ class Tuple(Type):
     """A tuple of values."""
 
     types: tuple[Type, ...]
+    names: tuple[str, ...] = ()
+    """Those of a named tuple's fields."""
 
     def leaves(self) -> tuple[str, ...]:
         return tuple(leaf for each in self.types for leaf in each.leaves())
@@ -217,8 +219,26 @@ def from_dtype(dtype: Any) -> Number | Record:
     if number is not None:
         return number
     if found.names is not None:
-        return Record(found)
+        return Record(plain_record(found))
     raise TypeError(f"kernels have no values of dtype {found}")
+
+
+def plain_record(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A structured dtype by nothing but its names, formats and offsets: `numpy.record`'s are the same types."""
+    if dtype.fields is None:
+        return dtype
+    fields: dict[str, Any] = {str(name): found for name, found in dtype.fields.items()}
+    formats: list[Any] = []
+    for name in dtype.names or ():
+        found: Any = fields[name][0]
+        if found.subdtype is not None:
+            formats.append((plain_record(found.subdtype[0]), found.subdtype[1]))
+        else:
+            formats.append(plain_record(found))
+    offsets = [fields[name][1] for name in dtype.names or ()]
+    return np.dtype(
+        {"names": list(dtype.names or ()), "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize}
+    )
 
 
 def array_of(dtype: Number | Record, axes: Any) -> Array:
@@ -251,6 +271,8 @@ def adopted(thing: Any) -> Any:
         return _BY_NAME[name]
     if hasattr(thing, "return_type"):
         return Signature(adopted(thing.return_type), tuple(adopted(each) for each in thing.args))
+    if hasattr(thing, "dtype") and hasattr(thing, "shape"):
+        return _Nested(adopted(thing.dtype), tuple(thing.shape))
     if hasattr(thing, "layout") and hasattr(thing, "ndim"):
         return Array(adopted(thing.dtype), thing.ndim, thing.layout)
     if hasattr(thing, "types"):
@@ -258,18 +280,13 @@ def adopted(thing: Any) -> Any:
     fields = getattr(thing, "fields", None)
     if isinstance(fields, dict) and hasattr(thing, "size"):
         found: dict[str, Any] = fields
-        return Record(
-            np.dtype(
-                {
-                    "names": list(found),
-                    "formats": [_dtype_of(adopted(each.type)) for each in found.values()],
-                    "offsets": [each.offset for each in found.values()],
-                    "itemsize": thing.size,
-                }
-            )
-        )
-    if hasattr(thing, "dtype") and hasattr(thing, "shape"):
-        return _Nested(adopted(thing.dtype), tuple(thing.shape))
+        description: Any = {
+            "names": list(found),
+            "formats": [_dtype_of(adopted(each.type)) for each in found.values()],
+            "offsets": [each.offset for each in found.values()],
+            "itemsize": thing.size,
+        }
+        return Record(plain_record(np.dtype(description)))
     return None
 
 
@@ -299,7 +316,7 @@ def type_of(value: Any) -> Type:
         case np.ndarray():
             return Array(from_dtype(value.dtype), value.ndim, layout_of(value))
         case np.void():
-            return Record(value.dtype)
+            return from_dtype(value.dtype)
         case np.generic():
             return from_dtype(value.dtype)
         case int():
@@ -315,6 +332,6 @@ def type_of(value: Any) -> Type:
         case None:
             return none
         case tuple():
-            return Tuple(tuple(type_of(each) for each in value))
+            return Tuple(tuple(type_of(each) for each in value), tuple(getattr(value, "_fields", ())))
         case _:
             raise TypeError(f"kernels take arrays, numbers, booleans and tuples; got {type(value).__name__}")

@@ -98,11 +98,11 @@ class Unusable(Type):
         return ()
 
 
-def tuple_of(values: list[Value]) -> Value:
-    """A tuple of values."""
+def tuple_of(values: list[Value], names: tuple[str, ...] = ()) -> Value:
+    """A tuple of values, with names for a named one."""
     constant = tuple(each.constant for each in values) if all(each.is_constant for each in values) else UNKNOWN
     leaves = tuple(leaf for each in values for leaf in each.leaves)
-    return Value(Tuple(tuple(each.type for each in values)), leaves, constant)
+    return Value(Tuple(tuple(each.type for each in values), names), leaves, constant)
 
 
 def known(thing: object, what: str = "") -> Value:
@@ -125,7 +125,7 @@ def unified(first: Type, second: Type) -> Type:
         case Tuple(), Tuple() if len(first.types) == len(second.types):
             parts = tuple(unified(a, b) for a, b in zip(first.types, second.types, strict=True))
             bad = next((part for part in parts if isinstance(part, Unusable)), None)
-            return bad or Tuple(parts)
+            return bad or Tuple(parts, first.names if first.names == second.names else ())
         case Unusable(), _:
             return first
         case _, Unusable():

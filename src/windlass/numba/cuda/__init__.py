@@ -48,7 +48,9 @@ from windlass.frontends.kernels.intrinsics import (
     threadIdx,
     warpsize,
 )
-from windlass.numba.cuda import cg, libdevice, random
+from windlass.numba.cuda import args, cg, cudadrv, libdevice, random
+from windlass.numba.cuda.cudadrv import devicearray, driver
+from windlass.numba.cuda.cudadrv.error import CudaSupportError
 from windlass.numba.cuda.device_array import (
     DeviceNDArray,
     In,
@@ -66,7 +68,7 @@ from windlass.numba.cuda.device_array import host_array as mapped_array
 from windlass.numba.cuda.device_array import host_array as pinned_array
 from windlass.numba.cuda.device_array import host_array_like as mapped_array_like
 from windlass.numba.cuda.device_array import host_array_like as pinned_array_like
-from windlass.numba.cuda.dispatcher import KernelRuntimeError, declare_device, jit
+from windlass.numba.cuda.dispatcher import KernelRuntimeError, compile_ptx, declare_device, jit
 from windlass.numba.cuda.host import (
     close,
     cuda_error,
@@ -98,8 +100,10 @@ from windlass.numba.cuda.host import (
 from windlass.numba.cuda.reduction import Reduce
 
 reduce = Reduce
+compile = compile_for_current_device = compile_ptx_for_current_device = compile_ptx
 
 __all__ = [
+    "CudaSupportError",
     "DeviceNDArray",
     "In",
     "InOut",
@@ -109,6 +113,7 @@ __all__ = [
     "activemask",
     "all_sync",
     "any_sync",
+    "args",
     "as_cuda_array",
     "atomic",
     "ballot_sync",
@@ -119,8 +124,12 @@ __all__ = [
     "cg",
     "close",
     "clz",
+    "compile_for_current_device",
+    "compile_ptx",
+    "compile_ptx_for_current_device",
     "const",
     "cuda_error",
+    "cudadrv",
     "current_context",
     "declare_device",
     "default_stream",
@@ -128,6 +137,8 @@ __all__ = [
     "detect",
     "device_array",
     "device_array_like",
+    "devicearray",
+    "driver",
     "eq_sync",
     "event",
     "event_elapsed_time",

@@ -43,6 +43,12 @@ class DeviceNDArray:
         return self.data.size
 
     @property
+    def flags(self) -> dict[str, bool]:
+        """Whether the elements lie in C or F order."""
+        flags = self.data.flags
+        return {"C_CONTIGUOUS": flags.c_contiguous, "F_CONTIGUOUS": flags.f_contiguous}
+
+    @property
     def nbytes(self) -> int:
         return self.data.nbytes
 
@@ -57,7 +63,15 @@ class DeviceNDArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         interface = dict(self.data.__array_interface__)
-        return {key: interface[key] for key in ("shape", "typestr", "data", "descr", "strides")} | {"version": 3}
+        address, is_read_only = interface["data"]
+        return {
+            "shape": interface["shape"],
+            "strides": interface["strides"],
+            "data": (address if self.size else 0, is_read_only),
+            "typestr": interface["typestr"],
+            "stream": None,
+            "version": 3,
+        }
 
     def __len__(self) -> int:
         return len(self.data)
@@ -138,6 +152,10 @@ class DeviceNDArray:
 class HostArray(np.ndarray):
     """A pinned, mapped or managed array: the host's, which kernels take without copies."""
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return DeviceNDArray(self.view(np.ndarray)).__cuda_array_interface__
+
     def copy_to_host(self, ary: Array | None = None, stream: object = 0) -> Array:
         """The values, in `ary` or in a new array."""
         return DeviceNDArray(self.view(np.ndarray)).copy_to_host(ary)
@@ -183,9 +201,8 @@ def device_array(
 
 
 def device_array_like(ary: Any, stream: object = 0) -> DeviceNDArray:
-    """A new device array of another's shape, dtype and order."""
-    order = "F" if np.ndim(data_of(ary)) > 1 and data_of(ary).flags.f_contiguous else "C"
-    return device_array(ary.shape, ary.dtype, order=order)
+    """A new device array of another's shape and dtype, with its axes in the same order in memory."""
+    return DeviceNDArray(np.zeros_like(data_of(ary), order="K"))
 
 
 def host_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: Any = "C", **_: Any) -> HostArray:
@@ -194,8 +211,8 @@ def host_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: 
 
 
 def host_array_like(ary: Any, **_: Any) -> HostArray:
-    """A new array that host and device share, of another's shape, dtype and order."""
-    return host_array(ary.shape, ary.dtype, order="F" if ary.ndim > 1 and data_of(ary).flags.f_contiguous else "C")
+    """A new array that host and device share, of another's shape and dtype, with its axes in the same order."""
+    return np.zeros_like(data_of(ary), order="K").view(HostArray)
 
 
 def _dtype(dtype: Any) -> np.dtype[Any]:

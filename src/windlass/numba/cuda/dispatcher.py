@@ -42,6 +42,28 @@ class KernelRuntimeError(RuntimeError):
         self.tid, self.ctaid, self.msg = tid, ctaid, msg
 
 
+class ArgumentTypeError(LaunchError, TypeError):
+    """Arguments that don't fit a kernel's signature."""
+
+
+class Overloads(dict[tuple[Type, ...], "Overload"]):
+    """The kernels that were made of a function, by argument types; others are made when they are asked for."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        super().__init__()
+        self._dispatcher = dispatcher
+
+    def __missing__(self, key: Any) -> Overload:
+        listed = key if isinstance(key, tuple) else (key,)
+        types = tuple(adopted(each) for each in listed)
+        if None in types:
+            raise KeyError(key)
+        found = self.get(types)
+        if found is None:
+            found = self[types] = Overload(self._dispatcher, types)
+        return found
+
+
 class Overload:
     """A kernel for one set of argument types."""
 
@@ -77,7 +99,7 @@ class Dispatcher:
         self.is_device = is_device
         self.is_debugged = is_debugged
         self.signatures = tuple(signatures)
-        self.overloads: dict[tuple[Type, ...], Overload] = {}
+        self.overloads = Overloads(self)
         self._launches: dict[Any, ConfiguredKernel] = {}
         self.extensions: list[Any] = []
         self.last_report: Report | None = None
@@ -149,19 +171,25 @@ class Dispatcher:
 
     def overload(self, types: tuple[Type, ...]) -> Overload:
         """The kernel for arguments of these types."""
-        found = self.overloads.get(types)
-        if found is None:
-            found = self.overloads[types] = Overload(self, types)
-        return found
+        return self.overloads[types]
 
     def inspect_llvm(self, signature: Any = None) -> Any:
         """The LLVM IR of each overload."""
         texts = {types: overload.module.code.llvm_ir for types, overload in self.overloads.items()}
-        return texts if signature is None else texts[tuple(signature)]
+        return texts if signature is None else self.overloads[signature].module.code.llvm_ir
 
     def inspect_asm(self, signature: Any = None) -> Any:
         """Assembly, which there is none of: the LLVM IR instead."""
         return self.inspect_llvm(signature)
+
+    @property
+    def definitions(self) -> Overloads:
+        """The kernels by argument types, as older versions of Numba called them."""
+        return self.overloads
+
+    def get_max_threads_per_block(self, signature: Any = None) -> int:
+        """How many threads a block may have."""
+        return LARGEST_BLOCK
 
     def get_regs_per_thread(self, signature: Any = None) -> int:
         """How many registers a thread needs: none, for want of a GPU."""
@@ -197,8 +225,9 @@ class ConfiguredKernel:
         overload = dispatcher.overload(types)
         copies = _separate(arguments, values)
         leaves: list[Any] = []
+        records: list[tuple[Any, Any]] = []
         for type_, value in zip(types, values, strict=True):
-            _flatten(type_, value, leaves)
+            _flatten(type_, value, leaves, records)
         if overload.compiled.takes_shared_bytes:
             leaves.append(self.sharedmem)
         error = np.zeros(7, np.int64)
@@ -208,6 +237,12 @@ class ConfiguredKernel:
         read_only: list[Any] = []
         for place, parameter in enumerate(kernel.signature.parameters):
             value = leaves[place]
+            if isinstance(value, np.ndarray) and value.dtype.names is not None and parameter.dtype is not None:
+                # The kernel's structure was made after this dtype: complex numbers are pairs in it.
+                value = leaves[place] = value.view(parameter.dtype)
+            if isinstance(value, np.ndarray) and not value.flags.aligned:
+                leaves[place] = value.copy()
+                copies.append((value, leaves[place]))
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 leaves[place] = value.copy()
                 read_only.append((parameter, value, leaves[place]))
@@ -220,6 +255,9 @@ class ConfiguredKernel:
         else:
             form(kernel)[brackets](*leaves)
         dispatcher.last_report = kernel.last_report
+        for original, copy in records:
+            for field in original.dtype.names:
+                original[field] = copy[0][field]
         for parameter, original, copy in read_only:
             if original.tobytes() != copy.tobytes():
                 check_written(kernel.signature, parameter, original)
@@ -268,7 +306,8 @@ def _read_argument(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
         return argument.view(np.ndarray)
     if isinstance(argument, tuple):
-        return tuple(_read_argument(each) for each in argument)
+        read = [_read_argument(each) for each in argument]
+        return type(argument)(*read) if hasattr(argument, "_fields") else tuple(read)
     if is_cuda_array(argument):
         return data_of(argument)
     return argument
@@ -301,7 +340,7 @@ def _fit(
                     if want != have:
                         cost += 1 if np.can_cast(have.dtype, want.dtype) else 10
                     fitted.append(want)
-                    converted.append(want.dtype.type(value))
+                    converted.append(np.asarray(value).astype(want.dtype)[()])
                 case Array(), Array() if (
                     want.dtype == have.dtype
                     and want.ndim == have.ndim
@@ -322,7 +361,7 @@ def _fit(
             if best is None or cost < best[0]:
                 best = (cost, tuple(fitted), converted)
     if best is None:
-        raise LaunchError(
+        raise ArgumentTypeError(
             Diagnostic(
                 "WL0401",
                 f"{name}: the arguments don't fit its signature: {reasons[0]}",
@@ -355,8 +394,8 @@ def _separate(arguments: Sequence[Any], values: list[Any]) -> list[tuple[Any, An
     return copies
 
 
-def _flatten(type_: Type, value: Any, leaves: list[Any]) -> None:
-    """The C++ kernel's arguments for one of the Python kernel's."""
+def _flatten(type_: Type, value: Any, leaves: list[Any], records: list[tuple[Any, Any]]) -> None:
+    """The C++ kernel's arguments for one of the Python kernel's; records and the arrays that hold them are noted."""
     match type_:
         case Array():
             leaves.append(_memory(type_, value))
@@ -365,9 +404,10 @@ def _flatten(type_: Type, value: Any, leaves: list[Any]) -> None:
                 leaves += [step // value.itemsize for step in value.strides]
         case Tuple(types):
             for each, part in zip(types, value, strict=True):
-                _flatten(each, part, leaves)
+                _flatten(each, part, leaves, records)
         case Record():
             leaves.append(np.array([value], type_.dtype))
+            records.append((value, leaves[-1]))
         case NoneType():
             return
         case _:
@@ -442,6 +482,20 @@ def _make(function: Any, signatures: Sequence[Signature], device: bool, debug: b
     )
 
 
+def compile_ptx(pyfunc: Any, sig: Any = None, **options: Any) -> Any:
+    """`cuda.compile_ptx`: there is no assembly for devices here.
+
+    Raises CompilationError.
+    """
+    raise CompilationError(
+        Diagnostic(
+            "WL0110",
+            f"'{getattr(pyfunc, '__name__', pyfunc)}' can't be compiled to PTX: kernels become tensor programs here",
+            help="kernel.inspect_llvm() gives the LLVM IR of kernels that were launched",
+        )
+    )
+
+
 def declare_device(name: str, sig: Any) -> Any:
     """`cuda.declare_device`: functions of other compilers can't be called here.
 
@@ -456,4 +510,4 @@ def declare_device(name: str, sig: Any) -> Any:
     )
 
 
-__all__ = ["Dispatcher", "KernelRuntimeError", "declare_device", "jit"]
+__all__ = ["Dispatcher", "KernelRuntimeError", "compile_ptx", "declare_device", "jit"]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from windlass import numba
-from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics import Diagnostic
 from windlass.frontends.kernels.types import Array, NoneType, Number, Signature
 from windlass.numba.cuda.device_array import DeviceNDArray, data_of, is_cuda_array
-from windlass.numba.cuda.dispatcher import Dispatcher, jit
+from windlass.numba.cuda.dispatcher import ArgumentTypeError, Dispatcher, jit
 from windlass.numba.cuda.generated import function_of
 from windlass.numba.types import read_signature
 
@@ -60,7 +60,7 @@ class DeviceUfunc:
             *arguments, out = arguments  # pyright: ignore[reportAssignmentType]
         if len(arguments) != self._count:
             raise TypeError(f"{self.__name__} takes {self._count} arguments, got {len(arguments)}")
-        is_on_device = any(isinstance(each, DeviceNDArray) for each in (*arguments, out))
+        is_on_device = any(_is_on_device(each) for each in (*arguments, out))
         inputs = [_array_of(each) for each in arguments]
         signature = choose_signature(self.__name__, self.signatures, arguments, inputs)
         dtypes = [each.dtype for each in signature.arguments]
@@ -125,7 +125,7 @@ class GeneralizedUfunc:
         given = arguments[:taken]
         if len(given) != taken:
             raise TypeError(f"{self.__name__} takes {taken} arguments, got {len(given)}")
-        is_on_device = any(isinstance(each, DeviceNDArray) for each in arguments)
+        is_on_device = any(_is_on_device(each) for each in arguments)
         inputs = [_array_of(each) for each in given]
         signature = choose_signature(self.__name__, self.signatures, given, inputs, len(self._given))
         sizes: dict[str, int] = {}
@@ -153,7 +153,7 @@ class GeneralizedUfunc:
         if count:
             self._kernel[-(-count // BLOCK), BLOCK](count, *map(DeviceNDArray, flat), *map(DeviceNDArray, results))
         shaped = [
-            result.reshape(*shape, *(sizes[axis] for axis in axes))
+            result.reshape((*shape, *(sizes[axis] for axis in axes)))
             for result, axes in zip(results, self._given, strict=True)
         ]
         if outputs:
@@ -181,6 +181,10 @@ def _axes_of(layout: str) -> list[tuple[str, ...]]:
     return [tuple(filter(None, inside.split(","))) for inside in re.findall(r"\(([^)]*)\)", layout)]
 
 
+def _is_on_device(value: Any) -> bool:
+    return isinstance(value, DeviceNDArray) or (is_cuda_array(value) and not isinstance(value, np.ndarray))
+
+
 def _array_of(value: Any) -> Any:
     return data_of(value) if isinstance(value, DeviceNDArray) or is_cuda_array(value) else np.asarray(value)
 
@@ -190,7 +194,7 @@ def choose_signature(
 ) -> Signature:
     """The first signature that the arguments can be converted to without loss, else the first that they can at all.
 
-    Raises LaunchError (WL0401) where there is none.
+    Raises ArgumentTypeError (WL0401) where there is none.
     """
     if not signatures:
         wanted = tuple(_Elements(numba.types.from_dtype(each.dtype)) for each in arrays)
@@ -206,7 +210,7 @@ def choose_signature(
             if fits and len(wanted) == len(arrays) + results:
                 result = signature.result
                 return Signature(_Elements(result) if isinstance(result, Number) else NoneType(), tuple(wanted))
-    raise LaunchError(
+    raise ArgumentTypeError(
         Diagnostic(
             "WL0401",
             f"{name}: no signature takes {', '.join(str(array.dtype) for array in arrays)}",

@@ -11,6 +11,11 @@ WINDLASS_PYTHON long long windlass_clip(long long bound, long long extent) {
     bound = bound < 0 ? bound + extent : bound;
     return bound < 0 ? 0 : bound > extent ? extent : bound;
 }
+// The same for slices that go backwards: −1 ... extent − 1.
+WINDLASS_PYTHON long long windlass_clip_down(long long bound, long long extent) {
+    bound = bound < 0 ? bound + extent : bound;
+    return bound < 0 ? -1 : bound >= extent ? extent - 1 : bound;
+}
 WINDLASS_PYTHON long long windlass_extent(long long start, long long stop, long long step) {
     if (step > 0) return start < stop ? (stop - start + step - 1) / step : 0;
     return stop < start ? (start - stop - step - 1) / -step : 0;
@@ -99,14 +104,14 @@ template <class T> WINDLASS_PYTHON T windlass_minimum(T x, T y) { return y < x ?
 template <class T> WINDLASS_PYTHON T windlass_maximum(T x, T y) { return y > x ? y : x; }
 
 // round(x, digits).
-template <class T> WINDLASS_PYTHON T windlass_round(T x, long long digits) {
+WINDLASS_PYTHON double windlass_round(double x, long long digits) {
     if (isinf(x) || isnan(x)) return x;
     if (digits >= 0) {
-        T power = windlass_power((T)10, digits > 22 ? digits - 22 : digits), more = digits > 22 ? (T)1e22 : (T)1;
-        T scaled = (x * power) * more;
+        double power = windlass_power(10.0, digits > 22 ? digits - 22 : digits), more = digits > 22 ? 1e22 : 1.0;
+        double scaled = (x * power) * more;
         return isinf(scaled) ? x : (rint(scaled) / more) / power;
     }
-    T power = windlass_power((T)10, -digits);
+    double power = windlass_power(10.0, -digits);
     return rint(x / power) * power;
 }
 
@@ -136,17 +141,89 @@ template <class R> WINDLASS_PYTHON bool operator==(windlass_complex<R> a, windla
     return a.x == b.x && a.y == b.y;
 }
 template <class R> WINDLASS_PYTHON bool operator!=(windlass_complex<R> a, windlass_complex<R> b) { return !(a == b); }
-WINDLASS_COMPLEX windlass_polar(R size, R angle) { return {size * cos(angle), size * sin(angle)}; }
-WINDLASS_COMPLEX windlass_exp(windlass_complex<R> a) { return windlass_polar(exp(a.x), a.y); }
+WINDLASS_COMPLEX windlass_polar(R size, R angle) {
+    return {size == 0 ? size : size * cos(angle), angle == 0 ? angle : size * sin(angle)};
+}
+WINDLASS_COMPLEX windlass_exp(windlass_complex<R> a) {
+    R size = exp(a.x);
+    if (a.y == 0) return {size, a.y};
+    if (size == 0) return {copysign((R)0, cos(a.y)), copysign((R)0, sin(a.y))};
+    return windlass_polar(size, a.y);
+}
 WINDLASS_COMPLEX windlass_log(windlass_complex<R> a) { return {log(hypot(a.x, a.y)), atan2(a.y, a.x)}; }
+// A size, which may be infinite, times a factor of at most 1, which may be zero.
+template <class R> WINDLASS_PYTHON R windlass_scale(R size, R factor) {
+    return factor == 0 ? (size < 0 ? -factor : factor) : size * factor;
+}
+template <class R> WINDLASS_PYTHON bool windlass_is_infinite(windlass_complex<R> a) { return isinf(a.x) || isinf(a.y); }
 WINDLASS_COMPLEX windlass_sqrt(windlass_complex<R> a) {
+    if (isinf(a.y)) return {fabs(a.y), a.y};
+    if (isinf(a.x)) return a.x > 0 ? windlass_complex<R>{a.x, copysign((R)0, a.y)}
+                                   : windlass_complex<R>{0, copysign(-a.x, a.y)};
     if (a.x == 0 && a.y == 0) return {0, a.y};
     R size = sqrt((fabs(a.x) + hypot(a.x, a.y)) / 2);
     if (a.x >= 0) return {size, a.y / (2 * size)};
     return {fabs(a.y) / (2 * size), copysign(size, a.y)};
 }
-WINDLASS_COMPLEX windlass_sin(windlass_complex<R> a) { return {sin(a.x) * cosh(a.y), cos(a.x) * sinh(a.y)}; }
-WINDLASS_COMPLEX windlass_cos(windlass_complex<R> a) { return {cos(a.x) * cosh(a.y), -(sin(a.x) * sinh(a.y))}; }
+WINDLASS_COMPLEX windlass_log10(windlass_complex<R> a) {
+    return {log10(hypot(a.x, a.y)), atan2(a.y, a.x) / (R)2.302585092994046};
+}
+WINDLASS_COMPLEX windlass_sinh(windlass_complex<R> a) {
+    return {windlass_scale(sinh(a.x), cos(a.y)), windlass_scale(cosh(a.x), sin(a.y))};
+}
+WINDLASS_COMPLEX windlass_cosh(windlass_complex<R> a) {
+    return {windlass_scale(cosh(a.x), cos(a.y)), windlass_scale(sinh(a.x), sin(a.y))};
+}
+WINDLASS_COMPLEX windlass_tanh(windlass_complex<R> a) {
+    if (isinf(a.x)) return {copysign((R)1, a.x), isinf(a.y) ? (R)0 : copysign((R)0, sin(2 * a.y))};
+    R t = tanh(a.x), u = tan(a.y), c = 1 / cosh(a.x), below = 1 + t * u * t * u;
+    return {t * (1 + u * u) / below, u / below * c * c};
+}
+WINDLASS_COMPLEX windlass_tan(windlass_complex<R> a) {
+    windlass_complex<R> b = windlass_tanh(windlass_complex<R>{-a.y, a.x});
+    return {b.y, -b.x};
+}
+// The inverse functions, by Kahan's formulas, which keep their accuracy near the branch cuts.
+WINDLASS_COMPLEX windlass_acos(windlass_complex<R> a) {
+    if (windlass_is_infinite(a)) return {atan2(fabs(a.y), a.x), -copysign((R)__builtin_inf(), a.y)};
+    windlass_complex<R> s = windlass_sqrt(windlass_complex<R>{1 - a.x, -a.y});
+    windlass_complex<R> t = windlass_sqrt(windlass_complex<R>{1 + a.x, a.y});
+    return {2 * atan2(s.x, t.x), asinh(t.x * s.y - t.y * s.x)};
+}
+WINDLASS_COMPLEX windlass_acosh(windlass_complex<R> a) {
+    if (windlass_is_infinite(a)) return {(R)__builtin_inf(), atan2(a.y, a.x)};
+    windlass_complex<R> s = windlass_sqrt(windlass_complex<R>{a.x - 1, a.y});
+    windlass_complex<R> t = windlass_sqrt(windlass_complex<R>{a.x + 1, a.y});
+    return {asinh(s.x * t.x + s.y * t.y), 2 * atan2(s.y, t.x)};
+}
+WINDLASS_COMPLEX windlass_asinh(windlass_complex<R> a) {
+    if (windlass_is_infinite(a))
+        return {copysign((R)__builtin_inf(), a.x), copysign(atan2(fabs(a.y), fabs(a.x)), a.y)};
+    windlass_complex<R> s = windlass_sqrt(windlass_complex<R>{1 + a.y, -a.x});
+    windlass_complex<R> t = windlass_sqrt(windlass_complex<R>{1 - a.y, a.x});
+    return {asinh(s.x * t.y - t.x * s.y), atan2(a.y, s.x * t.x - s.y * t.y)};
+}
+WINDLASS_COMPLEX windlass_asin(windlass_complex<R> a) {
+    windlass_complex<R> b = windlass_asinh(windlass_complex<R>{-a.y, a.x});
+    return {b.y, -b.x};
+}
+WINDLASS_COMPLEX windlass_atanh(windlass_complex<R> a) {
+    if (windlass_is_infinite(a)) return {copysign((R)0, a.x), copysign((R)1.5707963267948966, a.y)};
+    R sign = copysign((R)1, a.x), x = a.x * sign, y = a.y * sign;
+    R real = log1p(4 * x / ((1 - x) * (1 - x) + y * y)) / 4;
+    R imaginary = -atan2(-2 * y, (1 - x) * (1 + x) - y * y) / 2;
+    return {real * sign, imaginary * sign};
+}
+WINDLASS_COMPLEX windlass_atan(windlass_complex<R> a) {
+    windlass_complex<R> b = windlass_atanh(windlass_complex<R>{-a.y, a.x});
+    return {b.y, -b.x};
+}
+WINDLASS_COMPLEX windlass_sin(windlass_complex<R> a) {
+    return {windlass_scale(cosh(a.y), sin(a.x)), windlass_scale(sinh(a.y), cos(a.x))};
+}
+WINDLASS_COMPLEX windlass_cos(windlass_complex<R> a) {
+    return {windlass_scale(cosh(a.y), cos(a.x)), -windlass_scale(sinh(a.y), sin(a.x))};
+}
 WINDLASS_COMPLEX windlass_power(windlass_complex<R> a, windlass_complex<R> b) {
     if (b.x == 0 && b.y == 0) return {1, 0};
     if (b.x == 1 && b.y == 0) return a;
