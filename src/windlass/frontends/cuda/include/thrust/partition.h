@@ -1,0 +1,3 @@
+#pragma once
+#include "remove.h"
+#include "find.h"

@@ -1,0 +1,3 @@
+#pragma once
+#include "tuple.h"
+#include "transform.h"
