@@ -49,20 +49,20 @@ template <class One> struct each_search_fn {
         if constexpr (std::is_same_v<One, found_fn>) return One()(first, last, value, less);
         else return One()(first, last, value, less) - first;
     }
-    template <class In, class V, class Out, class Less>
-    __host__ __device__ Out operator()(In first, In last, V value, V end, Out out, Less less) const {
+    template <class V, class In, class Out, class Less>
+    __host__ __device__ Out operator()(V value, V end, In first, In last, Out out, Less less) const {
         for (; value != end; ++value, ++out) *out = search(first, last, (value_of<V>)*value, less);
         return out;
     }
-    template <class In, class V, class Out, class Less> __host__ __device__ long size(In, In, V value, V end, Out, Less) const {
+    template <class V, class In, class Out, class Less> __host__ __device__ long size(V value, V end, In, In, Out, Less) const {
         return end - value;
     }
-    template <class In, class V, class Out, class Less>
-    __host__ __device__ void at(long i, In first, In last, V values, V, Out out, Less less) const {
+    template <class V, class In, class Out, class Less>
+    __host__ __device__ void at(long i, V values, V, In first, In last, Out out, Less less) const {
         out[i] = search(first, last, (value_of<V>)values[i], less);
     }
-    template <class In, class V, class Out, class Less>
-    __host__ __device__ Out result(long n, In, In, V, V, Out out, Less) const {
+    template <class V, class In, class Out, class Less>
+    __host__ __device__ Out result(long n, V, V, In, In, Out out, Less) const {
         return out + n;
     }
 };
@@ -77,11 +77,11 @@ template <class One> struct search_forms {
     }
     template <class P, class In, class V, class Out, std::enable_if_t<is_iterator<V>::value && is_iterator<Out>::value, int> = 0>
     __host__ __device__ Out operator()(P place, In first, In last, V value, V end, Out out) const {
-        return run(place, each_search_fn<One>(), first, last, value, end, out, less<value_of<In>>());
+        return run(place, each_search_fn<One>(), value, end, first, last, out, less<value_of<In>>());
     }
     template <class P, class In, class V, class Out, class Less, std::enable_if_t<is_iterator<V>::value, int> = 0>
     __host__ __device__ Out operator()(P place, In first, In last, V value, V end, Out out, Less less) const {
-        return run(place, each_search_fn<One>(), first, last, value, end, out, less);
+        return run(place, each_search_fn<One>(), value, end, first, last, out, less);
     }
 };
 struct equal_range_forms {

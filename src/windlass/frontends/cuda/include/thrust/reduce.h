@@ -1,6 +1,7 @@
 // reduce, reduce_by_key, transform_reduce, inner_product, count.
 #pragma once
 #include "copy.h"
+#include "scan.h"
 #include "iterator/transform_iterator.h"
 #include "iterator/zip_iterator.h"
 #include "zip_function.h"

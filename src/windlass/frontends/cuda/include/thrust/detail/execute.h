@@ -6,7 +6,7 @@
 // has a thread for each where it runs in a kernel; others run in a single thread then, or say themselves what to do
 // (`in_kernels`).
 #pragma once
-#include "policies.h"
+#include "pointer.h"
 #include "windlass/placement.h"
 #include "windlass/iterators.h"
 
@@ -62,9 +62,11 @@ template <class T> struct buffer {
     T *begin() const { return data; }
 };
 
-template <class Algorithm, class... A> __global__ void each_element(Algorithm algorithm, long count, A... arguments) {
+// The end of the range is left out: it may be in no memory.
+template <class Algorithm, class First, class... A>
+__global__ void each_element(Algorithm algorithm, long count, First first, A... arguments) {
     long i = (long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) algorithm.at(i, arguments...);
+    if (i < count) algorithm.at(i, first, first, arguments...);
 }
 template <class Algorithm, class... A> __global__ void in_one_thread(Algorithm algorithm, A... arguments) {
     algorithm(arguments...);
@@ -73,8 +75,13 @@ template <class Algorithm, class Result, class... A>
 __global__ void in_one_thread_for(Algorithm algorithm, Result *result, A... arguments) {
     *result = algorithm(arguments...);
 }
-template <class Algorithm, class... A> __host__ void run_each_element(Algorithm algorithm, long count, A... arguments) {
-    if (count > 0) each_element<<<(unsigned int)((count + 255) / 256), 256>>>(algorithm, count, arguments...);
+// Plain pointers are what kernels are raised with.
+template <class T> T unwrapped(T argument) { return argument; }
+template <class T> T *unwrapped(device_ptr<T> pointer) { return pointer.get(); }
+template <class Algorithm, class First, class... A>
+__host__ void run_each_element(Algorithm algorithm, long count, First first, First, A... arguments) {
+    unsigned int blocks = (unsigned int)((count + 255) / 256);
+    if (count > 0) each_element<<<blocks, 256>>>(algorithm, count, unwrapped(first), unwrapped(arguments)...);
     cudaDeviceSynchronize();
 }
 template <class Algorithm, class... A> __host__ auto run_in_one_thread(Algorithm algorithm, A... arguments) {

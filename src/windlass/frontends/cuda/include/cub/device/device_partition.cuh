@@ -1,0 +1,2 @@
+#pragma once
+#include "device_select.cuh"
