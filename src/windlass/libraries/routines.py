@@ -37,7 +37,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "Z": np.dtype(np.complex128),
     "H": np.dtype(np.float16),
 }
-LIBRARIES = ("cublas", "cufft", "cusparse", "cusolver")
+LIBRARIES = ("cublas", "cufft", "cusparse", "cusolver", "curand")
 
 
 class Option(IntEnum):

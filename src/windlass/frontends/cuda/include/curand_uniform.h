@@ -1,0 +1,3 @@
+// Part of cuRAND.
+#pragma once
+#include "curand_kernel.h"
