@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from benchmarks.ordinary import flags, floats, ordinary, whole
 from jax import lax
 
@@ -158,3 +159,22 @@ def conditions_within(p: Any, x: Any) -> Any:
     ordered = lax.cond(p, lambda v: jnp.where(p, jnp.sort(v), v), lambda v: jnp.where(p, v, jnp.cumsum(v)), x)
     shared = lax.cond(p, lambda v: (jnp.sin(v), jnp.cumsum(v)), lambda v: (jnp.sin(v), jnp.sort(v)), x)
     return ordered, shared
+
+
+@ordinary(floats(1, 1, 256, 256), floats(20000), gradient=False, batch=False)
+def known_filters(image: Any, signal: Any) -> Any:
+    """Blurs, a shift, edges of edges, a filter after a filter."""
+    bell = np.exp(-(np.linspace(-2, 2, 21) ** 2)).astype(np.float32)
+    shift, edges = np.zeros((3, 3), np.float32), np.float32([[1, 0, -1], [2, 0, -2], [1, 0, -1]])
+    shift[0, 2] = 1
+
+    def filtered(kernel: Any, image: Any) -> Any:
+        return lax.conv(image, jnp.asarray(kernel)[None, None], (1, 1), "VALID")
+
+    smooth = jnp.convolve(jnp.convolve(signal, jnp.array([1.0, 2.0, 1.0])), jnp.array([1.0, -1.0]))
+    return (
+        filtered(np.outer(bell, bell), image),
+        filtered(shift, image),
+        filtered(edges, filtered(edges, image)),
+        smooth,
+    )

@@ -82,16 +82,6 @@ def sample_convolution(draw: Draw) -> Convolution:
     return convolve(x, kernel, **(plain if draw.boolean() else {}))
 
 
-def _is_plain(op: Convolution) -> bool:
-    """Whether every place is a window by itself."""
-    return (
-        kernel_size(op) == 1
-        and op.feature_group_count == op.batch_group_count == 1
-        and all(each == 1 for each in (*op.window_strides, *op.lhs_dilation))
-        and all(low == high == 0 for low, high in op.padding)
-    )
-
-
 @rewrite(any_op(Convolution), sample=sample_convolution, by_cost=True, reassociates=True)
 def convolution_by_one_place(op: Convolution) -> Value | None:
     """convolution(x, k) = x · k over the features, if k has one place
@@ -99,14 +89,20 @@ def convolution_by_one_place(op: Convolution) -> Value | None:
     >>> convolution_by_one_place(convolve(tensor("f32", 1, 2, 8), tensor("f32", 4, 2, 1))).type
     tensor<1x4x8xf32>
     """
-    if not _is_plain(op) or op.tensor.size == 0:
+    if kernel_size(op) != 1 or op.feature_group_count != 1 or op.batch_group_count != 1 or op.tensor.size == 0:
         return None
+    x = padded(op, op.lhs)
+    if any(stride != 1 for stride in op.window_strides):
+        strides = [1] * x.tensor.rank
+        for axis, stride in zip(op.input_spatial_dimensions, op.window_strides, strict=True):
+            strides[axis] = stride
+        x = Slice(x, (0,) * x.tensor.rank, x.shape, tuple(strides))
     inputs, outputs = op.kernel_input_feature_dimension, op.kernel_output_feature_dimension
     order = (inputs, outputs, *op.kernel_spatial_dimensions)
     shape = (op.rhs.shape[inputs], op.rhs.shape[outputs])
     matrix = Reshape(Transpose(op.rhs, order), shape)
     product = DotGeneral(
-        op.lhs, matrix, (), (), (op.input_feature_dimension,), (0,), op.precision_config, None, op.tensor.dtype
+        x, matrix, (), (), (op.input_feature_dimension,), (0,), op.precision_config, None, op.tensor.dtype
     )
     # The product's axes are those of lhs without the features, then the outputs.
     places = [axis for axis in range(op.lhs.tensor.rank) if axis != op.input_feature_dimension]
