@@ -165,7 +165,7 @@ def conditions_within(p: Any, x: Any) -> Any:
 def known_filters(image: Any, signal: Any) -> Any:
     """Blurs, a shift, edges of edges, a filter after a filter."""
     bell = np.exp(-(np.linspace(-2, 2, 21) ** 2)).astype(np.float32)
-    shift, edges = np.zeros((3, 3), np.float32), np.float32([[1, 0, -1], [2, 0, -2], [1, 0, -1]])
+    shift, edges = np.zeros((3, 3), np.float32), np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]], np.float32)
     shift[0, 2] = 1
 
     def filtered(kernel: Any, image: Any) -> Any:
