@@ -32,6 +32,10 @@ cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
     entry(cudaErrorInvalidConfiguration, "invalid configuration argument")                                         \
     entry(cudaErrorInvalidPitchValue, "invalid pitch argument") entry(cudaErrorInvalidSymbol, "invalid device symbol") \
     entry(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                                    \
+    entry(cudaErrorInvalidTexture, "invalid texture reference") entry(cudaErrorInvalidSurface, "invalid surface reference") \
+    entry(cudaErrorInvalidTextureBinding, "texture is not bound to a pointer")                                     \
+    entry(cudaErrorInvalidChannelDescriptor, "invalid channel descriptor")                                         \
+    entry(cudaErrorInvalidFilterSetting, "linear filtering not supported for non-float type")                      \
     entry(cudaErrorMissingConfiguration, "__global__ function call is not configured")                             \
     entry(cudaErrorInvalidDeviceFunction, "invalid device function") entry(cudaErrorInvalidDevice, "invalid device ordinal") \
     entry(cudaErrorInvalidResourceHandle, "invalid resource handle") entry(cudaErrorIllegalState, "the operation cannot be performed in the present state") \
