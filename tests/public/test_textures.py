@@ -169,3 +169,17 @@ def test_access_outside_of_a_surface_is_an_error(module: wl.cuda.Module) -> None
     for form in (module["mark"], wl.emulate(module["mark"])):
         with pytest.raises(WindlassError, match="outside of a surface"):
             form[1, 8](wl.cuda.surface(cells), 5)
+
+
+def test_a_fetch_at_threads_is_a_slice() -> None:
+    module = wl.cuda.compile("""
+__global__ void rows(cudaTextureObject_t image, float *out, int columns, int rows) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < columns && y < rows)
+        out[y * columns + x] = tex2D<float>(image, x + 0.5f, y - 0.5f) + tex2D<float>(image, x, y);
+}""")
+    image, out = np.random.default_rng(0).random((9, 13), np.float32), np.zeros((9, 13), np.float32)
+    module["rows"][(2, 2), (8, 8)](wl.cuda.texture(image), out, 13, 9)
+    np.testing.assert_array_equal(out, image[np.maximum(np.arange(9) - 1, 0)] + image)
+    report = module["rows"].explain()
+    assert report.is_raised and "gather" not in report.ops, str(report)

@@ -31,6 +31,7 @@ from windlass.raising.items import UNDEFINED, Item, Undefined, from_lanes, is_in
 from windlass.raising.lanes import Lanes
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.reductions import Accumulation, AccumulationTest, combine
+from windlass.raising.whole_floats import note_whole_float, whole_result
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -75,6 +76,9 @@ def run_scalar_op(state: RaisingState, op: Op, items: list[Item]) -> Item:
     numbers = [known_number(item, dtype) for item, dtype in zip(items, dtypes, strict=True)]
     if all(number is not None for number in numbers):
         return constant_item(op.evaluate(*(np.asarray(number) for number in numbers)), op.dtype)
+    whole = whole_result(state, op, items, numbers)
+    if whole is not None:
+        return whole
     predicates = [item for item in items if isinstance(item, Predicate)]
     if len(predicates) == len(items):
         combined = _combine_predicates(op, predicates)
@@ -95,7 +99,9 @@ def run_scalar_op(state: RaisingState, op: Op, items: list[Item]) -> Item:
             return _on_lanes(state, op, items, dtypes, numeric_bounds(op, indices, state.box))
     if isinstance(op, Convert) and isinstance(items[0], Predicate) and is_integer(op.dtype):
         return _on_lanes(state, op, items, dtypes, (0, 1))
-    return _on_lanes(state, op, items, dtypes)
+    result = _on_lanes(state, op, items, dtypes)
+    note_whole_float(state, op, items, numbers, result)
+    return result
 
 
 def _signed_operands(state: RaisingState, op: Compare) -> tuple[Index, Index] | None:
