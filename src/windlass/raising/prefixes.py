@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from windlass.ir import Value
+from windlass.ops.movement import Transpose
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.lanes import Lanes
@@ -28,27 +30,44 @@ def pad_instead_of_select(condition: Predicate, on_true: Lanes, on_false: Lanes,
     if number is None or emission.splat_number(on_true.value) is not None:
         return None
     value = on_true.at(box)
+    tensor, dims = value.value, list(value.dims)
+    if isinstance(tensor, Transpose):
+        # Memory is gone through in its own order, in which lines are more often whole.
+        dims = [value.dims[place] for place in invert(tensor.permutation)]
+        tensor = tensor.operand
     for part in condition.conjuncts():
-        padded = _pad_line(part, value, number, box)
+        padded = _pad_line(part, tensor, dims, number, box)
         if padded is None:
             return None
-        value = padded
-    return value
+        tensor, dims = padded
+    return Lanes(emission.transpose(tensor, [dims.index(each) for each in value.dims]), value.dims, value.lower)
 
 
-def _pad_line(condition: Predicate, lanes: Lanes, number: Any, box: Box) -> Lanes | None:
+def invert(permutation: Sequence[int]) -> list[int]:
+    """The permutation that undoes this one.
+
+    >>> invert((2, 0, 1))
+    [1, 2, 0]
+    """
+    return sorted(range(len(permutation)), key=permutation.__getitem__)
+
+
+def _pad_line(
+    condition: Predicate, value: Value, dims: list[Dimension], number: Any, box: Box
+) -> tuple[Value, list[Dimension]] | None:
+    """A tensor over dimensions, in any order, with the number where the condition does not hold, and the order."""
     if not isinstance(condition, AtLeastZero):
         return None
     index = condition.index
-    dims = [each for each in lanes.dims if each in index.dimensions]
-    if not dims or len(index.terms) != len(dims) or len(index.dimensions) != len(dims):
+    line = [each for each in dims if each in index.dimensions]
+    if not line or len(index.terms) != len(line) or len(index.dimensions) != len(line):
         return None
-    dims.sort(key=lambda each: -abs(index.terms.get(each, 0)))
-    steps = [index.terms.get(each, 0) for each in dims]
-    if not _is_line(dims, steps, box):
+    line.sort(key=lambda each: -abs(index.terms.get(each, 0)))
+    steps = [index.terms.get(each, 0) for each in line]
+    if not _is_line(line, steps, box):
         return None
-    constant = index.constant + sum(step * box.lower(each) for each, step in zip(dims, steps, strict=True))
-    count = box.count(dims)
+    constant = index.constant + sum(step * box.lower(each) for each, step in zip(line, steps, strict=True))
+    count = box.count(line)
     step = steps[-1]
     # Place e of the line is active where constant + step*e >= 0.
     if step < 0:
@@ -56,19 +75,16 @@ def _pad_line(condition: Predicate, lanes: Lanes, number: Any, box: Box) -> Lane
     else:
         start, limit = min(max(-(constant // step), 0), count), count
     if start == limit:
-        return Lanes(emission.constant(number, lanes.dtype))
+        return emission.constant(number, value.dtype, value.shape), dims
     # The line's dimensions side by side, outer ones first, where the first of them stands now.
-    place = min(lanes.dims.index(each) for each in dims)
-    order = [each for each in lanes.dims if each not in dims]
-    order[place:place] = dims
-    permutation = [lanes.dims.index(each) for each in order]
-    value = emission.transpose(lanes.value, permutation)
+    place = min(dims.index(each) for each in line)
+    order = [each for each in dims if each not in line]
+    order[place:place] = line
+    value = emission.transpose(value, [dims.index(each) for each in order])
     shape = value.shape
-    flat = emission.reshape(value, (*shape[:place], count, *shape[place + len(dims) :]))
+    flat = emission.reshape(value, (*shape[:place], count, *shape[place + len(line) :]))
     cut = emission.slice_axis(flat, place, start, limit)
-    padded = emission.reshape(emission.pad_axis(cut, place, start, count - limit, number), shape)
-    back = [order.index(each) for each in lanes.dims]
-    return Lanes(emission.transpose(padded, back), lanes.dims, lanes.lower)
+    return emission.reshape(emission.pad_axis(cut, place, start, count - limit, number), shape), order
 
 
 def _is_line(dims: Sequence[Dimension], steps: Sequence[int], box: Box) -> bool:

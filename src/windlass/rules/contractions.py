@@ -308,7 +308,7 @@ def _is_zero(value: Value) -> bool:
     return isinstance(value, Constant) and value.is_splat and bool(value.number == 0)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=lambda draw: sample_product(draw, padded))
+@rewrite(any_op(DotGeneral), reassociates=True, in_kernels=True, sample=lambda draw: sample_product(draw, padded))
 def dot_of_padded_terms(op: DotGeneral) -> Value | None:
     """dot(pad(x, 0), y) = dot(x, slice(y)), where the padding lies along what is summed over
 
@@ -351,7 +351,7 @@ def without_padding(term: Term, other: Term, product: Product) -> tuple[Term, Te
     return Term(inner, term.letters), Term(part, other.letters)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=lambda draw: sample_product(draw, padded))
+@rewrite(any_op(DotGeneral), reassociates=True, in_kernels=True, sample=lambda draw: sample_product(draw, padded))
 def dot_of_padded_rows(op: DotGeneral) -> Value | None:
     """dot(pad(x, 0), y) = pad(dot(x, y), 0), where the padding lies along rows of zeros
 

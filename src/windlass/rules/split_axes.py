@@ -6,16 +6,19 @@ merges into that of the heads.
 
 from __future__ import annotations
 
+import math
+
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, DotGeneral, Reshape, Transpose
+from windlass.ops import BroadcastInDim, DotGeneral, Reshape
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rules.axes import AxisGroup, group_axes
 from windlass.rules.contractions import Sizes, sides
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Term, arrange, read, unspread
-from windlass.rules.outer_products import group_letters, merged_axes, split_letters
+from windlass.rules.outer_products import group_letters, split_letters
 
 __all__ = ["tensor"]
 
@@ -97,38 +100,67 @@ def _in_order_of(term: Term, other: Term, result: Letters) -> Term:
     return Term(arrange(term, order), order)
 
 
-def sample_product_of_split_transpose(draw: Draw) -> DotGeneral:
-    """A product with an operand that was transposed before its axes were split."""
-    rows, columns, heads, deep = (draw.integer(1, 3) for _ in range(4))
-    turned = Transpose(tensor("f32", columns, heads * deep, name="k"), (1, 0))
-    split = Reshape(turned, (heads, deep, columns))
-    operands, axes = (tensor("f32", rows, heads, deep, name="q"), split), ((1,), (0,), (2,), (1,))
-    return _in_either_order(draw, operands, axes)
+# -- products of tiles ------------------------------------------------------------------------------------------------
 
 
-@rewrite(any_op(DotGeneral), sample=sample_product_of_split_transpose)
-def dot_of_split_transpose(op: DotGeneral) -> Value | None:
-    """dot(q, reshape(transpose(k))) = dot(q, reshape(k)) along the axes of k that these were, if these are but split
+def sample_product_of_tiles(draw: Draw) -> DotGeneral:
+    """A product of matrices that were cut into tiles, or of one that was."""
+    rows, deep, columns = ((draw.integer(1, 3), draw.integer(1, 3)) for _ in range(3))
+    lhs = Reshape(tensor("f32", math.prod(rows), math.prod(deep)), (*rows, *deep))
+    if draw.boolean():
+        rhs = Reshape(tensor("f32", math.prod(deep), math.prod(columns), name="y"), (*deep, *columns))
+        return DotGeneral(lhs, rhs, (), (), *draw.choose((((2, 3), (0, 1)), ((3, 2), (1, 0)))))
+    lhs = Reshape(tensor("f32", math.prod(rows), deep[0]), (*rows, deep[0]))
+    return DotGeneral(lhs, tensor("f32", deep[0], 4, name="y"), (), (), (2,), (0,))
 
-    >>> turned = Transpose(tensor("f32", 5, 6, name="k"), (1, 0))
-    >>> split, queries = Reshape(turned, (2, 3, 5)), tensor("f32", 4, 2, 3, name="q")
-    >>> dot_of_split_transpose(DotGeneral(queries, split, (1,), (0,), (2,), (1,))).rhs
-    Reshape(k, shape=(5, 2, 3))
+
+@rewrite(any_op(DotGeneral), sample=sample_product_of_tiles, reassociates=True, in_kernels=True)
+def dot_of_tiles(op: DotGeneral) -> Value | None:
+    """dot(reshape(x), reshape(y)) = reshape(dot(x, y)), where the reshapes cut axes, and their parts go together
+
+    >>> x, y = Reshape(tensor("f32", 32, 32), (2, 16, 2, 16)), Reshape(tensor("f32", 32, 8), (2, 16, 8))
+    >>> dot_of_tiles(DotGeneral(x, y, (), (), (3, 2), (1, 0))).operand.operands
+    (x, x)
     """
-    if not reshapes(op, Transpose):
+    operands: list[Value] = []
+    groups: list[list[Sizes]] = []
+    for operand in op.operands:
+        source = operand.operand if isinstance(operand, Reshape) else operand
+        found = group_axes(source.tensor.shape, operand.tensor.shape)
+        if found is None:
+            return None
+        if any(len(group.old) != 1 or not group.new for group in found):
+            source, found = operand, [AxisGroup((axis,), (axis,)) for axis in range(operand.tensor.rank)]
+        operands.append(source)
+        groups.append([group.new for group in found])
+    if operands == list(op.operands):
         return None
-    product = read(op)
-    for term, other in sides(product):
-        value = term.value
-        moved = value.operand if isinstance(value, Reshape) else None
-        if not isinstance(moved, Transpose) or len(moved.uses) > 1 or 0 in value.shape:
-            continue
-        groups = list(merged_axes(value.shape, moved.shape))
-        if [axis for group in groups for axis in group] != list(range(value.tensor.rank)):
-            continue
-        axes = [axis for place in range(len(groups)) for axis in groups[moved.permutation.index(place)]]
-        split = Reshape(moved.operand, tuple(value.shape[axis] for axis in axes))
-        new = Term(split, tuple(term.letters[axis] for axis in axes))
-        made = product.rebuild(*in_order(product, term, new, other))
-        return None if isinstance(made, Transpose) and made.tensor.size >= moved.tensor.size else made
-    return None
+    merged: list[tuple[Sizes, Sizes]] = []
+    for axes in (
+        (op.lhs_batching_dimensions, op.rhs_batching_dimensions),
+        (op.lhs_contracting_dimensions, op.rhs_contracting_dimensions),
+    ):
+        pairs = _pair_groups(dict(zip(*axes, strict=True)), groups[0], groups[1])
+        if pairs is None:
+            return None
+        merged.append(pairs)
+    made = DotGeneral(*operands, *merged[0], *merged[1], op.precision_config, op.algorithm, op.dtype)
+    return made if made.shape == op.shape else Reshape(made, op.shape)
+
+
+def _pair_groups(partners: dict[int, int], left: list[Sizes], right: list[Sizes]) -> tuple[Sizes, Sizes] | None:
+    """The axes of x and of y, by the axes that they were cut into, of which each has a partner.
+
+    None where only some parts of an axis have one, or the parts of one axis are those of several.
+    """
+    found: list[tuple[int, int]] = []
+    for axis, parts in enumerate(left):
+        own = [part for part in parts if part in partners]
+        if own:
+            across = tuple(partners[part] for part in own)
+            if len(own) < len(parts) or across not in right:
+                return None
+            found.append((axis, right.index(across)))
+    if sum(len(right[axis]) for _, axis in found) != len(partners):
+        return None
+    return tuple(axis for axis, _ in found), tuple(axis for _, axis in found)

@@ -13,7 +13,7 @@ from windlass.rules.axes import Sizes, group_axes, invert, match_axes, pick
 __all__ = ["Constant", "tensor"]
 
 x, p, q = hole("x"), hole("p"), hole("q")
-shape, dimensions = hole("shape"), hole("dimensions")
+shape, out, dimensions = hole("shape"), hole("out"), hole("dimensions")
 dtype, fill = hole("dtype"), hole("fill")
 low, high, interior = hole("low"), hole("high"), hole("interior")
 
@@ -154,3 +154,37 @@ def unit_axes_of_transpose(op: Reshape, x: Value, shape: Sizes, p: Sizes) -> Val
     if not long or (x.tensor.size > LARGEST_SHUFFLED and long[-1] != max(long)):
         return None
     return BroadcastInDim(x, shape, dimensions)
+
+
+def sample_reshape_of_transpose(draw: Draw) -> Reshape:
+    """Axes that were split, permuted, and of which some are joined again."""
+    split_axes = Reshape(tensor("f32", 4, 6), (2, 2, 3, 2))
+    permutation = draw.choose(((0, 1, 3, 2), (3, 0, 1, 2), (2, 3, 0, 1), (2, 3, 1, 0)))
+    moved = Transpose(split_axes, permutation)
+    wanted = {(0, 1, 3, 2): (4, 2, 3), (3, 0, 1, 2): (2, 4, 3), (2, 3, 0, 1): (6, 4), (2, 3, 1, 0): (6, 2, 2)}
+    return Reshape(moved, wanted[permutation])
+
+
+@rewrite(Reshape(Transpose(Reshape(x, shape), p), out), single_use=True, sample=sample_reshape_of_transpose)
+def reshape_of_transpose_of_reshape(x: Value, shape: Sizes, p: Sizes, out: Sizes) -> Value | None:
+    """reshape(transpose(reshape(x), p)) = transpose(reshape(x), q), if axes are joined that are neighbours in x
+
+    >>> split_axes = Transpose(Reshape(tensor("f32", 4, 6), (2, 2, 6)), (2, 0, 1))
+    >>> reshape_of_transpose_of_reshape(Reshape(split_axes, (6, 4)))
+    Transpose(Reshape(x, shape=(4, 6)), permutation=(1, 0))
+    """
+    groups = group_axes(pick(shape, p), out)
+    if groups is None:
+        return None
+    # For each axis of the result: the axes that it was, as they stand before the transpose.
+    owners: list[tuple[Sizes, int]] = []
+    for group in groups:
+        own = pick(p, group.old)
+        if len(group.new) != 1 or own != tuple(range(own[0], own[0] + len(own)) if own else ()):
+            return None
+        owners.append((own, out[group.new[0]]))
+    if len({own[0] if own else -1 for own, _ in owners}) < len(owners):
+        return None
+    order = sorted(range(len(owners)), key=lambda axis: owners[axis][0] or (-1,))
+    inner = Reshape(x, tuple(owners[axis][1] for axis in order))
+    return Transpose(inner, invert(order))
