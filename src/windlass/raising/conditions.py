@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from windlass.ir import Block, Op
 from windlass.ops.elementwise import Select
 from windlass.raising.dimensions import Box
+from windlass.raising.emission import splat_number
 from windlass.raising.index import Atom, Choice, Index, parts_of
 from windlass.raising.items import Item, Pointer, PointerChoice, Undefined, from_lanes
 from windlass.raising.lanes import Lanes
@@ -86,15 +87,23 @@ def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_fal
 
 def select_lanes(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str) -> Item:
     """The merge as a tensor select, or as a pad where that says the same."""
+    from windlass.raising.memory import note_guarded
+
     one, other = state.lanes(on_true, dtype), state.lanes(on_false, dtype)
-    padded = pad_instead_of_select(condition, one, other, state.box)
-    if padded is not None:
-        return from_lanes(padded)
-    lanes = [state.condition_lanes(condition), one, other]
-    key = ("select", tuple(map(id, lanes)), state.box)
-    if key not in state.memo:
-        state.memo[key] = (lanes, from_lanes(Lanes.elementwise(Select, *lanes, box=state.box)))
-    return state.memo[key][1]
+    merged = pad_instead_of_select(condition, one, other, state.box)
+    if merged is not None:
+        item = from_lanes(merged)
+    else:
+        lanes = [state.condition_lanes(condition), one, other]
+        key = ("select", tuple(map(id, lanes)), state.box)
+        if key not in state.memo:
+            state.memo[key] = (lanes, from_lanes(Lanes.elementwise(Select, *lanes, box=state.box)))
+        item = state.memo[key][1]
+    for loaded, filling, guard in ((on_true, other, condition), (on_false, one, ~condition)):
+        number = splat_number(filling.value)
+        if number is not None:
+            note_guarded(state, item, loaded, guard, number)
+    return item
 
 
 def _merge_indices(

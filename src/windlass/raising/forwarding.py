@@ -10,17 +10,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from windlass.raising import access, emission
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import Predicate, at_least_zero
+from windlass.raising.predicate import TRUE, Predicate, at_least_zero
 from windlass.raising.reinterpretation import byte_width
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
 
 MOST_STORES = 64
 """So many stores of a memory are remembered."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a value was loaded from, and the number that it is instead where the guard does not hold."""
+
+    memory: Memory
+    version: int
+    dtype: str
+    index: Index
+    guard: Predicate = TRUE
+    filling: Any = None
 
 
 @dataclass(frozen=True)
@@ -31,6 +47,8 @@ class StoreRecord:
     dtype: str
     value: Lanes
     domain: Domain
+    source: Source | None
+    """Where the value comes from, if it was just loaded."""
 
 
 def find_writers(store: StoreRecord, index: Index, dtype: str, domain: Domain) -> dict[Dimension, Index] | None:

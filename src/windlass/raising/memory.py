@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from windlass.ir import Op, Value
 from windlass.raising import access, emission
@@ -22,7 +22,7 @@ from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
-from windlass.raising.forwarding import MOST_STORES, StoreRecord, forward, is_stored
+from windlass.raising.forwarding import MOST_STORES, Source, StoreRecord, forward, is_stored
 from windlass.raising.frames import AccessRecord
 from windlass.raising.index import ZERO, Data, Index
 from windlass.raising.items import (
@@ -36,8 +36,10 @@ from windlass.raising.items import (
 )
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import MISALIGNED, NO_MEMORY, OUTSIDE
+from windlass.raising.predicate import Predicate
 from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
+from windlass.raising.tiles import read_tile
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -155,6 +157,12 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
         return state.memo[key]
     last = state.builder.block.last
     lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
+    if lanes is None and memory.state.stores:
+        copied = read_tile(state, memory, index, dtype)
+        if copied is not None:
+            note_access(state, memory, "load", last)
+            state.memo[key] = copied
+            return copied
     if lanes is None:
         lanes = access.load(view(state, memory, dtype), index, domain.box, domain.mask, memory.row_strides(dtype))
     kind = note_access(state, memory, "load", last)
@@ -180,6 +188,22 @@ def origin(state: RaisingState, item: Item) -> tuple[Memory, int, str, Index] | 
     """Where an item was loaded from: memory, version, dtype and word index; None if it was computed."""
     found = state.memo.get(("origin", id(_lanes_in(item))))
     return None if found is None else found[:4]
+
+
+def source_of(state: RaisingState, item: Item) -> Source | None:
+    """Where an item was loaded from, under a guard perhaps; None if it was computed."""
+    found = origin(state, item)
+    if found is not None:
+        return Source(*found)
+    guarded = state.memo.get(("guarded", id(_lanes_in(item))))
+    return None if guarded is None else guarded[0]
+
+
+def note_guarded(state: RaisingState, item: Item, loaded: Item, guard: Predicate, filling: Any) -> None:
+    """Remember that an item is a number where the guard does not hold, and else what was loaded."""
+    found = origin(state, loaded)
+    if found is not None:
+        state.memo["guarded", id(_lanes_in(item))] = (Source(*found, guard, filling), item)
 
 
 def write(state: RaisingState, buffer: Buffer, offset: Index, item: Item, dtype: str) -> None:
@@ -226,7 +250,7 @@ def store_words(state: RaisingState, memory: Memory, index: Index, item: Item, d
     stores = memory.state.stores
     put_view(memory, changed)
     if memory.is_shared:
-        record = StoreRecord(index, dtype, value, domain)
+        record = StoreRecord(index, dtype, value, domain, source_of(state, item))
         memory.state = replace(memory.state, stores=(*stores, record)[-MOST_STORES:])
 
 

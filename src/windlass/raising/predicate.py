@@ -120,6 +120,9 @@ class Predicate:
 
     def implies(self, other: Predicate, box: Box = EVERYWHERE) -> bool:
         """Whether `other` is known to hold wherever on the box this one does; False where it can't be told."""
+        parts = other.conjuncts()
+        if len(parts) > 1:
+            return all(self.implies(part, box) for part in parts)
         smaller, residual = self.split(box)
         if residual.is_false or other.simplify(smaller).is_true:
             return True

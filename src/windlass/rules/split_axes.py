@@ -109,7 +109,8 @@ def sample_product_of_tiles(draw: Draw) -> DotGeneral:
     lhs = Reshape(tensor("f32", math.prod(rows), math.prod(deep)), (*rows, *deep))
     if draw.boolean():
         rhs = Reshape(tensor("f32", math.prod(deep), math.prod(columns), name="y"), (*deep, *columns))
-        return DotGeneral(lhs, rhs, (), (), *draw.choose((((2, 3), (0, 1)), ((3, 2), (1, 0)))))
+        lhs_sum, rhs_sum = draw.choose((((2, 3), (0, 1)), ((3, 2), (1, 0))))
+        return DotGeneral(lhs, rhs, (), (), lhs_sum, rhs_sum)
     lhs = Reshape(tensor("f32", math.prod(rows), deep[0]), (*rows, deep[0]))
     return DotGeneral(lhs, tensor("f32", deep[0], 4, name="y"), (), (), (2,), (0,))
 
@@ -144,7 +145,10 @@ def dot_of_tiles(op: DotGeneral) -> Value | None:
         if pairs is None:
             return None
         merged.append(pairs)
-    made = DotGeneral(*operands, *merged[0], *merged[1], op.precision_config, op.algorithm, op.dtype)
+    batching, contracting = merged
+    lhs, rhs = operands
+    rest = (op.precision_config, op.algorithm, op.dtype)
+    made = DotGeneral(lhs, rhs, batching[0], batching[1], contracting[0], contracting[1], *rest)
     return made if made.shape == op.shape else Reshape(made, op.shape)
 
 

@@ -1,0 +1,274 @@
+"""Tiles of shared memory that are copies of parts of another memory, put together by several stores.
+
+    tile[i + 1] = x[base + i];
+    if (i == 0) tile[0] = x[base - 1];
+    if (i == 31) tile[33] = x[base + 32];
+
+Each store says what cells of the tile hold as a function of the cell: here all say that cell c holds x[base + c - 1].
+A load of the tile is then a load of that memory, whichever store wrote the cell, and a stencil over tiles with halos
+becomes one over the array. Choices that keep cells from running over the ends of the array (`i < n ? x[i] : 0`) are
+functions of the cell, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from windlass.raising import emission
+from windlass.raising.dimensions import Dimension
+from windlass.raising.domain import Domain
+from windlass.raising.forwarding import Source, StoreRecord
+from windlass.raising.index import Index
+from windlass.raising.items import Item
+from windlass.raising.lanes import Lanes
+from windlass.raising.predicate import TRUE, at_least_zero
+from windlass.raising.reinterpretation import byte_width
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
+    from windlass.raising.state import RaisingState
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one store wrote: the coordinates of its cells in the tile, their ranges (half open), and what they hold."""
+
+    store: StoreRecord
+    source: Source
+    coordinates: tuple[Index, ...]
+    ranges: Ranges
+
+    def lanes_of(self, cells: Sequence[Index]) -> dict[Dimension, Index] | None:
+        """The store's lanes for cells at these coordinates; None if coordinates are more than one dimension each."""
+        found: dict[Dimension, Index] = {}
+        for own, cell in zip(self.coordinates, cells, strict=True):
+            if not own.terms:
+                continue
+            ((dimension, factor),) = own.terms.items()
+            if factor != 1 or not isinstance(dimension, Dimension) or dimension in found:
+                return None
+            found[dimension] = cell - own.constant
+        return found
+
+
+def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> Item | None:
+    """What each lane reads at a word index of shared memory, loaded from where the tile was; None if not known."""
+    stores = memory.state.stores
+    sources = [store.source for store in stores]
+    if not stores or sources[-1] is None or any(store.dtype != dtype for store in stores) or sources[-1].dtype != dtype:
+        return None
+    segment = memory.segment
+    radices = _radices(stores, segment, dtype)
+    cells = _coordinates(index, segment, state.domain, radices, dtype)
+    if cells is None:
+        return None
+    wanted = _ranges(cells, state.domain)
+    parts: list[_Part] = []
+    for store in reversed(stores):
+        source = store.source
+        coordinates = _coordinates(store.index, segment, store.domain, radices, dtype)
+        if coordinates is None:
+            return None
+        ranges = _ranges(coordinates, store.domain)
+        if not _overlap(ranges, wanted):
+            continue
+        if source is None:
+            return None
+        parts.append(_Part(store, source, coordinates, ranges))
+    if not parts or not _cover([part.ranges for part in parts], wanted):
+        return None
+    owners = segment.dimensions
+    tile = _function_of_cell(parts, owners, wanted)
+    if tile is None or tile.memory.state.version != tile.version:
+        return None
+    if not all(_was_stored(part, cells, state.domain, owners) for part in parts):
+        return None
+    return _load(state, tile, cells)
+
+
+# -- coordinates ------------------------------------------------------------------------------------------------------
+
+
+def _radices(stores: Sequence[StoreRecord], segment: Index, dtype: str) -> list[int]:
+    """The strides of the tile's axes, in words, as the stores show them; the last is 1."""
+    width = byte_width(dtype)
+    found = {1}
+    for store in stores:
+        relative = store.index.scale(width) - segment
+        found |= {abs(factor) // width for factor in relative.terms.values() if factor % width == 0}
+    radices = sorted(found - {0}, reverse=True)
+    return [radix for place, radix in enumerate(radices) if all(other % radix == 0 for other in radices[:place])]
+
+
+def _coordinates(
+    index: Index, segment: Index, domain: Domain, radices: Sequence[int], dtype: str
+) -> tuple[Index, ...] | None:
+    """The place along each axis of the tile; None where a lane may leave an axis."""
+    width = byte_width(dtype)
+    box, _ = domain.mask.split(domain.box)
+    relative = (index.scale(width) - segment).simplify(box)
+    if relative.constant % width or any(factor % width for factor in relative.terms.values()):
+        return None
+    rest = Index(relative.constant // width, {atom: factor // width for atom, factor in relative.terms.items()})
+    found: list[Index] = []
+    for radix in radices[:-1]:
+        outer = {atom: factor for atom, factor in rest.terms.items() if factor % radix == 0}
+        inner = Index(rest.constant, {atom: factor for atom, factor in rest.terms.items() if atom not in outer})
+        least, most = inner.value_range(box)
+        row = least // radix
+        if most // radix != row:
+            return None
+        found.append(Index(row, {atom: factor // radix for atom, factor in outer.items()}))
+        rest = inner - row * radix
+    return (*found, rest)
+
+
+def _ranges(coordinates: Sequence[Index], domain: Domain) -> Ranges:
+    box, _ = domain.mask.split(domain.box)
+    bounds = [each.value_range(box) for each in coordinates]
+    return tuple((lower, upper + 1) for lower, upper in bounds)
+
+
+def _overlap(one: Ranges, other: Ranges) -> bool:
+    return all(a < d and c < b for (a, b), (c, d) in zip(one, other, strict=True))
+
+
+def _cover(parts: Sequence[Ranges], wanted: Ranges) -> bool:
+    """Whether boxes cover a box."""
+    if any(lower >= upper for lower, upper in wanted):
+        return True
+    for place, part in enumerate(parts):
+        if not _overlap(part, wanted):
+            continue
+        rest = list(wanted)
+        for axis, ((lower, upper), (first, last)) in enumerate(zip(part, wanted, strict=True)):
+            for piece in ((first, min(lower, last)), (max(upper, first), last)):
+                if piece[0] < piece[1]:
+                    outside = (*rest[:axis], piece, *rest[axis + 1 :])
+                    if not _cover(parts[place + 1 :], outside):
+                        return False
+            rest[axis] = (max(lower, first), min(upper, last))
+        return True
+    return False
+
+
+# -- what cells hold --------------------------------------------------------------------------------------------------
+
+
+def _function_of_cell(parts: Sequence[_Part], owners: frozenset[Dimension], wanted: Ranges) -> Source | None:
+    """What the cells hold, over dimensions that count cells; None unless all stores agree."""
+    counters = tuple(Dimension(f"cell.{axis}", upper + 1, axis) for axis, (_, upper) in enumerate(wanted))
+    cells = [Index.of(counter) for counter in counters]
+    found: Source | None = None
+    for part in parts:
+        lanes = part.lanes_of(cells)
+        if lanes is None:
+            return None
+        source = part.source
+        guard = TRUE
+        try:
+            index = source.index.substitute(lanes)
+            guard = source.guard.substitute(lanes)
+        except ValueError:
+            return None
+        if not index.dimensions <= owners | set(counters) or not guard.dimensions <= owners | set(counters):
+            continue
+        if len(lanes) < sum(1 for lower, upper in wanted if upper - lower > 1):
+            continue
+        if found is None:
+            found = Source(source.memory, source.version, source.dtype, index, guard, source.filling)
+        else:
+            both = found.guard & guard
+            found = Source(found.memory, found.version, found.dtype, found.index, both, found.filling)
+    if found is None:
+        return None
+    return found if all(_agrees(found, part, counters) for part in parts) else None
+
+
+def _agrees(tile: Source, part: _Part, counters: Sequence[Dimension]) -> bool:
+    """Whether the store put into its cells what the function says."""
+    own = part.source
+    if (own.memory, own.version, own.dtype) != (tile.memory, tile.version, tile.dtype):
+        return False
+    box, mask = part.store.domain.mask.split(part.store.domain.box)
+    places = dict(zip(counters, part.coordinates, strict=True))
+    # Dimensions along which there is one lane are no more than numbers.
+    alone = {
+        each: Index(box.lower(each)) for each in (own.index.dimensions | own.guard.dimensions) if box.extent(each) == 1
+    }
+    difference = tile.index.substitute(places, box).substitute(alone, box) - own.index.substitute(alone, box)
+    if difference.simplify(box).constant_value != 0:
+        return False
+    try:
+        expected = tile.guard.substitute(places, box).substitute(alone, box).simplify(box)
+        actual = own.guard.substitute(alone, box).simplify(box)
+    except ValueError:
+        return False
+    if not (mask & expected).implies(actual, box) or not (mask & actual).implies(expected, box):
+        return False
+    return actual.is_true or np.asarray(own.filling).tobytes() == np.asarray(tile.filling).tobytes()
+
+
+def _was_stored(part: _Part, cells: Sequence[Index], domain: Domain, owners: frozenset[Dimension]) -> bool:
+    """Whether lanes that read the store's cells read what was really stored: lanes of it may have been masked.
+
+    `owners` are the dimensions that tell tiles apart.
+    """
+    stored, condition = part.store.domain.box, part.store.domain.mask
+    for owner in owners:
+        lower, upper = stored.bounds(owner)
+        condition = condition & at_least_zero(Index.of(owner) - lower) & at_least_zero(-Index.of(owner) + (upper - 1))
+    if condition.is_true:
+        return True
+    lanes = part.lanes_of(cells)
+    if lanes is None:
+        return False
+    alone = {each: Index(stored.lower(each)) for each in condition.dimensions if stored.extent(each) == 1}
+    if not condition.dimensions <= lanes.keys() | alone.keys() | owners:
+        return False
+    box, mask = domain.mask.split(domain.box)
+    for cell, (lower, upper) in zip(cells, part.ranges, strict=True):
+        if len(cell.terms) == 1:
+            ((dimension, factor),) = cell.terms.items()
+            if isinstance(dimension, Dimension) and factor == 1:
+                first, last = box.bounds(dimension)
+                low, high = max(first, lower - cell.constant), min(last, upper - cell.constant)
+                if low >= high:
+                    return True
+                box = box.restrict(dimension, low, high)
+    # Owners with one lane are not known to be that lane where the tile is read.
+    points = {each: index for each, index in alone.items() if each not in owners}
+    try:
+        needed = condition.substitute({**points, **lanes}, box)
+    except ValueError:
+        return False
+    return needed.simplify(box).is_true or mask.implies(needed, box)
+
+
+def _load(state: RaisingState, tile: Source, cells: Sequence[Index]) -> Item | None:
+    from windlass.raising.conditions import select_lanes
+    from windlass.raising.memory import load_words
+
+    box = state.box
+    counters = sorted(
+        (each for each in tile.index.dimensions | tile.guard.dimensions if each.name.startswith("cell.")),
+        key=lambda each: each.order,
+    )
+    places: Mapping[Dimension, Index] = {each: cells[each.order] for each in counters}
+    index = tile.index.substitute(places, box).simplify(box)
+    guard = tile.guard.substitute(places, box).simplify(box)
+    if guard.is_true or state.domain.restrict(~guard).is_empty:
+        return load_words(state, tile.memory, index, tile.dtype)
+    filling = Lanes(emission.constant(tile.filling, tile.dtype))
+    inside = state.domain.restrict(guard)
+    if inside.is_empty:
+        return filling
+    with state.within(inside):
+        loaded = load_words(state, tile.memory, index, tile.dtype)
+    return select_lanes(state, guard, loaded, filling, tile.dtype)
