@@ -58,7 +58,8 @@ class VectorFrame:
     copied: frozenset[Memory] = frozenset()
     """Shared memories of which each iteration has a copy (see privatization.py)."""
     affine_gathers: int = 0
-    """Loads that had to be gathers although their index is a plain sum over dimensions, this one among them."""
+    """Loads that had to be gathers, or choices between slices, although their index is a plain sum over dimensions,
+    this one among them."""
     accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])
     read_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
     written_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])

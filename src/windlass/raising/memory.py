@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from windlass.ir import Op, Value
+from windlass.ops.elementwise import Select
 from windlass.raising import access, emission
 from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
@@ -166,13 +167,23 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
     if lanes is None:
         lanes = access.load(view(state, memory, dtype), index, domain.box, domain.mask, memory.row_strides(dtype))
     kind = note_access(state, memory, "load", last)
-    if kind == "gather" and all(isinstance(atom, Dimension) for atom in index.terms):
+    if all(isinstance(atom, Dimension) for atom in index.terms) and (kind == "gather" or _is_in_parts(state, last)):
         for frame in state.frames:
             frame.affine_gathers += frame.dimension in index.dimensions
     item = from_lanes(lanes)
     state.memo[key] = item
     state.memo["origin", id(_lanes_in(item))] = (memory, memory.state.version, dtype, index, item)
     return item
+
+
+def _is_in_parts(state: RaisingState, last: Op | None) -> bool:
+    """Whether the ops placed after `last` select between several slices."""
+    op = state.builder.block.first if last is None else last.next
+    count = 0
+    while op is not None:
+        count += isinstance(op, Select)
+        op = op.next
+    return count > 1
 
 
 def _lanes_in(item: Item) -> Item | Lanes:

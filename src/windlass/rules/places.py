@@ -32,6 +32,9 @@ from windlass.rules.dynamic_slices import known_starts
 
 Sizes = tuple[int, ...]
 
+MOST_LOOKS = 64
+"""Ops that are looked at to find out whether a condition holds."""
+
 MOVEMENTS = (BroadcastInDim, Concatenate, DynamicUpdateSlice, Pad, Reshape, Reverse, Select, Slice, Transpose)
 """Ops that `origin` looks through."""
 
@@ -139,7 +142,7 @@ def step_back(value: Value, place: Place, box: Sizes) -> tuple[Value, Place] | N
         case Select():
             if value.pred.tensor.rank == 0:
                 return None
-            choice = _number(value.pred, place, box)
+            choice = _number(value.pred, place, box, [MOST_LOOKS])
             return None if choice is None else (value.on_true if choice else value.on_false, place)
         case _:
             return None
@@ -169,8 +172,11 @@ def _inside(axes: list[Place], shape: Sizes, box: Sizes) -> bool | None:
     return True if is_inside else None
 
 
-def _number(value: Value, place: Place, box: Sizes) -> Any:
-    """The one number that a value has at all points, if it is known; else None."""
+def _number(value: Value, place: Place, box: Sizes, budget: list[int]) -> Any:
+    """The one number that a value has at all points, if it is known; else None, also beyond a budget of looks."""
+    budget[0] -= 1
+    if budget[0] < 0 or value.tensor.is_float:
+        return None
     if isinstance(value, Constant):
         if value.is_splat:
             return value.number
@@ -181,15 +187,18 @@ def _number(value: Value, place: Place, box: Sizes) -> Any:
             return None
         return np.asarray(axes[value.iota_dimension].start).astype(value.tensor.numpy_dtype)
     if isinstance(value, Elementwise):
-        numbers = [_number(operand, place, box) for operand in value.operands]
-        if any(each is None for each in numbers):
-            return None
+        numbers: list[Any] = []
+        for operand in value.operands:
+            number = _number(operand, place, box, budget)
+            if number is None:
+                return None
+            numbers.append(number)
         dtypes = [operand.tensor.numpy_dtype for operand in value.operands]
         arrays = [np.asarray(each, dtype) for each, dtype in zip(numbers, dtypes, strict=True)]
         return value.evaluate(*arrays)
     if isinstance(value, MOVEMENTS):
         back = step_back(value, place, box)
-        return None if back is None else _number(*back, box)
+        return None if back is None else _number(*back, box, budget)
     return None
 
 

@@ -97,8 +97,12 @@ def _terms(op: Binary, leaf: Value) -> list[Place] | None:
     found: list[Place] = []
     inside: set[Value] = set()
     waiting: list[tuple[Value, Place]] = [(op, points_of(box))]
+    visited = 0
     while waiting:
         value, place = waiting.pop()
+        visited += 1
+        if visited > 4 * MOST_TERMS:
+            return None
         if value is leaf:
             found.append(place)
             if len(found) > MOST_TERMS:
