@@ -132,6 +132,26 @@ def test_arrays_and_modes_that_no_texture_has_are_refused(make: Any, said: str) 
     assert caught.value.diagnostics[0].code == "WL0430"
 
 
+def test_types_of_parameters_may_have_other_names() -> None:
+    module = wl.cuda.compile("""
+typedef cudaTextureObject_t image_t;
+__global__ void copy(float *out, const image_t image) { out[threadIdx.x] = tex1D<float>(image, threadIdx.x); }
+""")
+    out = np.zeros(4, np.float32)
+    module["copy"][1, 4](out, wl.cuda.texture(floats(4)))
+    assert out.tolist() == [0, 1, 2, 3]
+
+
+def test_functions_of_arrays_have_no_textures(module: wl.cuda.Module) -> None:
+    @wl.jit
+    def whole(out: Any) -> Any:
+        module["sample"][1, 2](out, wl.cuda.texture(floats(4)), 0)
+        return out
+
+    with pytest.raises(LaunchError, match="functions of arrays don't have"):
+        whole(floats(2))
+
+
 def test_arguments_of_other_kinds_are_refused(module: wl.cuda.Module) -> None:
     out, texture = floats(2), wl.cuda.texture(floats(4))
     cases: list[tuple[tuple[Any, ...], str]] = [

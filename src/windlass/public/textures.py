@@ -167,7 +167,7 @@ def _check_choice(name: str, given: object, choices: Sequence[str]) -> None:
 
 def _extents(array: object, channels: int, layered: bool) -> tuple[tuple[int, int, int], np.dtype[Any]]:
     """Width, height and depth (or layers)."""
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise _fault(f"a texture or surface lies on a NumPy array, got {type(array).__name__}")
     if f"{array.dtype.kind}{array.dtype.itemsize}" not in _DTYPES:
         wide = array.dtype.kind in "iuf" and array.dtype.itemsize == 8
@@ -199,7 +199,7 @@ def _form(extents: tuple[int, int, int], dtype: np.dtype[Any], channels: int, **
 
 
 def _flat(array: Array, form: TextureForm) -> Array:
-    return array.reshape(-1).view(form.dtype)
+    return array.view(np.ndarray).reshape(-1).view(form.dtype)
 
 
 class TextureReferences(MutableMapping[str, "Texture | Surface"]):

@@ -13,6 +13,8 @@ from windlass.frontends.cuda.source import Source, position_of
 from windlass.frontends.cuda.types import TypeReader
 from windlass.ir.signature import DeviceVariable, KernelSignature, Parameter
 
+TEXTURE_TYPES = frozenset({"cudaTextureObject_t", "CUtexObject"})
+SURFACE_TYPES = frozenset({"cudaSurfaceObject_t", "CUsurfObject"})
 _KERNEL = re.compile(
     r'^define (?=[^@\n]*\bptx_kernel\b)[^@\n]*@(?:"([^"]*)"|([-\w$.]+))\((.*)\)([^)\n]*?)!dbg !(\d+) \{$',
     re.MULTILINE,
@@ -150,6 +152,9 @@ def _parameter(types: TypeReader, node: Node | None, name: str, record_alignment
         )
     size = types.size(node)
     is_record = types.is_record(node)
+    # Textures are known by the name of their type, which may have others.
+    objects = [alias for alias in types.aliases(node) if alias in TEXTURE_TYPES or alias in SURFACE_TYPES]
+    type_name = objects[0] if objects else type_name
     return Parameter(
         name=name,
         type_name=type_name.removeprefix("const "),

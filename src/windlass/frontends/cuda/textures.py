@@ -21,12 +21,11 @@ from windlass.frontends.cuda.clang import UMBRELLA_HEADER, Outcome, device_flags
 from windlass.frontends.cuda.host_code import keep_in_cache
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import headers_digest
+from windlass.frontends.cuda.signatures import SURFACE_TYPES, TEXTURE_TYPES
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 from windlass.ir.textures import WORDS, TextureForm
 
 _FETCHES = Path(__file__).parent / "device" / "textures.cu"
-_OBJECT_TYPES = frozenset({"cudaTextureObject_t", "CUtexObject"})
-_SURFACE_TYPES = frozenset({"cudaSurfaceObject_t", "CUsurfObject"})
 _DECLARATION = re.compile(
     r"^declare [^\n]*@(__windlass_(?:texture_\w+|texels|bound_texture|surface_place))\(.*\n", re.M
 )
@@ -52,9 +51,9 @@ def texture_uses(code: DeviceCode, signature: KernelSignature) -> tuple[TextureU
     """The textures and surfaces that a kernel takes as parameters, and the references that it uses."""
     found: list[TextureUse] = []
     for position, parameter in enumerate(signature.parameters):
-        type_name = parameter.type_name.removeprefix("const ")
-        if type_name in _OBJECT_TYPES or type_name in _SURFACE_TYPES:
-            found.append(TextureUse(position, parameter.name, type_name in _SURFACE_TYPES, type_name))
+        type_name = parameter.type_name
+        if type_name in TEXTURE_TYPES or type_name in SURFACE_TYPES:
+            found.append(TextureUse(position, parameter.name, type_name in SURFACE_TYPES, type_name))
     references = {each.mangled: each for each in code.variables if each.space in ("texture", "surface")}
     if references:
         reached = _reached_names(code.llvm_ir, signature.mangled)

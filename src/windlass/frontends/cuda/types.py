@@ -43,6 +43,15 @@ class TypeReader:
             node = self.metadata.follow(node, "baseType")
         return node
 
+    def aliases(self, node: Node | None) -> list[str]:
+        """The names that a type has through typedefs, outermost first."""
+        names: list[str] = []
+        while node is not None and (node.word("tag") in _QUALIFIERS or node.word("tag") in _ALIASES):
+            if node.word("tag") in _ALIASES:
+                names.append(node.text("name"))
+            node = self.metadata.follow(node, "baseType")
+        return names
+
     def is_const(self, node: Node | None) -> bool:
         """Whether a type is const, through typedefs."""
         while node is not None:
