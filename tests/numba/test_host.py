@@ -425,3 +425,12 @@ def test_an_access_out_of_bounds_is_said_with_line_and_column():
         beyond[1, 4].emulate(np.zeros(4), np.zeros(4))
     line = beyond.py_func.__code__.co_firstlineno + 3
     assert f"test_host.py:{line}:16" in str(caught.value) and "element 4 of 'x'" in str(caught.value)
+
+
+def test_messages_show_lines_of_sources_that_are_on_no_disk():
+    from windlass.numba.cuda.generated import function_of
+
+    text = "def f(x):\n    i = cuda.grid(1)\n    x[i + 1] = 2\n"
+    with pytest.raises(Exception, match="out of bounds") as caught:
+        cuda.jit(function_of(text, "f", {"cuda": cuda}))[1, 4].emulate(np.zeros(4))
+    assert " 3 |     x[i + 1] = 2\n" in str(caught.value)

@@ -240,17 +240,20 @@ class Arithmetic(Body):
             return self.compute(node, boolean, f"!{operand.text}")
         if not wanted.is_integer:
             raise self.mistyped(node, f"'~' takes an integer, not {operand.type}")
-        return self.compute(node, wanted, f"~{convert_number(operand, wanted)}")
+        # Numba inverts and negates before it widens, which unsigned numbers show.
+        return self.compute(node, wanted, f"({wanted.cpp})({operand.number.cpp})~{operand.text}")
 
     def negate(self, node: ast.AST, operand: Value) -> Value:
         """`-x`."""
         wanted = promotion.widened(operand.number)
         if operand.is_constant and wanted.kind in "if":
             return constant_number(-operand.constant, wanted)
-        text = convert_number(operand, wanted)
-        if wanted == int64 and operand.bits > LARGEST_SAFE:
-            return self.compute(node, wanted, f"windlass_subtract(0, {text})")
-        return self.compute(node, wanted, f"-{text}", bits=operand.bits)
+        number = operand.number
+        is_exact = number.kind in "bfc" or (number.kind == "i" and operand.bits < number.bits - 1)
+        if (is_exact and operand.bits <= LARGEST_SAFE) or number.kind in "fc":
+            return self.compute(node, wanted, f"-{convert_number(operand, wanted)}", bits=operand.bits)
+        text = f"({wanted.cpp})({number.cpp})(0 - (unsigned long long){operand.text})"
+        return self.compute(node, wanted, text, bits=operand.bits)
 
     def truth(self, node: ast.AST, value: Value) -> Value:
         """Whether a value counts as true."""

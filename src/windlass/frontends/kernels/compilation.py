@@ -67,6 +67,8 @@ class CompiledFunction:
     takes_shared_bytes: bool
     prints: bool
     exceptions: tuple[RaisedException, ...]
+    files: tuple[str, ...]
+    """The Python files that its functions stand in."""
 
 
 @dataclass
@@ -85,6 +87,7 @@ class Unit:
     uses_dynamic_shared: bool = False
     uses_grid_sync: bool = False
     prints: bool = False
+    files: list[str] = field(default_factory=list[str])
     exceptions: list[RaisedException] = field(default_factory=list[RaisedException])
     _functions: dict[Any, _Function] = field(default_factory=dict[Any, _Function])
     _records: dict[Record, str] = field(default_factory=dict[Record, str])
@@ -192,6 +195,7 @@ class Unit:
 
     def _compile(self, source: FunctionSource, values: list[Value], declared: Type | None) -> _Function:
         name = f"{cpp_name(source.name)}_{len(self._functions)}_{len(self.parts)}"
+        self.files.append(source.file)
         translator = FunctionTranslator(self, source)
         parameters: list[str] = []
         for parameter, value in zip(source.parameters, values, strict=True):
@@ -382,6 +386,7 @@ def compile_function(
         unit.uses_dynamic_shared,
         unit.prints,
         tuple(unit.exceptions),
+        tuple(dict.fromkeys([source.file, *unit.files])),
     )
 
 

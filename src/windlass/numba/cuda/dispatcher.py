@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,6 +72,9 @@ class Overload:
         self.types = types
         self.compiled = compile_function(dispatcher.py_func, types, is_debugged=dispatcher.is_debugged)
         self.module = cuda.compile(self.compiled.text, include=INCLUDE_FOLDER)
+        for file in self.compiled.files:
+            # A notebook's cells are on no disk.
+            self.module.code.source_text.setdefault(file, "".join(linecache.getlines(file)))
         self.kernel = self.module[self.compiled.name]
 
     @property
