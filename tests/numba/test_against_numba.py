@@ -46,7 +46,7 @@ def test_kernels_give_what_numba_gives(expression: str, examples: list[tuple[Any
     for example in examples:
         wanted = compiled(*example)
         real, whole = np.zeros(1), np.zeros(1, np.int64)
-        kernel[1, 1](*example, real, whole)
+        kernel[1, 1].emulate(*example, real, whole)
         np.testing.assert_array_equal(real[0], float(wanted), str(example))
         if isinstance(wanted, int):
             assert whole[0] == np.array(wanted).astype(np.int64), example
@@ -80,5 +80,5 @@ def test_loops_give_what_numbas_give(x: Any, y: Any):
     text = "def store(x, y, real):\n    real[0] = f(x, y)\n"
     kernel = cuda.jit(function_of(text, "store", {"f": cuda.jit(function, device=True)}))
     real = np.zeros(1)
-    kernel[1, 1](x, y, real)
+    kernel[1, 1].emulate(x, y, real)
     np.testing.assert_array_equal(real[0], wanted)
