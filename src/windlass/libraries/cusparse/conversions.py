@@ -177,7 +177,6 @@ def create_identity(call: Call, handle: Handle, n: int, places: Address) -> None
 
 @cusparse.routine("cusparseXcsrsort_bufferSizeExt")
 @cusparse.routine("cusparseXcoosort_bufferSizeExt")
-@cusparse.routine("cusparseXcscsort_bufferSizeExt")
 def sort_buffer(
     call: Call, handle: Handle, m: int, n: int, count: int, first: Address, second: Address, size: Result
 ) -> None:
