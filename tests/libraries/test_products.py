@@ -133,6 +133,29 @@ def test_batches_multiply_each_by_each(device: Device, letter: str) -> None:
         assert np.isnan(found[10 * place + 8 : 10 * place + 10]).all()
 
 
+def test_matrices_of_one_allocation_are_read_and_written_through_their_addresses(device: Device) -> None:
+    handle = device.create("cublasCreate_v2")
+    one, zero = device.number(1, np.float64), device.number(0, np.float64)
+    whole = random(1, np.float64, 4, 60)
+    memory, found = device.put(whole)
+    before = found.copy()
+    # Not in order, not evenly apart, and A and B share memory.
+    places = {"A": (40, 0, 112), "B": (0, 40, 80), "C": (200, 160, 180)}
+    pointers = [device.pointers(*(memory + 8 * place for place in group)) for group in places.values()]
+    arguments = (handle, N, T, 2, 3, 3, one, pointers[0], 4, pointers[1], 4, zero, pointers[2], 4, 3)
+    assert device.call("cublasDgemmBatched", *arguments) == 0
+    expected = before.copy()
+    for a, b, c in zip(*places.values(), strict=True):
+        first, second = (before[place:][:12].reshape(4, 3, order="F") for place in (a, b))
+        product = first[:2] @ second[:3].T
+        for column in range(3):
+            expected[c + 4 * column :][:2] = product[:, column]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    outside = device.pointers(memory, memory, memory + 8 * 235)
+    assert device.call("cublasDgemmBatched", *arguments[:12], outside, 4, 3) == 13
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_mixed_precision_computes_in_the_wider_type(device: Device) -> None:
     handle = device.create("cublasCreate_v2")
     one, zero = device.number(1, np.float32), device.number(0, np.float32)

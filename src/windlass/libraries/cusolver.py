@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-from windlass.libraries.cublas.factorizations import factor_without_pivots, lapack_routine, singular_place
+from windlass.libraries.cublas.factorizations import factor_without_pivots, lapack_routine, singular_places
 from windlass.libraries.cublas.level1 import INT
 from windlass.libraries.cublas.level3 import put_triangle, require_sizes
 from windlass.libraries.cublas.state import Fill, Operation, Side
@@ -203,7 +203,7 @@ def getrf(
         if m != n:
             raise call.refuse("without pivots only square matrices are factored")
         view[...] = factor_without_pivots(view)
-        put_info(call, info, singular_place(view))
+        put_info(call, info, int(singular_places(view)))
         return
     places = call.vector("devIpiv", pivots, min(m, n), dtype=INT)
     factors, found, status = lapack_routine(call.dtype, "getrf")(view)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -78,3 +79,55 @@ class Memory:
         if not address:
             raise LibraryError(Failure.invalid, "a factor is a null pointer")
         return ctypes.string_at(address, min(LONGEST_NUMBER, PAGE - address % PAGE))
+
+
+class Matrices:
+    """Matrices of one shape by columns, each at an address of its own.
+
+    Where all of them lie in one allocation, as they mostly do, they are read and written at once.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        name: str,
+        addresses: Array,
+        shape: tuple[int, int],
+        leading: int,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.memory, self.name, self.addresses = memory, name, addresses
+        self.shape, self.leading, self.dtype = shape, leading, dtype
+        self._whole = self._places = None
+        home = memory.allocation(int(addresses[0])) if len(addresses) and 0 not in shape else None
+        if home is None:
+            return
+        offsets = addresses.astype(np.int64) - home[0]
+        length = (shape[1] - 1) * leading + shape[0]
+        is_inside = offsets.min() >= 0 and offsets.max() + length * dtype.itemsize <= home[1]
+        if is_inside and not (offsets % dtype.itemsize).any():
+            self._whole = memory.view(name, home[0], dtype, (home[1] // dtype.itemsize,), (1,))
+            rows, columns = np.indices(shape)
+            self._places = (offsets // dtype.itemsize)[:, None, None] + rows + leading * columns
+
+    def __len__(self) -> int:
+        return len(self.addresses)
+
+    def __iter__(self) -> Iterator[Array]:
+        for place, address in enumerate(self.addresses):
+            steps = (1, self.leading)
+            yield self.memory.view(f"{self.name}[{place}]", int(address), self.dtype, self.shape, steps)
+
+    def stacked(self) -> Array:
+        """All matrices, copied."""
+        if self._whole is not None:
+            return self._whole[self._places]
+        return np.stack(list(self)) if len(self) else np.zeros((0, *self.shape), self.dtype)
+
+    def put(self, values: Array) -> None:
+        """Write all matrices."""
+        if self._whole is not None:
+            self._whole[self._places] = values
+            return
+        for target, each in zip(self, values, strict=True):
+            target[...] = each

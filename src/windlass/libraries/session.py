@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from windlass.diagnostics import Diagnostic
-from windlass.libraries.memory import Array, Memory
+from windlass.libraries.memory import Array, Matrices, Memory
 from windlass.libraries.routines import (
     Address,
     Failure,
@@ -122,13 +122,11 @@ class Call:
         columns: int,
         leading: int,
         dtype: np.dtype[Any] | None = None,
-    ) -> list[Array]:
+    ) -> Matrices:
         """Matrices by columns, whose addresses lie one after another in device memory."""
+        self.require(leading >= max(1, rows), f"columns of '{name}' have {rows} rows, but are {leading} apart")
         addresses = self.view(f"{name} (array of pointers)", address, (count,), (1,), np.dtype(np.uint64))
-        return [
-            self.matrix(f"{name}[{place}]", int(each), rows, columns, leading, dtype)
-            for place, each in enumerate(addresses)
-        ]
+        return Matrices(self.session.memory, name, addresses.copy(), (rows, columns), leading, dtype or self.dtype)
 
     def scalar(self, scalar: Scalar, dtype: np.dtype[Any] | None = None) -> Any:
         """The value of a factor, as a NumPy scalar."""

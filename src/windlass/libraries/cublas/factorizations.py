@@ -12,7 +12,7 @@ from scipy.linalg import lapack
 from windlass.libraries.cublas.level1 import INT
 from windlass.libraries.cublas.level3 import require_sizes
 from windlass.libraries.cublas.state import Handle, Operation, cublas
-from windlass.libraries.memory import Array
+from windlass.libraries.memory import Array, Matrices
 from windlass.libraries.routines import Address, Result
 from windlass.libraries.session import Call
 from windlass.libraries.tensor_programs import tensor_program
@@ -69,10 +69,10 @@ def triangle_solve(factors: Any, b: Any, is_lower: bool, operation: Operation) -
     )
 
 
-def singular_place(factors: Array) -> int:
-    """The first row, counted from one, where the diagonal of U is zero; 0 where none is."""
-    zeros = np.flatnonzero(np.diagonal(factors) == 0)
-    return int(zeros[0]) + 1 if len(zeros) else 0
+def singular_places(factors: Array) -> Array:
+    """For each matrix the first row, counted from one, where the diagonal of U is zero; 0 where none is."""
+    is_zero = np.diagonal(factors, axis1=-2, axis2=-1) == 0
+    return np.where(is_zero.any(axis=-1), is_zero.argmax(axis=-1) + 1, 0)
 
 
 @cublas.routine("cublas{}getrfBatched", "SDCZ")
@@ -86,14 +86,13 @@ def getrf_batched(
     if not matrices or n == 0:
         infos[...] = 0
         return
-    stacked = np.stack(matrices)
+    stacked = matrices.stacked()
     if places is None:
         factors = factor_without_pivots(stacked)
     else:
         factors, places[...] = factor(stacked)
-    for matrix, each in zip(matrices, factors, strict=True):
-        matrix[...] = each
-    infos[...] = [singular_place(each) for each in factors]
+    matrices.put(factors)
+    infos[...] = singular_places(factors)
 
 
 @cublas.routine("cublas{}getrsBatched", "SDCZ")
@@ -118,9 +117,8 @@ def getrs_batched(
     if not factors or n == 0 or nrhs == 0:
         return
     places = call.view("pivots", pivots, (count, n), (n, 1), INT) if pivots else None
-    solutions = solve_factored(np.stack(factors), places, np.stack(targets), operation=trans)
-    for target, each in zip(targets, solutions, strict=True):
-        target[...] = each
+    solutions = solve_factored(factors.stacked(), places, targets.stacked(), operation=trans)
+    targets.put(solutions)
 
 
 @cublas.routine("cublas{}getriBatched", "SDCZ")
@@ -140,12 +138,12 @@ def getri_batched(
     factors = call.pointed_matrices("A", a, count, n, n, lda)
     targets = call.pointed_matrices("C", c, count, n, n, ldc)
     infos = call.vector("info", info, count, dtype=INT)
-    infos[...] = [singular_place(each) for each in factors]
+    infos[...] = singular_places(factors.stacked()) if n else 0
     if not factors or n == 0:
         return
     places = call.view("pivots", pivots, (count, n), (n, 1), INT) if pivots else None
     eyes = np.broadcast_to(np.eye(n, dtype=call.dtype), (count, n, n))
-    put_regular(targets, solve_factored(np.stack(factors), places, eyes, operation=Operation.N), infos)
+    put_regular(targets, solve_factored(factors.stacked(), places, eyes, operation=Operation.N), infos)
 
 
 @cublas.routine("cublas{}matinvBatched", "SDCZ")
@@ -159,13 +157,13 @@ def matinv_batched(
     if not matrices or n == 0:
         infos[...] = 0
         return
-    factors, places = factor(np.stack(matrices))
-    infos[...] = [singular_place(each) for each in factors]
+    factors, places = factor(matrices.stacked())
+    infos[...] = singular_places(factors)
     eyes = np.broadcast_to(np.eye(n, dtype=call.dtype), (count, n, n))
     put_regular(targets, solve_factored(factors, places, eyes, operation=Operation.N), infos)
 
 
-def put_regular(targets: list[Array], results: Array, infos: Array) -> None:
+def put_regular(targets: Matrices, results: Array, infos: Array) -> None:
     """Write the results of matrices that are not singular."""
     for target, each, info in zip(targets, results, infos, strict=True):
         if info == 0:

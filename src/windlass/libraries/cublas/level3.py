@@ -349,12 +349,9 @@ def put_products(
     all_a = call.pointed_matrices("A", addresses[0], count, *extents(transa, m, k), leading[0], dtypes[0])
     all_b = call.pointed_matrices("B", addresses[1], count, *extents(transb, k, n), leading[1], dtypes[1])
     all_c = call.pointed_matrices("C", addresses[2], count, m, n, leading[2], dtypes[2])
-    if not count:
-        return
-    result = np.stack(all_c)
-    put_product(result, np.stack(all_a), np.stack(all_b), *factors, transa, transb, compute)
-    for c, each in zip(all_c, result, strict=True):
-        c[...] = each
+    result = all_c.stacked()
+    put_product(result, all_a.stacked(), all_b.stacked(), *factors, transa, transb, compute)
+    all_c.put(result)
 
 
 @cublas.routine("cublas{}gemmBatched", "SDCZH")
@@ -789,12 +786,9 @@ def trsm_batched(
     order = m if side == Side.LEFT else n
     all_a = call.pointed_matrices("A", a, count, order, order, lda)
     all_b = call.pointed_matrices("B", b, count, m, n, ldb)
-    if not count:
-        return
-    result = np.stack(all_b)
-    put_solution(result, np.stack(all_a), call.scalar(alpha), side, uplo, trans, diag)
-    for target, each in zip(all_b, result, strict=True):
-        target[...] = each
+    result = all_b.stacked()
+    put_solution(result, all_a.stacked(), call.scalar(alpha), side, uplo, trans, diag)
+    all_b.put(result)
 
 
 @cublas.routine("cublas{}geam", "SDCZ")
