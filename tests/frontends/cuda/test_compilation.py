@@ -189,3 +189,11 @@ def test_a_small_file_compiles_fast_when_warm() -> None:
         compile_device(HEAT)
         seconds.append(time.perf_counter() - start)
     assert min(seconds) < 0.6
+
+
+@pytest.mark.parametrize("standard", ["gnu++17", "c++17"])
+def test_bodies_that_the_c_library_brings_for_older_standards_are_left_out(standard: str) -> None:
+    source = '__global__ void say(int x) { printf("%d", x); }'
+    llvm_ir = compile_device(f"#include <cstdio>\n{source}", standard=standard).llvm_ir
+    llvm.parse_assembly(llvm_ir).verify()
+    assert re.search(r"^declare i32 @vprintf\(ptr", llvm_ir, re.MULTILINE)

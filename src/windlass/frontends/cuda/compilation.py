@@ -120,7 +120,13 @@ def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
 
 
 def with_local_functions(llvm_ir: str) -> str:
-    """The module with internal linkage for all functions but kernels."""
+    """The module with internal linkage for all functions but kernels, and without the C library's inline ones.
+
+    Of those, such as vprintf, the devices' own are meant, and older C++ standards bring their bodies along.
+    """
+    llvm_ir = re.sub(
+        r"^define available_externally ([^\n]*\)).*?^\}$", r"declare \1", llvm_ir, flags=re.MULTILINE | re.DOTALL
+    )
 
     def internal(match: re.Match[str]) -> str:
         line = match[0]

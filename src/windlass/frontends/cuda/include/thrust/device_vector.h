@@ -2,8 +2,7 @@
 #include "detail/vector.h"
 #include "host_vector.h"
 #include "device_malloc.h"
-#include "copy.h"
-#include "find.h"
+#include "detail/algorithms.h"
 
 namespace thrust {
 template <class T, class Allocator = device_allocator<T>>
