@@ -27,8 +27,12 @@ import cupy as cp
 import numba
 import numpy as np
 import pycuda.autoinit
+import pycuda.cumath as cumath
 import pycuda.driver as driver
+import pycuda.gpuarray as gpuarray
+import pycuda.tools
 from numba import cuda, float32, njit, vectorize, void
+from numba.core.errors import NumbaPerformanceWarning
 from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
 from pycuda.compiler import SourceModule
 
@@ -75,7 +79,7 @@ if __name__ == "__main__":
     w = np.zeros(3, np.float32)
     add = SourceModule("__global__ void add(float *x) { x[threadIdx.x] += 1; }").get_function("add")
     add(driver.InOut(w), block=(3, 1, 1))
-    print(z, w)
+    print(z, w, cumath.sqrt(gpuarray.to_gpu(np.array([4.0, 9.0]))).get())
     sys.exit(3)
 """
 
@@ -101,7 +105,7 @@ def test_a_script_gets_windlass_for_its_libraries(tmp_path: Path, before: str) -
         "['8', '--flag'] 7 1",
         "[ 1.  2.  5. 10. 17.] 10 [0.  0.5 1.  1.5 2. ]",
         "True",
-        "[0. 2. 4.] [1. 1. 1.]",
+        "[0. 2. 4.] [1. 1. 1.] [2. 3.]",
     ], done.stderr
     assert done.returncode == 3
     for kernel in ("with_shared_memory", "uniform", "twice", "add"):

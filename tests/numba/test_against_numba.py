@@ -56,6 +56,7 @@ LOOPS = """\
 def f(x, y):
     total = 0
     last = x
+    one, other = 3, 7
     for i in range(6):
         if i == 1:
             continue
@@ -64,10 +65,11 @@ def f(x, y):
             last = total / 2
             break
         last, total = total, last + i
+        one, other = other, one
     while last > 1:
         last = last // 2
         total -= 1
-    return total * 1000 + last
+    return total * 1000 + last + one / 64
 """
 
 

@@ -724,6 +724,7 @@ def test_arrays_change_names_in_loops():
     a = np.arange(8.0)
     first, second = a.copy(), np.zeros(8)
     swap_buffers[1, 8](first, second, 3)
+    np.testing.assert_array_equal(first, np.roll(a, -2) * 4)
     np.testing.assert_array_equal(second, np.roll(a, -3) * 8)
 
 

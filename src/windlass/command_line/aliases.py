@@ -28,6 +28,7 @@ class AliasFinder(importlib.abc.MetaPathFinder):
         if package not in ALIASED:
             return None
         if package == "numba" and rest.partition(".")[0] != "cuda":
+            # Of the real Numba all but its cuda is used.
             real = _find_numba() if not rest else None
             if real is not None:
                 return real

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from windlass.numba import cuda, types
+from windlass.numba import core, cuda, types
+from windlass.numba.core import config, errors
 from windlass.numba.functions import generated_jit, guvectorize, jit, njit, prange, stencil, vectorize
 from windlass.numba.types import (
     Tuple,
@@ -92,8 +93,11 @@ __all__ = [
     "char",
     "complex64",
     "complex128",
+    "config",
+    "core",
     "cuda",
     "double",
+    "errors",
     "f4",
     "f8",
     "float32",

@@ -136,15 +136,6 @@ class Calls(Indexing):
             )
         if value.number == number:
             return value
-        if value.is_constant and number.kind in "iuf" and not isinstance(value.constant, complex):
-            if number.kind == "f":
-                import numpy as np
-
-                return constant_number(float(np.dtype(number.name).type(value.constant)), number)
-            if isinstance(value.constant, int):
-                text = convert_number(value, number)
-                is_kept = 0 <= value.constant < 2 ** (number.bits - 1)
-                return constant_number(value.constant, number) if is_kept else Value(number, (text,))
         is_nonnegative = value.is_nonnegative and (number.bits > value.bits or number.kind == "u")
         return self.compute(
             node, number, convert_number(value, number), is_nonnegative=is_nonnegative, bits=min(value.bits, 64)
