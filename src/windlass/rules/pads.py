@@ -149,10 +149,11 @@ y, other_low, other_high = hole("y"), hole("other_low"), hole("other_high")
 def sample_sum_of_pads(draw: Draw) -> Add:
     """A sum of two arrays that are padded to lie next to each other, mostly; at times they have gaps or lose rows."""
     x, y = tensor("f32", 2, 3), tensor("f32", draw.integer(1, 3), 3, name="y")
-    zero, rows = Constant.of(0, "f32"), y.shape[0]
+    rows = y.shape[0]
+    zero, other = (Constant.of(draw.choose((0.0, 0.0, -0.0)), "f32") for _ in range(2))
     below, gap, lost = draw.integer(0, 1), draw.choose((0, 0, 0, 1)), draw.choose((0, 0, 0, 1))
     first = Pad(x, zero, (0, 0), (rows + (rows - 1) * gap + below - lost, 0), (gap, 0))
-    second = Pad(y, zero, (2 + gap + below, 0), (-lost, 0), (gap, 0))
+    second = Pad(y, other, (2 + gap + below, 0), (-lost, 0), (gap, 0))
     return Add(first, second)
 
 
@@ -165,21 +166,23 @@ def sum_of_disjoint_pads(
     op: Add,
     x: Value,
     y: Value,
+    zero: Constant,
+    other_zero: Constant,
     low: Sizes,
     high: Sizes,
     interior: Sizes,
     other_low: Sizes,
     other_high: Sizes,
 ) -> Value | None:
-    """pad(x, 0, after) + pad(y, 0, before) = concatenate(x + 0, y + 0), if together they cover all
+    """pad(x, 0, after) + pad(y, 0, before) = concatenate(x, y) + 0, if together they cover all
 
-    x + 0 differs from x where x is -0.0.
+    x + 0 differs from x where x is -0.0; each gets the zero that is around the other.
 
     >>> zero = Constant.of(0, "i32")
     >>> first = Pad(tensor("i32", 4), zero, (0,), (2,), (0,))
     >>> second = Pad(tensor("i32", 2, name="y"), zero, (4,), (0,), (0,))
-    >>> sum_of_disjoint_pads(Add(first, second)).dimension
-    0
+    >>> sum_of_disjoint_pads(Add(first, second)).lhs.inputs
+    (x, y)
     """
     if any(interior) or any(edge < 0 for edge in (*low, *high, *other_low, *other_high)):
         return None
@@ -193,7 +196,11 @@ def sum_of_disjoint_pads(
         return None
     if first.shape[axis] + second.shape[axis] != op.shape[axis]:
         return None
-    return Concatenate(tuple(Add(part, Constant.of(0, part.dtype, part.shape)) for part in (first, second)), axis)
+    if str(zero.number) == str(other_zero.number):
+        return Add(Concatenate((first, second), axis), Constant.of(zero.number, op.dtype, op.shape))
+    around = (other_zero, zero) if first is x else (zero, other_zero)
+    parts = zip((first, second), around, strict=True)
+    return Concatenate(tuple(Add(part, Constant.of(fill.number, part.dtype, part.shape)) for part, fill in parts), axis)
 
 
 dtype = hole("dtype")
