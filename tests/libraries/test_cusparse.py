@@ -15,7 +15,11 @@ from tests.libraries.test_products import random
 NULL = Pointer(0)
 I32, I64 = 2, 3
 NUMBERS = {np.float32: 0, np.float64: 1, np.complex64: 4, np.complex128: 5}
-LETTERS = {np.float32: "S", np.float64: "D", np.complex64: "C", np.complex128: "Z"}
+KINDS: Any = [
+    np.float32,
+    np.complex128,
+    *(pytest.param(each, marks=pytest.mark.slow) for each in (np.float64, np.complex64)),
+]
 
 
 def scattered(seed: int, kind: Any, rows: int, columns: int) -> Array:
@@ -67,7 +71,7 @@ def apply(operation: int, matrix: Array) -> Array:
     return [matrix, matrix.T, matrix.conj().T][operation]
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", ["Csr", "Csc", "Coo"])
 @pytest.mark.parametrize("operation", [0, 1, 2])
 def test_sparse_matrix_times_vector_and_matrix(device: Device, kind: Any, form: str, operation: int) -> None:
@@ -121,7 +125,7 @@ def test_batches_of_sparse_matrices(device: Device) -> None:
     np.testing.assert_allclose(changed.reshape(2, -1), full[:, pattern], rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_sampled_product(device: Device, kind: Any) -> None:
     handle = device.create("cusparseCreate")
     c = scattered(1, kind, 6, 5)
@@ -159,7 +163,7 @@ def test_sparse_times_sparse(device: Device, kind: Any, form: str) -> None:
     np.testing.assert_allclose(found.todense(), 2 * x @ y, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fill", [0, 1])
 @pytest.mark.parametrize("operation", [0, 1, 2])
 def test_triangular_systems(device: Device, kind: Any, fill: int, operation: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from tests.libraries.device import Array, Device, Pointer
-from tests.libraries.test_products import KINDS, LOWER, UPPER, C, N, T, check, op, padded, random
+from tests.libraries.test_products import KINDS, LETTERS, LOWER, UPPER, C, N, T, check, op, padded, random
 
 NULL = Pointer(0)
 TOLERANCE = {"S": 2e-4, "D": 1e-11, "C": 2e-4, "Z": 1e-11}
@@ -36,7 +36,7 @@ def permuted(matrix: Array, pivots: Array) -> Array:
     return found
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 def test_cholesky(device: Device, letter: str, uplo: int) -> None:
     kind, tolerance = KINDS[letter], TOLERANCE[letter]
@@ -65,7 +65,7 @@ def test_cholesky(device: Device, letter: str, uplo: int) -> None:
     np.testing.assert_array_equal(said, [3, 0])
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_lu_of_one_matrix(device: Device, letter: str) -> None:
     kind, tolerance = KINDS[letter], TOLERANCE[letter]
     handle = device.create("cusolverDnCreate")
@@ -95,7 +95,7 @@ def test_lu_of_one_matrix(device: Device, letter: str) -> None:
     np.testing.assert_allclose(lower @ upper, matrix, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("has_pivots", [True, False])
 def test_lu_of_batches(device: Device, letter: str, has_pivots: bool) -> None:
     kind, tolerance, n = KINDS[letter], TOLERANCE[letter] * 10, 4
@@ -134,7 +134,7 @@ def test_lu_of_batches(device: Device, letter: str, has_pivots: bool) -> None:
         check(found, 5, np.linalg.inv(matrix), tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_qr_and_least_squares(device: Device, letter: str) -> None:
     kind, tolerance, m, n = KINDS[letter], TOLERANCE[letter], 5, 3
     handle = device.create("cusolverDnCreate")
@@ -169,7 +169,7 @@ def test_qr_and_least_squares(device: Device, letter: str) -> None:
     np.testing.assert_allclose(solution.reshape(8, 2, order="F")[:n], expected, rtol=tolerance * 10, atol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_singular_values(device: Device, letter: str) -> None:
     kind, tolerance, m, n = KINDS[letter], TOLERANCE[letter], 5, 3
     handle = device.create("cusolverDnCreate")
@@ -195,7 +195,7 @@ def test_singular_values(device: Device, letter: str) -> None:
     np.testing.assert_allclose(parts[0] * found @ parts[1].conj().T, matrix, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 def test_eigenvalues(device: Device, letter: str, uplo: int) -> None:
     kind, tolerance, n = KINDS[letter], TOLERANCE[letter], 4
@@ -218,7 +218,7 @@ def test_eigenvalues(device: Device, letter: str, uplo: int) -> None:
         np.testing.assert_allclose(vectors.conj().T @ vectors, np.eye(n), atol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_sparse_systems(device: Device, letter: str) -> None:
     kind, tolerance = KINDS[letter], TOLERANCE[letter]
     handle, description = device.create("cusolverSpCreate"), device.create("cusparseCreateMatDescr")

@@ -12,6 +12,8 @@ from scipy.linalg import blas, solve_triangular
 from tests.libraries.device import Array, Device
 
 KINDS: dict[str, Any] = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
+# Single real and double complex stand for the rest.
+LETTERS: Any = ["S", "Z", *(pytest.param(each, marks=pytest.mark.slow) for each in "DC")]
 TOLERANCE = {"S": 2e-5, "D": 1e-12, "C": 2e-5, "Z": 1e-12, "H": 2e-3}
 N, T, C = 0, 1, 2
 LOWER, UPPER = 0, 1
@@ -43,7 +45,7 @@ def op(operation: int, x: Array) -> Array:
     return {N: x, T: x.T, C: x.conj().T}[operation]
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("transa", [N, T, C])
 @pytest.mark.parametrize("transb", [N, T, C])
 def test_gemm_multiplies_with_padding_between_columns(device: Device, letter: str, transa: int, transb: int) -> None:
@@ -199,7 +201,7 @@ def test_mixed_precision_computes_in_the_wider_type(device: Device) -> None:
     assert device.call("cublasGemmEx", *arguments[:7], arguments[7], 99, *arguments[9:]) == 15
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 @pytest.mark.parametrize("side", [0, 1])
 def test_symmetric_and_triangular_products_and_solutions(device: Device, letter: str, uplo: int, side: int) -> None:
@@ -248,7 +250,7 @@ def test_symmetric_and_triangular_products_and_solutions(device: Device, letter:
                 check(found, 7, expected, tolerance * 10)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 @pytest.mark.parametrize("is_turned", [False, True])
 def test_products_with_themselves_write_one_triangle(device: Device, letter: str, uplo: int, is_turned: bool) -> None:
@@ -284,7 +286,7 @@ def test_products_with_themselves_write_one_triangle(device: Device, letter: str
         check(found, 6, expected, TOLERANCE[letter] * 5)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_geam_adds_and_dgmm_scales(device: Device, letter: str) -> None:
     kind = KINDS[letter]
     handle = device.create("cublasCreate_v2")

@@ -10,7 +10,7 @@ from scipy.linalg import blas as scipy_blas
 from scipy.linalg import solve_triangular
 
 from tests.libraries.device import Array, Device
-from tests.libraries.test_products import KINDS, LOWER, TOLERANCE, UPPER, C, N, T, check, op, padded, random
+from tests.libraries.test_products import KINDS, LETTERS, LOWER, TOLERANCE, UPPER, C, N, T, check, op, padded, random
 
 blas: Any = scipy_blas
 
@@ -30,7 +30,7 @@ def spread(values: Array, step: int) -> Array:
     return whole
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("step", [1, 3, -2])
 def test_sums_of_vectors(device: Device, letter: str, step: int) -> None:
     kind, n, tolerance = KINDS[letter], 6, TOLERANCE[letter]
@@ -69,7 +69,7 @@ def test_norms_of_large_numbers_do_not_overflow_and_ties_go_to_the_first(device:
     assert found[0] == 0
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("step", [1, 3, -2])
 def test_vectors_are_changed_in_place(device: Device, letter: str, step: int) -> None:
     kind, n, tolerance = KINDS[letter], 5, TOLERANCE[letter]
@@ -111,7 +111,7 @@ def test_vectors_are_changed_in_place(device: Device, letter: str, step: int) ->
         np.testing.assert_allclose(first, spread((2.5 * x).astype(kind), step), rtol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 def test_rotations_are_made(device: Device, letter: str) -> None:
     kind, tolerance = KINDS[letter], TOLERANCE[letter] * 10
     handle = device.create("cublasCreate_v2")
@@ -164,7 +164,7 @@ def test_numbers_in_half_precision_are_summed_in_single(device: Device) -> None:
     assert device.call("cublasScalEx", handle, 300, two, 0, py, 2, 1, 0) == 0
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("trans", [N, T, C])
 def test_matrix_times_vector(device: Device, letter: str, trans: int) -> None:
     kind, m, n, tolerance = KINDS[letter], 5, 4, TOLERANCE[letter] * 5
@@ -214,7 +214,7 @@ def pack_band(a: Array, uplo: int, k: int) -> Array:
     return stored
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 def test_symmetric_matrix_times_vector(device: Device, letter: str, uplo: int) -> None:
     kind, n, k, tolerance = KINDS[letter], 5, 2, TOLERANCE[letter] * 5
@@ -243,7 +243,7 @@ def test_symmetric_matrix_times_vector(device: Device, letter: str, uplo: int) -
             np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 @pytest.mark.parametrize("trans", [N, T, C])
 def test_triangular_matrix_and_vector(device: Device, letter: str, uplo: int, trans: int) -> None:
@@ -273,7 +273,7 @@ def test_triangular_matrix_and_vector(device: Device, letter: str, uplo: int, tr
             np.testing.assert_allclose(found, spread(expected.astype(kind), 2), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("letter", "SDCZ")
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 def test_outer_products_are_added(device: Device, letter: str, uplo: int) -> None:
     kind, n, tolerance = KINDS[letter], 4, TOLERANCE[letter] * 5
