@@ -317,3 +317,18 @@ def test_calls_into_a_captured_stream_are_done_when_it_is_launched(device: Devic
     for _ in range(2):
         device.session.call_again(device.delayed[0])
     np.testing.assert_array_equal(found, 4)
+
+
+def test_defect_of_a_routine_is_a_failure_to_the_program(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = device.create("cublasCreate_v2")
+
+    def fail(*arguments: Any) -> None:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("windlass.libraries.cublas.level3.put_product", fail)
+    one, a = device.number(1, np.float32), device.put([1.0], np.float32)[0]
+    words = [handle, 0, 0, 1, 1, 1, one.address, a.address, 1, a.address, 1, one.address, a.address, 1]
+    result = np.zeros(16, np.uint8)
+    with pytest.raises(RuntimeError, match="a defect"):
+        device.session.call("cublasSgemm_v2", "iiiiiippipippi", words, result.ctypes.data)
+    assert result[0] == 14

@@ -216,9 +216,19 @@ class Session:
     # -- calls --------------------------------------------------------------------------------------------------------
 
     def call(self, name: str, kinds: str, words: Sequence[int], result: int) -> None:
-        """Do a call, and put its result, at most 16 bytes, at the address `result`."""
+        """Do a call, and put its result, at most 16 bytes, at the address `result`.
+
+        What is raised by a routine itself, as by a defect of its own, is a failure to the program too.
+        """
         routine = find_routine(name)
         assert routine is not None
+        try:
+            self._call(routine, name, kinds, words, result)
+        except BaseException:
+            self._finish(routine, result, routine.library.statuses[Failure.failed])
+            raise
+
+    def _call(self, routine: Routine, name: str, kinds: str, words: Sequence[int], result: int) -> None:
         try:
             arguments = self._arguments(routine, kinds, words, result)
         except LibraryError as error:
