@@ -151,3 +151,26 @@ def test_an_access_out_of_bounds_is_said_with_its_line(tmp_path: Path) -> None:
 def test_a_script_that_is_not_there_is_said(tmp_path: Path) -> None:
     done = run_script(tmp_path, "", "nothing.py")
     assert "error[WL0705]: can't read 'nothing.py'" in done.stderr and done.returncode == 1
+
+
+GRID_BARRIER = """\
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def shifted(x):
+    i = cuda.grid(1)
+    grid = cuda.cg.this_grid()
+    value = x[(i + 1) % x.size]
+    grid.sync()
+    x[i] = value
+
+x = np.arange(8.0)
+shifted[2, 4](x)
+print(x)
+"""
+
+
+def test_barriers_across_the_grid_are_raised_at_once(tmp_path: Path) -> None:
+    done = run_script(tmp_path, GRID_BARRIER, "script.py")
+    assert done.stdout == "[1. 2. 3. 4. 5. 6. 7. 0.]\n", done.stderr

@@ -345,6 +345,7 @@ def test_recursion_is_refused():
     assert "'factorial' calls itself" in refusal(recursive, np.zeros(1))
 
 
+@pytest.mark.filterwarnings("ignore::windlass.diagnostics.WindlassWarning")
 def test_exceptions_of_debugged_kernels_are_raised():
     @cuda.jit(debug=True, opt=False)
     def checked(x):

@@ -197,3 +197,29 @@ def test_exec_made_functions_say_that_they_have_no_source():
     exec("def nameless(x):\n    x[0] = 1\n", scope)
     with pytest.raises(Exception, match="WL0111"):
         cuda.jit(scope["nameless"])[1, 1](np.zeros(1))
+
+
+@cuda.jit
+def with_ufuncs(r, x, s):
+    np.sin(x, r)
+    np.add(r, s, r)
+
+
+def test_numpys_functions_work_on_arrays_with_a_place_for_results():
+    x, r = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))
+    with_ufuncs[1, 1](r, x, 2.0)
+    np.testing.assert_allclose(r, np.sin(x) + 2)
+
+
+@cuda.jit
+def named_arrays(x):
+    tile = cuda.shared.array(4, float32)
+    tile[cuda.threadIdx.x + 1] = x[0]
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        x[0] = tile[1] + tile[2]
+
+
+def test_messages_name_shared_arrays_as_the_source_does():
+    with pytest.raises(Exception, match="byte 16 of 'tile', which has 16 bytes"):
+        named_arrays[1, 4].emulate(np.zeros(1, np.float32))

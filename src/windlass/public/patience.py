@@ -56,7 +56,9 @@ class WatchedForm:
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
-        self._is_raised = policy.mode == "raised"
+        # The emulator runs blocks one after another, which a barrier across the grid does not allow.
+        has_grid_barrier = policy.mode == "auto" and "@__windlass_grid_sync" in launch.kernel.module.code.llvm_ir
+        self._is_raised = policy.mode == "raised" or has_grid_barrier
         self._reason: RaisingError | LaunchError | None = None
 
     def run(self, arguments: Sequence[Any]) -> None:

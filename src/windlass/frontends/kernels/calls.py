@@ -7,7 +7,7 @@ import types as python_types
 from typing import Any
 
 from windlass.frontends.kernels import promotion
-from windlass.frontends.kernels.functions import COMPLEX, lookup
+from windlass.frontends.kernels.functions import COMPLEX, ELEMENTWISE, lookup
 from windlass.frontends.kernels.indexing import ArrayMethod, Indexing
 from windlass.frontends.kernels.intrinsics import Intrinsic
 from windlass.frontends.kernels.types import (
@@ -66,6 +66,8 @@ class Calls(Indexing):
         found = lookup(function)
         if found is not None:
             kind, name = found
+            if kind in ELEMENTWISE and any(isinstance(value.type, Array) for value in positional):
+                return self._on_arrays(node, kind, name, [*positional, *named.values()])
             return getattr(self, f"_{kind}")(node, name, positional, named)
         if isinstance(getattr(function, "py_func", function), python_types.FunctionType):
             return self.call_function(node, function, positional, named)
@@ -78,6 +80,34 @@ class Calls(Indexing):
         if isinstance(function, type) and issubclass(function, BaseException):
             return known(function)
         raise self.refuse(node, f"kernels can't call '{ast.unparse(node.func)}'", "write it as a function for cuda.jit")
+
+    def _on_arrays(self, node: ast.Call, kind: str, name: str, values: list[Value]) -> Value:
+        """A function of NumPy's on the elements of arrays, into the array that is its last argument."""
+        *inputs, result = values
+        if len(inputs) != ELEMENTWISE[kind] or not isinstance(result.type, Array):
+            raise self.refuse(
+                node,
+                f"'{ast.unparse(node.func)}' of arrays needs an array for its results",
+                "give it as the last argument, or call the function for each element",
+            )
+        counters = [self.out.declare("long long", "counter") for _ in result.extents]
+        for counter, extent in zip(counters, result.extents, strict=True):
+            self.out.plain(f"for ({counter} = 0; {counter} < {extent}; {counter}++) {{")
+        elements: list[Value] = []
+        for value in inputs:
+            if isinstance(value.type, Array):
+                if value.array.ndim != result.array.ndim:
+                    raise self.refuse(node, "arrays with different numbers of axes in one call")
+                places = [(node, Value(int64, (counter,), is_nonnegative=True, bits=47)) for counter in counters]
+                element = self.element(node, value, places)
+                elements.append(self.compute(node, value.array.dtype, element))
+            else:
+                elements.append(value)
+        computed: Value = getattr(self, f"_{kind}")(node, name, elements, {})
+        offset = " + ".join(f"{counter} * {stride}" for counter, stride in zip(counters, result.strides, strict=True))
+        self.assign_place(node, f"{result.pointer}[{offset or '0'}]", result.array.dtype, computed)
+        self.out.plain("}" * len(counters))
+        return result
 
     def intrinsic(self, node: ast.Call, name: str, function: Any) -> Value:
         """A call of something that is there in kernels only."""

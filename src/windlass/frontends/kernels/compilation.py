@@ -13,8 +13,8 @@ import numpy as np
 
 from windlass.diagnostics import CompilationError, Diagnostic, Position
 from windlass.frontends.kernels.body import Body
-from windlass.frontends.kernels.functions import UNARY
 from windlass.frontends.kernels.indexing import record_text
+from windlass.frontends.kernels.names import cpp_name
 from windlass.frontends.kernels.source import FunctionSource, read_function
 from windlass.frontends.kernels.statements import FunctionTranslator
 from windlass.frontends.kernels.types import (
@@ -33,16 +33,6 @@ from windlass.frontends.kernels.values import NONE, UNKNOWN, Unusable, Value, co
 
 INCLUDE_FOLDER = Path(__file__).parent / "include"
 DEEPEST = 60
-_WORDS = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool case catch char class compl const constexpr const_cast
-    decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if
-    inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public
-    register reinterpret_cast return short signed sizeof static static_assert static_cast struct switch template this
-    thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
-    xor_eq threadIdx blockIdx blockDim gridDim warpSize counter main printf fabs floor ceil trunc rint llrint pow fmod
-    hypot atan2 copysign nextafter remainder ldexp frexp modf isnan isinf isfinite fmin fmax min max abs fma
-    """.split()  # noqa: SIM905
-) | frozenset(UNARY.values())
 
 
 @dataclass(frozen=True)
@@ -203,6 +193,7 @@ class Unit:
             leaves = value.type.leaves()
             names = tuple(f"{cpp_name(parameter.arg)}_p{place}" for place in range(len(leaves)))
             parameters += [f"{cpp} {leaf}" for cpp, leaf in zip(leaves, names, strict=True)]
+            translator.out.names |= dict.fromkeys(names, source)
             inside = value if isinstance(value.type, Known | NoneType) else replace(value, leaves=names)
             if isinstance(value.type, Number) and not value.is_constant:
                 inside = replace(inside, bits=_full_bits(value.type))
@@ -292,16 +283,6 @@ def _full_bits(number: Number) -> int:
     return number.bits - (number.kind == "i") if number.is_integral else 64
 
 
-def cpp_name(name: str) -> str:
-    """A Python name as a C++ name.
-
-    >>> cpp_name("x"), cpp_name("double")
-    ('x', 'double_')
-    """
-    plain = name if name.isascii() else "".join(letter if letter.isascii() else f"u{ord(letter):x}" for letter in name)
-    return f"{plain}_" if plain in _WORDS or plain.startswith("__") else plain
-
-
 def _bind(
     caller: Body, node: ast.Call, source: FunctionSource, positional: list[Value], named: dict[str, Value]
 ) -> list[Value]:
@@ -357,6 +338,7 @@ def compile_function(
         unit.note_type(type_)
         names = parameter_names(cpp_name(parameter.arg), type_)
         parameters += [f"{cpp} {leaf}" for cpp, leaf in zip(type_.leaves(), names, strict=True)]
+        translator.out.names |= dict.fromkeys(names, source)
         if isinstance(type_, NoneType):
             translator.names[parameter.arg] = NONE
         else:

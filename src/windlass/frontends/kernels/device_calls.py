@@ -9,6 +9,7 @@ from typing import Any
 from windlass.frontends.kernels import promotion
 from windlass.frontends.kernels.calls import Calls
 from windlass.frontends.kernels.intrinsics import Intrinsic, grid_group
+from windlass.frontends.kernels.names import cpp_name
 from windlass.frontends.kernels.types import (
     Array,
     Number,
@@ -202,7 +203,7 @@ class DeviceCalls(Calls):
             size *= extent
         type_ = Array(dtype, len(extents), "C")
         pointer = self.out.declare(type_.leaves()[0], "view")
-        name = self.out.fresh(self.hint or space)
+        name = self.out.named(cpp_name(self.hint), node) if self.hint else self.out.fresh(space)
         texts = tuple(f"{extent}LL" for extent in extents)
         if space == "shared" and size == 0 and len(extents) == 1:
             self.unit.uses_dynamic_shared = True

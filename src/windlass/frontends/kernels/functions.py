@@ -163,6 +163,13 @@ KNOWN_FUNCTIONS = _table()
 """For each function that kernels may call: how it is translated, and its name there."""
 
 
+ELEMENTWISE = {
+    **dict.fromkeys(("real", "test", "complex", "scaled", "square", "sign", "reciprocal", "absolute", "inverse"), 1),
+    **dict.fromkeys(("real2", "operator", "comparison", "smallest", "largest"), 2),
+}
+"""How many arguments functions of NumPy's take that may work on arrays."""
+
+
 def lookup(function: Any) -> tuple[str, str] | None:
     """How a function is translated; None for functions that there are none of in C."""
     try:

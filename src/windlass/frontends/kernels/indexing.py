@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class Indexing(Arithmetic):
                 found.append((part, value))
         return found
 
-    def _read(self, node: ast.Subscript, array: Value, indices: list[tuple[ast.expr, Any]]) -> Value:
+    def _read(self, node: ast.Subscript, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> Value:
         if len(indices) == 1 and isinstance(indices[0][1], Value):
             only = indices[0][1]
             if isinstance(only.type, Known) and isinstance(only.constant, str):
@@ -91,7 +92,7 @@ class Indexing(Arithmetic):
             return self.compute(node, array.array.dtype, f"&{place}")
         return self.compute(node, array.array.dtype, place)
 
-    def _without_ellipsis(self, array: Value, indices: list[tuple[ast.expr, Any]]) -> list[tuple[ast.expr, Any]]:
+    def _without_ellipsis(self, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> Sequence[tuple[ast.AST, Any]]:
         def is_ellipsis(index: Any) -> bool:
             return isinstance(index, Value) and isinstance(index.type, Known) and index.constant is Ellipsis
 
@@ -101,11 +102,11 @@ class Indexing(Arithmetic):
                 return [*indices[:position], *[(part, (None, None, None))] * missing, *indices[position + 1 :]]
         return indices
 
-    def element(self, node: ast.AST, array: Value, indices: list[tuple[ast.expr, Any]]) -> str:
+    def element(self, node: ast.AST, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> str:
         """The C++ expression of one element."""
         return f"{array.pointer}[{self._offset(node, array, indices)}]"
 
-    def _offset(self, node: ast.AST, array: Value, indices: list[tuple[ast.expr, Any]]) -> str:
+    def _offset(self, node: ast.AST, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> str:
         if len(indices) > array.array.ndim:
             raise self.mistyped(node, f"{len(indices)} indices for an array with {array.array.ndim} axes")
         terms: list[str] = []
@@ -114,7 +115,7 @@ class Indexing(Arithmetic):
             terms.append(text if stride == "1LL" else f"{text} * {stride}")
         return " + ".join(terms) or "0"
 
-    def _place(self, node: ast.expr, index: Any, extent: str) -> str:
+    def _place(self, node: ast.AST, index: Any, extent: str) -> str:
         """An index, from the start of its axis."""
         if not isinstance(index, Value):
             raise self.refuse(node, "a slice can't stand here")
@@ -126,7 +127,7 @@ class Indexing(Arithmetic):
             return f"({extent} - {-int(index.constant)}LL)"
         return f"windlass_wrap({text}, {extent})"
 
-    def view(self, node: ast.AST, array: Value, indices: list[tuple[ast.expr, Any]]) -> Value:
+    def view(self, node: ast.AST, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> Value:
         """A part of an array that shares its memory."""
         if len(indices) > array.array.ndim:
             raise self.mistyped(node, f"{len(indices)} indices for an array with {array.array.ndim} axes")
@@ -366,7 +367,7 @@ class Indexing(Arithmetic):
             if dtype.subdtype is not None:
                 self._fill(node, self.field(node, container, name), value)
                 return
-            self._assign(node, place, self.number_of_dtype(node, dtype), value)
+            self.assign_place(node, place, self.number_of_dtype(node, dtype), value)
             return
         if isinstance(node, ast.Attribute) or not isinstance(container.type, Array):
             raise self.mistyped(node, f"nothing can be assigned to a part of {container.type}")
@@ -375,11 +376,12 @@ class Indexing(Arithmetic):
             raise self.refuse(node, "a field of all records at once can't be assigned", "loop over the records")
         if len(indices) == container.array.ndim and all(isinstance(index, Value) for _, index in indices):
             place = self.element(node, container, indices)
-            self._assign(node, place, container.array.dtype, value)
+            self.assign_place(node, place, container.array.dtype, value)
         else:
             self._fill(node, self.view(node, container, indices), value)
 
-    def _assign(self, node: ast.AST, place: str, type_: Number | Record, value: Value) -> None:
+    def assign_place(self, node: ast.AST, place: str, type_: Number | Record, value: Value) -> None:
+        """Store a value where a C++ expression says."""
         if isinstance(type_, Record):
             if value.type != type_:
                 raise self.mistyped(node, f"{value.type} can't be stored where {type_} lies")
@@ -406,9 +408,9 @@ class Indexing(Arithmetic):
             )
             dtype = value.array.dtype
             element = Value(dtype, (f"{value.pointer}[{source}]",))
-            self._assign(node, place, view.array.dtype, element)
+            self.assign_place(node, place, view.array.dtype, element)
         else:
-            self._assign(node, place, view.array.dtype, value)
+            self.assign_place(node, place, view.array.dtype, value)
 
 
 def fields_of(record: Record) -> dict[str, tuple[np.dtype[Any], int]]:

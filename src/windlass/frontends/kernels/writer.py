@@ -19,7 +19,8 @@ class Writer:
         self.lines: list[Piece] = []
         self.declarations: list[str] = []
         self._count = 0
-        self._names: set[str] = set()
+        self.names: dict[str, object] = {}
+        """Plain names that are taken, with what they were taken for."""
 
     def plain(self, text: str) -> None:
         """A line that has no position of its own."""
@@ -43,6 +44,12 @@ class Writer:
         """A name that nothing else has."""
         self._count += 1
         return f"{hint}_{self._count}"
+
+    def named(self, name: str, owner: object) -> str:
+        """The name itself, unless something else has it."""
+        if self.names.setdefault(name, owner) is owner:
+            return name
+        return self.fresh(name)
 
     def declare(self, cpp: str, hint: str = "t") -> str:
         """A new variable, declared at the function's top."""
