@@ -13,11 +13,15 @@ BEGIN, END = "<!-- routines: begin -->", "<!-- routines: end -->"
 def routine_list() -> str:
     """Markdown with the routines of each library; what differs only in the letter of a dtype is one entry.
 
+    The older names of cuBLAS's are left out.
+
     >>> "`cublas<SDCZH>gemm`" in routine_list()
     True
     """
     groups: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, routine in sorted(routines().items()):
+        if name.startswith("cublasLegacy"):
+            continue
         prefix, letters, rest = _split(name, routine)
         groups[routine.library.name][prefix, rest].append(letters)
     lines = list[str]()
