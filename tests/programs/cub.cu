@@ -268,3 +268,24 @@ __global__ void cub_iterators(const float *x, float *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = cached[i] + squares[i] * half[i] + (float)count[i];
 }
+
+__global__ void cub_warps_of_twelve(const int *x, int *sums, int *running) {
+    using WarpReduce = cub::WarpReduce<int, 12>;
+    using WarpScan = cub::WarpScan<int, 12>;
+    __shared__ typename WarpReduce::TempStorage storage[2];
+    __shared__ typename WarpScan::TempStorage scan_storage[2];
+    int i = blockIdx.x * 24 + threadIdx.x, up_to;
+    int sum = WarpReduce(storage[threadIdx.x / 12]).Sum(x[i]);
+    WarpScan(scan_storage[threadIdx.x / 12]).InclusiveSum(x[i], up_to);
+    if (threadIdx.x % 12 == 0) sums[i / 12] = sum;
+    running[i] = up_to;
+}
+
+__global__ void cub_warp_merge_sort(const int *x, int *keys, int *places) {
+    using WarpMergeSort = cub::WarpMergeSort<int, 2, 16, int>;
+    __shared__ typename WarpMergeSort::TempStorage storage[4];
+    int items[2], own[2], first = (blockIdx.x * 64 + threadIdx.x) * 2;
+    for (int k = 0; k < 2; k++) items[k] = x[first + k], own[k] = first + k;
+    WarpMergeSort(storage[threadIdx.x / 16]).Sort(items, own, ByLastDigit());
+    for (int k = 0; k < 2; k++) keys[first + k] = items[k], places[first + k] = own[k];
+}

@@ -231,3 +231,24 @@ def cub_warp_exchange(x: Array, out: Array) -> None:
 def cub_iterators(x: Array, out: Array, n: int) -> None:
     half = np.float32(0.5)
     out[:n] = x[:n] + x[:n] * x[:n] * half + (10 + np.arange(n)).astype(np.float32)
+
+
+@program(
+    (launch(3, 24, count=72), launch(1, 24, count=24)),
+    lambda draw, count: (draw.any_bits(count), draw.integers(count // 12), draw.integers(count)),
+)
+def cub_warps_of_twelve(x: Array, sums: Array, running: Array) -> None:
+    rows = x.reshape(-1, 12)
+    sums[...] = rows.sum(1, dtype=np.int32)
+    running[...] = np.cumsum(rows, 1, dtype=np.int32).ravel()
+
+
+@program(
+    whole_blocks(64, 2),
+    lambda draw, count: (draw.integers(count, low=0), draw.integers(count), draw.integers(count)),
+)
+def cub_warp_merge_sort(x: Array, keys: Array, places: Array) -> None:
+    rows = x.reshape(-1, 32)
+    order = np.argsort(rows % 10, axis=1, kind="stable")
+    keys[...] = np.take_along_axis(rows, order, 1).ravel()
+    places[...] = (order + np.arange(len(rows))[:, None] * 32).ravel()

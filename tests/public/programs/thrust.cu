@@ -42,6 +42,7 @@
 #include <thrust/set_operations.h>
 #include <thrust/shuffle.h>
 #include <thrust/sort.h>
+#include <thrust/system/cuda/experimental/pinned_allocator.h>
 #include <thrust/tabulate.h>
 #include <thrust/transform.h>
 #include <thrust/transform_reduce.h>
@@ -343,6 +344,21 @@ void check_lambdas_and_iterators() {
         pairs, pairs + 3, [] __device__(const thrust::tuple<int, int> &t) { return thrust::get<0>(t) * thrust::get<1>(t); },
         0, thrust::plus<int>());
     CHECK(total == 5 + 0 + 2);
+    // Functions for any type, which make sense of what they are given alone.
+    thrust::for_each_n(both, n, [] __host__ __device__(auto t) { thrust::get<0>(t) = thrust::get<1>(t) + 1; });
+    thrust::for_each_n(thrust::device, both, n, [] __device__(auto t) { thrust::get<1>(t) += thrust::get<0>(t); });
+    thrust::transform(pairs, pairs + 3, first.begin(), second.begin(),
+                      [] __host__ __device__(auto t, auto x) { return thrust::get<1>(t) + x; });
+    CHECK(x[10] == 32 && y[10] == 63 && second[0] == 6);
+    {
+        using namespace thrust::placeholders;
+        thrust::sequence(y.begin(), y.end());
+        thrust::transform(y.begin(), y.end(), ones.begin(), y.begin(), 2 * _1 + _2);
+        CHECK(y[0] == 1 && y[10] == 21);
+        CHECK(thrust::count_if(y.begin(), y.end(), _1 > 100.0f && !(_1 >= 200.0f)) == 50);
+        thrust::host_vector<int, thrust::system::cuda::experimental::pinned_allocator<int>> pinned(3, 7);
+        CHECK(thrust::reduce(pinned.begin(), pinned.end()) == 21);
+    }
     // Sums of many floats don't stop growing.
     thrust::device_vector<float> many(1 << 25, 1.0f);
     CHECK(thrust::reduce(many.begin(), many.end()) == float(1 << 25));

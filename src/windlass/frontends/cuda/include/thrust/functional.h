@@ -1,6 +1,7 @@
 // Function objects.
 #pragma once
 #include "detail/config.h"
+#include "detail/placeholders.h"
 #include "windlass/known_operators.h"
 #include "windlass/placement.h"
 
@@ -129,7 +130,7 @@ template <class F> __host__ __device__ binary_negate<F> not2(const F &f) { retur
 template <class F> __host__ __device__ auto not_fn(F f) {
     return [f](auto &&...x) mutable { return !f(static_cast<decltype(x) &&>(x)...); };
 }
-namespace placeholders {}
+
 }  // namespace thrust
 
 template <class F, class A>

@@ -22,24 +22,42 @@ template <class It> using distance_of = typename std::iterator_traits<It>::diffe
 template <class T, bool = is_iterator<T>::value> struct given { using type = T &; };
 template <class T> struct given<T, true> { using type = deref_t<T>; };
 
-template <class F, class A, class... B> inline constexpr bool calls_with = (__windlass_calls_on_host<F, A, B> || ...);
-template <class F, class... A>
-inline constexpr bool calls_natively = __windlass_calls_on_host<F> || (__windlass_calls_on_host<F, A> || ...) ||
-                                       (calls_with<F, A, A...> || ...) || __windlass_calls_on_host<F, long>;
+// Ways to call a function, tried in order: what no call is like is not tried, since the bodies of functions that deduce
+// what they return would have to make sense of it.
+template <class... A> struct with {
+    template <class F> static constexpr bool calls = __windlass_calls_on_host<F, A...>;
+};
+template <class F> constexpr bool calls_natively() { return false; }
+template <class F, class Way, class... Ways> constexpr bool calls_natively() {
+    if constexpr (Way::template calls<F>) return true;
+    else return calls_natively<F, Ways...>();
+}
 
-template <class Data, class Functions> struct natively;
-template <class... Data, class... Functions> struct natively<std::tuple<Data...>, std::tuple<Functions...>> {
+// `Second` is the argument that the second operands of an algorithm's function come from.
+template <int Second, class Data, class Functions> struct natively;
+template <int Second, class... Data, class... Functions>
+struct natively<Second, std::tuple<Data...>, std::tuple<Functions...>> {
+    template <class F, class First, class... A> static constexpr bool calls_on() {
+        using Other = std::tuple_element_t<Second, std::tuple<First, A...>>;
+        return calls_natively<F, with<First>, with<First, Other>, with<First, First>, with<A>..., with<First, A>...,
+                              with<A, First>..., with<A, A>..., with<long>, with<>>();
+    }
     // What one function gives may be what another takes.
-    template <class F, class G, class First, class... Rest>
-    static constexpr bool calls_on_results =
-        calls_natively<F, __windlass_result<G, First> &, __windlass_result<G, Rest> &...,
-                       __windlass_result<G, First, Rest> &..., First, Rest...>;
+    template <class F, class G, class First, class... A> static constexpr bool calls_on_results() {
+        using One = __windlass_result<G, First>;
+        using Two = __windlass_result<G, First, std::tuple_element_t<Second, std::tuple<First, A...>>>;
+        return calls_natively<F, with<One &>, with<Two &>, with<One &, One &>, with<Two &, Two &>, with<A, One &>...,
+                              with<A, Two &>...>();
+    }
     template <class F> static constexpr bool calls() {
-        if constexpr (calls_natively<F, typename given<Data>::type...>) return true;
-        else return (calls_on_results<F, Functions, typename given<Data>::type...> || ...);
+        if constexpr (calls_on<F, typename given<Data>::type...>()) return true;
+        else return (calls_on_results<F, Functions, typename given<Data>::type...>() || ...);
     }
     static constexpr bool value = (__windlass_reads_on_host<Data> && ...) && (calls<Functions>() && ...);
 };
+template <class Algorithm, class = void> inline constexpr int second_operand = 0;
+template <class Algorithm>
+inline constexpr int second_operand<Algorithm, std::void_t<decltype(Algorithm::second)>> = Algorithm::second;
 template <size_t... Data, size_t... Functions, class Tuple>
 std::tuple<std::tuple<std::tuple_element_t<Data, Tuple>...>,
            std::tuple<std::tuple_element_t<sizeof...(Data) + Functions, Tuple>...>>
@@ -50,7 +68,7 @@ template <int Functions, class... A> struct divided {
 };
 template <class Algorithm, class... A> constexpr bool runs_natively() {
     using both = typename divided<Algorithm::functions, A...>::type;
-    return natively<std::tuple_element_t<0, both>, std::tuple_element_t<1, both>>::value;
+    return natively<second_operand<Algorithm>, std::tuple_element_t<0, both>, std::tuple_element_t<1, both>>::value;
 }
 
 // Device memory for a while.

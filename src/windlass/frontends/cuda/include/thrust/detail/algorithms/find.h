@@ -65,7 +65,7 @@ struct is_partitioned_forms {
     }
 };
 struct mismatch_fn {
-    static constexpr int functions = 1;
+    static constexpr int functions = 1, second = 2;
     template <class A, class B, class Same>
     __host__ __device__ std::pair<A, B> operator()(A first, A last, B second, Same same) const {
         while (first != last && same(*first, *second)) ++first, ++second;

@@ -11,7 +11,7 @@ enum class set_operation { merge, unite, intersect, subtract, symmetric };
 // Walks through both ranges. Of equal elements those of the first range come first; a pair of equal elements counts once,
 // but in a merge.
 template <set_operation Operation> struct set_fn {
-    static constexpr int functions = 1;
+    static constexpr int functions = 1, second = 2;
     static constexpr bool keeps_first = Operation != set_operation::intersect;
     static constexpr bool keeps_second = Operation == set_operation::merge || Operation == set_operation::unite ||
                                          Operation == set_operation::symmetric;
@@ -54,7 +54,7 @@ template <set_operation Operation> struct set_by_key_forms {
     }
 };
 struct includes_fn {
-    static constexpr int functions = 1;
+    static constexpr int functions = 1, second = 2;
     template <class A, class B, class Less>
     __host__ __device__ bool operator()(A a, A a_end, B b, B b_end, Less less) const {
         for (; b != b_end; ++a) {

@@ -23,7 +23,7 @@ struct transform_fn {
 };
 struct transform_two_fn {
     using each_by_itself = void;
-    static constexpr int functions = 1;
+    static constexpr int functions = 1, second = 2;
     template <class A, class B, class Out, class F>
     __host__ __device__ Out operator()(A a, A last, B b, Out out, F f) const {
         for (; a != last; ++a, ++b, ++out) *out = f(*a, *b);
