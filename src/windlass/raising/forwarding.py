@@ -7,7 +7,6 @@ threadIdx.y and threadIdx.y for threadIdx.x. So a tile that is the same for many
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -51,11 +50,22 @@ class StoreRecord:
     """Where the value comes from, if it was just loaded."""
 
 
-def find_writers(store: StoreRecord, index: Index, dtype: str, domain: Domain) -> dict[Dimension, Index] | None:
-    """Which lane stored what each active lane of the domain reads at `index`: the store's dimensions as indices.
+@dataclass(frozen=True)
+class Writers:
+    """Which lane stored what each lane reads: an index for each dimension of the store along which there were several.
 
-    Dimensions along which there was one lane are left out. None where that is not known, or where some lane reads what
-    the store did not write.
+    The dimensions stand in the order of their strides, the largest first. `rests` says for each what is left of the
+    load's index, in words, before its digit is taken away.
+    """
+
+    lanes: dict[Dimension, Index]
+    rests: dict[Dimension, Index]
+
+
+def find_writers(store: StoreRecord, index: Index, dtype: str, domain: Domain) -> Writers | None:
+    """Which lane stored what each active lane of the domain reads at `index`.
+
+    None where that is not known, or where some lane reads what the store did not write.
     """
     if dtype != store.dtype or not all(isinstance(atom, Dimension) for atom in store.index.terms):
         return None
@@ -72,7 +82,9 @@ def find_writers(store: StoreRecord, index: Index, dtype: str, domain: Domain) -
     digits.sort(key=lambda digit: -abs(digit[1]))
     reach = sum(abs(factor) * (extent - 1) for _, factor, extent in digits)
     found: dict[Dimension, Index] = {}
+    rests: dict[Dimension, Index] = {}
     for dimension, factor, extent in digits:
+        rests[dimension] = rest
         reach -= abs(factor) * (extent - 1)
         if reach >= abs(factor):
             return None
@@ -84,7 +96,7 @@ def find_writers(store: StoreRecord, index: Index, dtype: str, domain: Domain) -
         found[dimension] = quotient + lower if factor > 0 else -quotient + (upper - 1)
     if rest.simplify(box).constant_value != 0 or not _was_active(store, found, mask, domain):
         return None
-    return found
+    return Writers(found, rests)
 
 
 def _is_known(condition: Predicate, mask: Predicate, domain: Domain) -> bool:
@@ -140,21 +152,41 @@ def is_stored(stores: Sequence[StoreRecord], index: Index, dtype: str, domain: D
     return any(find_writers(store, index, dtype, domain) is not None for store in stores)
 
 
-def _read_lanes(store: StoreRecord, writers: Mapping[Dimension, Index], domain: Domain) -> Lanes | None:
+def _read_lanes(store: StoreRecord, writers: Writers, domain: Domain) -> Lanes | None:
     """The stored value at other lanes."""
     box = store.domain.box
     value = store.value.at(box)
-    if any(each not in writers and box.extent(each) > 1 for each in value.dims):
+    if any(each not in writers.lanes and box.extent(each) > 1 for each in value.dims):
         return None
-    own = [each for each in value.dims if box.extent(each) > 1]
+    # In the order of the words that were written, so that the load is as regular as one from memory.
+    own = [each for each in writers.lanes if each in value.dims]
     if not own:
         return Lanes(emission.reshape(value.value, ()))
-    index = Index(0)
-    stride = 1
-    strides: list[int] = []
+    rest = [each for each in value.dims if each not in own]
+    laid = emission.transpose(value.value, [value.dims.index(each) for each in (*rest, *own)])
+    flat = emission.reshape(laid, (box.count(own),))
+    dense = _dense_end(store, writers, own)
+    index, stride, strides = Index(0), 1, [1]
     for dimension in reversed(own):
-        strides.append(stride)
-        index = index + (writers[dimension] - box.lower(dimension)).scale(stride)
+        if dimension in dense:
+            unit = abs(store.index.terms[dense[-1]])
+            if dimension is dense[0]:
+                index = writers.rests[dimension].floor_divide(unit, domain.box)
+        else:
+            index = index + (writers.lanes[dimension] - box.lower(dimension)).scale(stride)
         stride *= box.extent(dimension)
-    flat = emission.reshape(value.value, (math.prod(value.value.shape),))
-    return access.load(flat, index, domain.box, domain.mask, strides[1:])
+        strides.append(stride)
+    return access.load(flat, index, domain.box, domain.mask, strides[1:-1])
+
+
+def _dense_end(store: StoreRecord, writers: Writers, own: Sequence[Dimension]) -> list[Dimension]:
+    """The innermost dimensions, as many as the value has all of, if the words that they count lie without gaps."""
+    found: list[Dimension] = []
+    size = 0
+    for dimension in reversed(list(writers.lanes)):
+        factor = store.index.terms[dimension]
+        if dimension not in own or factor < 0 or (found and factor != size):
+            break
+        found.insert(0, dimension)
+        size = factor * store.domain.box.extent(dimension)
+    return found

@@ -460,7 +460,8 @@ def _write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, 
     if key is None:
         return False
     for frame in state.frames:
-        if state.domain != frame.domain and (memory, key) not in frame.written_slots:
+        is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
+        if not is_whole and (memory, key) not in frame.written_slots:
             # Lanes that are not stored to keep what an earlier iteration may have left.
             frame.read_slots.add((memory, key))
         frame.written_slots.add((memory, key))
