@@ -16,7 +16,7 @@ from windlass.raising.index import Index
 from windlass.raising.items import Item
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.predicate import Predicate
-from windlass.raising.privatization import has_barrier
+from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
 from windlass.raising.vectorization import vectorize
 from windlass.raising.while_loops import run_as_while, run_counted_while
@@ -53,11 +53,17 @@ def run_for(state: RaisingState, op: For) -> None:
     if is_static and count > 1:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
     if can_unroll:
-        # Barriers in a loop are a sign of tiles: all of them at once may be one contraction.
-        is_short = count <= FEW_TRIPS and not has_barrier(op.body.block)
+        # Barriers in a loop are a sign of tiles: all of them at once may be one contraction. A loop that fills a tile
+        # is best as one store, from which loads can be forwarded.
+        is_short = count <= FEW_TRIPS and not has_barrier(op.body.block) and not _fills_tile(state, op)
         forms.insert(0 if is_short else 1, ("unroll", lambda: _unroll_for(state, op, trips, count)))
     forms.append(("while", lambda: run_counted_while(state, op, trips)))
     try_forms(state, op, forms, count if is_static else None)
+
+
+def _fills_tile(state: RaisingState, op: For) -> bool:
+    """Whether a loop carries no values and stores to shared memory."""
+    return not op.initial and bool(stored_to(state, op.body.block))
 
 
 def run_do_while(state: RaisingState, op: DoWhile) -> None:

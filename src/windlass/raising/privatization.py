@@ -51,7 +51,7 @@ def has_barrier(block: Block) -> bool:
 def give_copies(state: RaisingState, op: For, dimension: Dimension) -> list[Shared]:
     """Let each iteration have a copy of each shared memory that the loop stores to, as it is before the loop."""
     copied: list[Shared] = []
-    for memory in _stored_to(state, op.body.block):
+    for memory in stored_to(state, op.body.block):
         before = memory.state
         words = before.words
         assert words is not None
@@ -99,7 +99,7 @@ def _memory_of(state: RaisingState, buffer: Value) -> Memory | None:
     return item.memory if isinstance(item, Pointer) else None
 
 
-def _stored_to(state: RaisingState, block: Block) -> list[Memory]:
+def stored_to(state: RaisingState, block: Block) -> list[Memory]:
     """The shared memories that ops of the block store to."""
     found: dict[Memory, None] = {}
     for op in block.walk():
