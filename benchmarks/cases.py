@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from measuring import Result, Run, compare, spell_time
+from tiles import tiled_kernels
 
 import windlass as wl
 
@@ -223,6 +224,7 @@ def raise_time(rounds: int) -> list[Result]:
 CASES: dict[str, Callable[[int], list[Result]]] = {
     "heat": heat_step,
     "matmul": matrix_product,
+    "tiles": tiled_kernels,
     "waves": waves_step,
     "first result": first_result,
     "overhead": call_overhead,

@@ -22,3 +22,90 @@ extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = a * x[i] + y[i];
 }
+
+// -- tiled by hand, as kernels for GPUs are
+
+template <int TILE>
+__device__ void multiply_tiles(const float *a, const float *b, float *c, int n) {
+    __shared__ float left[TILE][TILE + 1], right[TILE][TILE + 1];
+    int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < (n + TILE - 1) / TILE; t++) {
+        int i = t * TILE + threadIdx.x, j = t * TILE + threadIdx.y;
+        left[threadIdx.y][threadIdx.x] = row < n && i < n ? a[row * n + i] : 0.0f;
+        right[threadIdx.y][threadIdx.x] = j < n && column < n ? b[j * n + column] : 0.0f;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < TILE; k++) sum += left[threadIdx.y][k] * right[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n && column < n) c[row * n + column] = sum;
+}
+extern "C" __global__ void tiled_matmul_16(const float *a, const float *b, float *c, int n) {
+    multiply_tiles<16>(a, b, c, n);
+}
+extern "C" __global__ void tiled_matmul_32(const float *a, const float *b, float *c, int n) {
+    multiply_tiles<32>(a, b, c, n);
+}
+
+// Each thread computes a square of 4 by 4 elements of its block's 32 by 32.
+extern "C" __global__ void register_tiled_matmul(const float *a, const float *b, float *c, int n) {
+    __shared__ float left[32][8], right[8][32];
+    float sums[4][4] = {};
+    int thread = threadIdx.y * 8 + threadIdx.x;
+    for (int t = 0; t < n; t += 8) {
+        for (int i = thread; i < 32 * 8; i += 64) {
+            left[i / 8][i % 8] = a[(blockIdx.y * 32 + i / 8) * n + t + i % 8];
+            right[i / 32][i % 32] = b[(t + i / 32) * n + blockIdx.x * 32 + i % 32];
+        }
+        __syncthreads();
+        for (int k = 0; k < 8; k++) {
+            float x[4], y[4];
+            for (int i = 0; i < 4; i++) x[i] = left[threadIdx.y * 4 + i][k], y[i] = right[k][threadIdx.x * 4 + i];
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++) sums[i][j] += x[i] * y[j];
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            c[(blockIdx.y * 32 + threadIdx.y * 4 + i) * n + blockIdx.x * 32 + threadIdx.x * 4 + j] = sums[i][j];
+}
+
+extern "C" __global__ void tiled_heat(const float *now, float *next, int rows, int columns, float c) {
+    __shared__ float tile[18][18];
+    int column = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
+    int i = threadIdx.y + 1, j = threadIdx.x + 1;
+    if (row < rows && column < columns) {
+        tile[i][j] = now[row * columns + column];
+        if (threadIdx.x == 0 && column > 0) tile[i][0] = now[row * columns + column - 1];
+        if (threadIdx.x == 15 && column + 1 < columns) tile[i][17] = now[row * columns + column + 1];
+        if (threadIdx.y == 0 && row > 0) tile[0][j] = now[(row - 1) * columns + column];
+        if (threadIdx.y == 15 && row + 1 < rows) tile[17][j] = now[(row + 1) * columns + column];
+    }
+    __syncthreads();
+    if (row > 0 && column > 0 && row < rows - 1 && column < columns - 1)
+        next[row * columns + column] = tile[i][j] + c * (tile[i][j - 1] + tile[i][j + 1] + tile[i - 1][j] +
+                                                         tile[i + 1][j] - 4 * tile[i][j]);
+}
+
+extern "C" __global__ void tree_sum(const float *x, float *sums, int n) {
+    __shared__ float partial[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    partial[threadIdx.x] = i < n ? x[i] : 0;
+    __syncthreads();
+    for (int s = 128; s > 0; s >>= 1) {
+        if (threadIdx.x < s) partial[threadIdx.x] += partial[threadIdx.x + s];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = partial[0];
+}
+
+extern "C" __global__ void tiled_transpose(const float *x, float *y, int rows, int columns) {
+    __shared__ float tile[16][17];
+    int column = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
+    if (row < rows && column < columns) tile[threadIdx.y][threadIdx.x] = x[row * columns + column];
+    __syncthreads();
+    column = blockIdx.y * 16 + threadIdx.x, row = blockIdx.x * 16 + threadIdx.y;
+    if (column < rows && row < columns) y[row * rows + column] = tile[threadIdx.x][threadIdx.y];
+}

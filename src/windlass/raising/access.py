@@ -148,6 +148,9 @@ class _Store:
                 smaller = replace(writers, value=writers.value.at(part), box=part)
                 memory = self.run(memory, index, smaller, dims, left)
             return memory
+        fused = self._line_with_guard(layout, box, mask) if budget > 0 else None
+        if fused is not None:
+            return self._regrouped(memory, index, writers, dims, budget - 1, fused)
         targets = find_targets(layout, box) if layout.is_whole else None
         if targets is None:
             for axis in layout.axes:
@@ -183,6 +186,18 @@ class _Store:
         value = regrouping.forward(writers.value, writers.box)
         index = regrouped_index(index, regrouping, writers.box)
         return self.run(memory, index, replace(writers, value=value, box=box, mask=mask), dims, budget)
+
+    def _line_with_guard(self, layout: Layout, box: Box, mask: Predicate) -> Regrouping | None:
+        """The dimensions of a line as one, where the mask asks something of all of them: perhaps a range of places."""
+        if not layout.is_whole:
+            return None
+        for axis in layout.axes:
+            way = axis.way
+            if isinstance(way, Line) and any(part.dimensions == {*way.dims} for part in mask.conjuncts()):
+                fused = fuse_line(way, box)
+                if fused is not None:
+                    return fused
+        return None
 
     def _without_races(self, index: Index, writers: Writers, dims: tuple[Dimension, ...]) -> Writers | None:
         """Writers that no two of which differ in nothing but dimensions that the index does not depend on."""

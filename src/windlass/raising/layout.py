@@ -152,13 +152,24 @@ def find_layout(index: Index, size: int, access: Access) -> Layout:
     best = Layout(0, (Axis(size, find_way(index, size, access)),))
     if len(groups) < 2 and not (access.splits_strides and groups):
         return best
-    best_cost = best.cost(size)
+    best_cost = best.cost(size) + _strain(best, access)
     for width in _widths(groups, size, access):
         for layout in _layouts_of_rows(groups, index.constant, size, width, access):
-            cost = layout.cost(size)
+            cost = layout.cost(size) + _strain(layout, access)
             if cost < best_cost:
                 best, best_cost = layout, cost
     return best
+
+
+def _strain(layout: Layout, access: Access) -> int:
+    """What it costs that the mask asks something of some of a line's dimensions: it is no box on the line then."""
+    strain = 0
+    for axis in layout.axes:
+        if isinstance(axis.way, Line) and len(axis.way.dims) > 1:
+            own = set(axis.way.dims)
+            asked = [part.dimensions & own for part in access.mask.conjuncts()]
+            strain += 3 * any(each and each != own for each in asked)
+    return strain
 
 
 def is_uniform(atom: Atom) -> bool:

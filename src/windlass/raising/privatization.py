@@ -78,11 +78,14 @@ def take_back_copies(
         _check_iterations(state, frame, each.memory, records)
         if each.is_read_later and (is_ragged or not all(_is_same_each_time(frame, record) for record in records)):
             raise state.obstacle(f"what the loop leaves in {each.memory.name} depends on the iteration")
-        words, before = each.memory.state.words, each.before.words
-        assert words is not None and before is not None
-        count = words.shape[0] // dimension.size
-        last = emission.take_slice(words, [words.shape[0] - count], [words.shape[0]])
-        each.memory.state = replace(each.before, words=last, version=fresh_version(), is_written=True, stores=())
+        words, left = each.memory.state.words, each.before.words
+        assert words is not None and left is not None
+        if each.is_read_later:
+            count = words.shape[0] // dimension.size
+            left = emission.take_slice(words, [words.shape[0] - count], [words.shape[0]])
+        each.memory.state = replace(each.before, words=left, version=fresh_version(), is_written=True, stores=())
+        # What nothing reads will be removed: its size does not count.
+        state.memo["spread", id(words)] = words
 
 
 # -- which memories ---------------------------------------------------------------------------------------------------
