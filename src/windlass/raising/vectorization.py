@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Op, TensorType, Value
+from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Subtract
 from windlass.ops.loops import For
 from windlass.raising.cells import (
@@ -221,8 +222,6 @@ def induction_step(state: RaisingState, argument: Argument, yielded: Value, op: 
     else:
         return None
     if other not in state.environment or (isinstance(other, Op) and is_within(other, op)):
-        from windlass.ops.creation import Constant
-
         if not isinstance(other, Constant):
             return None
         item: Item = Index(int(other.number))
@@ -367,9 +366,8 @@ def _check_sizes(state: RaisingState, moment: Checkpoint) -> None:
     op = state.builder.block.last
     while op is not None and op is not moment.last:
         users = [user for result in op.results for user in result.uses]
-        if any(user in live or user.block is not state.builder.block for user in users) or (
-            not users and ("spread", id(op)) not in state.memo
-        ):
+        is_result = not users and ("spread", id(op)) not in state.memo and not isinstance(op, Constant)
+        if is_result or any(user in live or user.block is not state.builder.block for user in users):
             live.add(op)
             for result in op.results:
                 if isinstance(result.type, TensorType) and result.type.size > MOST_ELEMENTS:

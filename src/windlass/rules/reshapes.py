@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import BroadcastInDim, Iota, Reshape, Slice, Transpose
@@ -12,6 +14,7 @@ from windlass.rules.axes import Sizes, group_axes, places_after_reshape
 
 x, shape, inner_shape = hole("x"), hole("shape"), hole("inner_shape")
 permutation, dimensions = hole("permutation"), hole("dimensions")
+start, limit, strides = hole("start"), hole("limit"), hole("strides")
 
 
 @rewrite(Reshape(x, shape))
@@ -137,3 +140,47 @@ def slice_of_flattened(x: Value, start: Sizes, limit: Sizes, strides: Sizes) -> 
     if column == 0 and count % columns == 0:
         return Reshape(Slice(x, (row, 0), (row + count // columns, columns), (1, 1)), (count,))
     return None
+
+
+def sample_reshape_of_slice_of_reshape(draw: Draw) -> Reshape:
+    """An array some of whose axes are joined before a slice along one, and the others after it."""
+    joined = Reshape(tensor("f32", 2, 3, 2, 2), (6, 2, 2))
+    first = draw.integer(0, 2)
+    cut = Slice(joined, (first, 0, 0), (first + draw.integer(1, 3), 2, 2), (1, 1, 1))
+    return Reshape(cut, (cut.shape[0], 4))
+
+
+@rewrite(
+    Reshape(Slice(Reshape(x, inner_shape), start, limit, strides), shape),
+    single_use=True,
+    sample=sample_reshape_of_slice_of_reshape,
+)
+def reshape_of_slice_of_reshape(
+    op: Reshape, x: Value, inner_shape: Sizes, start: Sizes, limit: Sizes, strides: Sizes, shape: Sizes
+) -> Value | None:
+    """reshape(slice(reshape(x), a, b)) = slice(reshape(x), a, b), where the slice keeps all of the axes joined after it
+
+    >>> joined = Reshape(tensor("f32", 2, 3, 2, 2), (6, 2, 2))
+    >>> cut = Reshape(Slice(joined, (1, 0, 0), (5, 2, 2), (1, 1, 1)), (4, 4))
+    >>> reshape_of_slice_of_reshape(cut)
+    Slice(Reshape(x, shape=(6, 4)), start_indices=(1, 0), limit_indices=(5, 4), strides=(1, 1))
+    """
+    groups = group_axes(op.operand.tensor.shape, shape)
+    if groups is None:
+        return None
+    sizes: list[int] = []
+    bounds: list[tuple[int, int, int]] = []
+    for group in groups:
+        if len(group.new) != 1:
+            return None
+        if len(group.old) == 1:
+            (axis,) = group.old
+            sizes.append(inner_shape[axis])
+            bounds.append((start[axis], limit[axis], strides[axis]))
+            continue
+        if any((start[axis], limit[axis], strides[axis]) != (0, inner_shape[axis], 1) for axis in group.old):
+            return None
+        size = math.prod(inner_shape[axis] for axis in group.old)
+        sizes.append(size)
+        bounds.append((0, size, 1))
+    return Slice(Reshape(x, tuple(sizes)), *(tuple(bound[part] for bound in bounds) for part in range(3)))
