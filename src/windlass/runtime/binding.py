@@ -109,7 +109,7 @@ def _by_value(
     leaves = tuple(
         (offset, _scalar(position, offset, dtype, value, is_traced, scalars))
         for offset, dtype in leaves_of(parameter.dtype)
-        if dtype.kind != "V"  # bytes that are no number: those of an empty struct, for one
+        if dtype.type is not np.void  # bytes that are no number: those of an empty struct, for one
     )
     return RecordArgument(parameter.size, leaves)
 
