@@ -193,7 +193,7 @@ class _Store:
             return None
         for axis in layout.axes:
             way = axis.way
-            if isinstance(way, Line) and any(part.dimensions == {*way.dims} for part in mask.conjuncts()):
+            if isinstance(way, Line) and any(part.dimensions == frozenset(way.dims) for part in mask.conjuncts()):
                 fused = fuse_line(way, box)
                 if fused is not None:
                     return fused

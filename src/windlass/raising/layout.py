@@ -166,7 +166,7 @@ def _strain(layout: Layout, access: Access) -> int:
     strain = 0
     for axis in layout.axes:
         if isinstance(axis.way, Line) and len(axis.way.dims) > 1:
-            own = set(axis.way.dims)
+            own = frozenset(axis.way.dims)
             asked = [part.dimensions & own for part in access.mask.conjuncts()]
             strain += 3 * any(each and each != own for each in asked)
     return strain
