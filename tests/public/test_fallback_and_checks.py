@@ -32,6 +32,19 @@ def test_kernel_without_tensor_form_runs_in_the_emulator_and_says_so_once(module
     assert not kernel.explain().is_raised
 
 
+def test_kernel_that_prints_says_once_that_its_raised_form_does_not() -> None:
+    source = '__global__ void f(int *a) { a[threadIdx.x]++; if (threadIdx.x == 3) printf("%d", *a); }'
+    kernel = wl.cuda.compile("#include <cstdio>\n" + source)["f"]
+    a = np.zeros(4, np.int32)
+    with pytest.warns(wl.WindlassWarning, match=r"WL0412.*f prints nothing: its raised form has no printf"):
+        kernel[1, 4](a)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel[1, 4](a)
+    assert a.tolist() == [2] * 4
+    assert kernel.explain().is_raised
+
+
 def test_fallback_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wl.cuda.compile(
         "__global__ void f(int *a, int *b) { b[atomicAdd(a, 1)] = 1; }",

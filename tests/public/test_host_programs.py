@@ -205,3 +205,20 @@ int main() {
         assert program.run(observe=lambda launch: how.update({launch.kernel: launch.how})) == 0
         assert capfd.readouterr().out == "12: 2 14 26 30 0 0 | 28 1 8 | 10 10 cudaSuccess\n"
     assert how["add"] == how["increment"] == mode
+
+
+def test_kernels_that_print_stay_in_the_emulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "prints.cu"
+    source.write_text(
+        "#include <cstdio>\n"
+        '__global__ void f(int *x) { if (++x[threadIdx.x] > 0 && threadIdx.x == 1) printf("step %d\\n", x[0]); }\n'
+        "int main() { int *x; cudaMallocManaged(&x, 8); for (int i = 0; i < 3; i++) f<<<1, 2>>>(x);\n"
+        "cudaDeviceSynchronize(); return 0; }\n"
+    )
+    monkeypatch.setattr("windlass.public.program.PATIENCE", 0.0)
+    how: list[str] = []
+    assert wl.cuda.program(source).run([], observe=lambda launch: how.append(launch.how)) == 0
+    assert how == ["emulated"] * 3
+    assert capfd.readouterr().out == "step 1\nstep 2\nstep 3\n"

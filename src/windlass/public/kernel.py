@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.ir.signature import KernelSignature
+from windlass.ops.loops import Print
 from windlass.runtime.binding import Binding
 from windlass.runtime.effects import variables_used, written_parameters
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
@@ -56,6 +57,7 @@ class Kernel:
         self._texture_uses: tuple[TextureUse, ...] | None = None
         self.last_report: Report | None = None
         self.has_warned = False
+        self.has_warned_of_print = False
 
     @property
     def name(self) -> str:
@@ -122,6 +124,16 @@ class Kernel:
         return lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)
 
     # -- facts about the body, for launches ---------------------------------------------------------------------------
+
+    @property
+    def prints(self) -> bool:
+        """Whether it holds a printf, which does something only in the emulator."""
+        if "@vprintf" not in self.module.code.llvm_ir:
+            return False
+        try:
+            return any(isinstance(op, Print) for op in self.function.walk())
+        except RaisingError:
+            return False
 
     @property
     def texture_uses(self) -> tuple[TextureUse, ...]:

@@ -19,7 +19,7 @@ from windlass.diagnostics import RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
-from windlass.public.value_launch import fallback_diagnostic
+from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
 from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
@@ -127,6 +127,9 @@ class Launch:
         from windlass.public.explain import note_raised
 
         note_raised(kernel, self.shape, compiled)
+        if kernel.prints and not kernel.has_warned_of_print:
+            kernel.has_warned_of_print = True
+            warnings.warn(WindlassWarning(str(print_diagnostic(kernel))), stacklevel=4)
         form: Form = RaisedForm(self, plans, compiled)
         return CheckedForm(self, form) if first_calls_are_checked() else form
 

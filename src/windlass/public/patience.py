@@ -76,7 +76,8 @@ class WatchedForm:
         if is_emulated:
             emulate_launch(launch.kernel, launch.shape, arguments, finds_races=False)
             launch.emulated_seconds += time.perf_counter() - begin
-            self._is_raised = self._is_raised or (policy.mode == "auto" and launch.emulated_seconds > PATIENCE)
+            takes_long = launch.emulated_seconds > PATIENCE and not launch.kernel.prints
+            self._is_raised = self._is_raised or (policy.mode == "auto" and takes_long)
         if policy.observe is not None:
             how: Literal["raised", "emulated"] = "emulated" if is_emulated else "raised"
             seconds = time.perf_counter() - begin

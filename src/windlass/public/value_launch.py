@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
+from windlass.ops.loops import Print
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
@@ -298,5 +299,17 @@ def fallback_diagnostic(kernel: Kernel, error: RaisingError) -> Diagnostic:
         source=reason.source,
         notes=reason.notes,
         help=reason.help or "set WINDLASS_FALLBACK=error to have this raised as an error",
+        severity="warning",
+    )
+
+
+def print_diagnostic(kernel: Kernel) -> Diagnostic:
+    """What is said, once per kernel, when its printf is left out."""
+    place = next((op.source for op in kernel.function.walk() if isinstance(op, Print)), None)
+    return Diagnostic(
+        "WL0412",
+        f"{kernel.name} prints nothing: its raised form has no printf",
+        place,
+        help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
         severity="warning",
     )
