@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
@@ -64,6 +65,30 @@ class Report:
                 lines.append(f"  {title}:")
                 lines += [f"    {line}" for item in items for line in item.splitlines()]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what became of the kernel, its ops, its accesses and loops, each in a table."""
+        launch = "" if self.shape is None else f" with grid {self.shape.grid} and block {self.shape.block}"
+        title = f"<b>{escape(self.kernel)}</b>{escape(launch)}"
+        if self.error is not None:
+            reason = escape(self.reason or "")
+            return f"<p>{title}: emulated, since {reason}</p><pre>{escape(str(self.error))}</pre>"
+        facts = [
+            ("tensor ops", ", ".join(f"{count} {name}" for name, count in self.ops.most_common()) or "none"),
+            ("memory", f"{_size(self.bytes_read)} read, {_size(self.bytes_written)} written"),
+            ("arithmetic", f"{self.flops:,} operations"),
+        ]
+        facts += [
+            (title, item)
+            for title, items in (("access", self.accesses), ("loop", self.loops), ("note", self.notes))
+            for item in items
+        ]
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left;white-space:pre-wrap'>{escape(text)}</td></tr>"
+            for name, text in facts
+        )
+        return f"<p>{title}: raised</p><table>{rows}</table>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
