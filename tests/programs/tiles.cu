@@ -95,14 +95,14 @@ __global__ void through_global_memory(const float *x, float *y, int rounds) {
 __global__ void source_is_changed(float *x, float *y, int n) {
     __shared__ float tile[34];
     int i = blockIdx.x * 32 + threadIdx.x;
-    tile[threadIdx.x + 1] = x[i];
-    if (threadIdx.x == 0) tile[0] = i > 0 ? x[i - 1] : 0;
-    if (threadIdx.x == 31) tile[33] = i + 1 < n ? x[i + 1] : 0;
+    tile[threadIdx.x + 1] = x[i + 1];
+    if (threadIdx.x == 0) tile[0] = x[i];
+    if (threadIdx.x == 31) tile[33] = x[i + 2];
     __syncthreads();
     float left = tile[threadIdx.x];
     y[i] = left;
+    x[i + 1] = 2 * left;
     __syncthreads();
-    x[n + i] = tile[threadIdx.x + 2];
     y[n + i] = tile[threadIdx.x] + 10 * tile[threadIdx.x + 2];
 }
 
@@ -198,4 +198,28 @@ __global__ void tile_of_every_other_block(const float *x, float *y) {
     if (blockIdx.x == 3) tile[threadIdx.x] = 2 * x[i];
     __syncthreads();
     y[i] = tile[31 - threadIdx.x];
+}
+
+// Block 0 has no halo on the left: there is still what was there before the rounds.
+__global__ void halos_in_rounds(const float *x, float *y, int n, int rounds) {
+    __shared__ float tile[33];
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (threadIdx.x == 0) tile[0] = -1;
+    __syncthreads();
+    for (int t = 0; t < rounds; t++) {
+        tile[threadIdx.x + 1] = x[t * n + i];
+        if (threadIdx.x == 0 && blockIdx.x > 0) tile[0] = x[t * n + i - 1];
+        __syncthreads();
+        y[t * n + i] = tile[threadIdx.x] + 10 * tile[threadIdx.x + 1];
+        __syncthreads();
+    }
+}
+
+// Each thread goes on with what its neighbour has stored in the round before.
+__global__ void neighbours_in_rounds(const float *x, float *y, int rounds) {
+    for (int t = 0; t < rounds; t++) {
+        float v = y[t * 64 + threadIdx.x + 1];
+        y[(t + 1) * 64 + threadIdx.x] = 0.5f * v + x[t * 32 + threadIdx.x];
+        __syncthreads();
+    }
 }

@@ -74,12 +74,11 @@ def through_global_memory(x: Array, y: Array, rounds: int) -> None:
 BLOCKS = (launch(4, 32, n=128), launch(1, 32, n=32), launch(5, 32, n=160))
 
 
-@program(BLOCKS, lambda draw, n: (draw.floats(2 * n), draw.floats(2 * n), n), 1e-6)
+@program(BLOCKS[1:2], lambda draw, n: (draw.floats(n + 2), draw.floats(2 * n), n), 1e-6)
 def source_is_changed(x: Array, y: Array, n: int) -> None:
-    padded = np.pad(x[:n], 1)
-    left, right = padded[:-2], padded[2:]
+    left, right = x[:-2].copy(), x[2:].copy()
     y[:n] = left
-    x[n:] = right
+    x[1:-1] = 2 * left
     y[n:] = left + 10 * right
 
 
@@ -140,3 +139,25 @@ def tile_of_every_other_block(x: Array, y: Array) -> None:
     tile[::2] = rows[::2]
     tile[3:4] = 2 * rows[3:4]
     y[:] = tile[:, ::-1].reshape(-1)
+
+
+@program(
+    (launch(4, 32, n=128, rounds=3), launch(1, 32, n=32, rounds=6), launch(3, 32, n=96, rounds=40)),
+    lambda draw, n, rounds: (draw.floats(n * rounds), draw.floats(n * rounds), n, rounds),
+    1e-6,
+)
+def halos_in_rounds(x: Array, y: Array, n: int, rounds: int) -> None:
+    rows = x.reshape(rounds, n)
+    left = np.concatenate([np.full((rounds, 1), -1, np.float32), rows[:, :-1]], 1)
+    y[:] = (left + 10 * rows).reshape(-1)
+
+
+@program(
+    tuple(launch(1, 32, rounds=rounds) for rounds in (1, 2, 7, 40)),
+    lambda draw, rounds: (draw.floats(rounds * 32), draw.floats(rounds * 64 + 64), rounds),
+    1e-6,
+)
+def neighbours_in_rounds(x: Array, y: Array, rounds: int) -> None:
+    made = y.reshape(-1, 64)
+    for t, row in enumerate(x.reshape(rounds, 32)):
+        made[t + 1, :32] = np.float32(0.5) * made[t, 1:33] + row
