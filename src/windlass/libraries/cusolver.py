@@ -14,8 +14,9 @@ from scipy.sparse import linalg
 
 from windlass.libraries.cublas.factorizations import factor_without_pivots, lapack_routine, singular_places
 from windlass.libraries.cublas.level1 import INT
-from windlass.libraries.cublas.level3 import put_triangle, require_sizes
+from windlass.libraries.cublas.level3 import require_sizes
 from windlass.libraries.cublas.state import Fill, Operation, Side
+from windlass.libraries.cublas.structured import put_triangle
 from windlass.libraries.cusparse.descriptors import Description, lines_of
 from windlass.libraries.memory import Array
 from windlass.libraries.routines import Address, Failure, Library, Result

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from windlass.libraries.cublas.level3 import apply, contract, mirror, put_triangle, require_sizes, triangular
+from windlass.libraries.cublas.level3 import apply, contract, mirror, require_sizes, triangular
 from windlass.libraries.cublas.state import Diagonal, Fill, Handle, Operation, cublas
+from windlass.libraries.cublas.structured import put_triangle
 from windlass.libraries.memory import Array
 from windlass.libraries.routines import Address, Scalar
 from windlass.libraries.session import Call, real_dtype
