@@ -220,7 +220,11 @@ def test_copies_of_all_forms_and_what_they_refuse(
     source.write_text(COPIES)
     how: dict[str, str] = {}
     program = wl.cuda.program(source, mode=mode)
-    program.run(observe=lambda launch: how.setdefault(launch.kernel, launch.how) and None)
+
+    def note(launch: wl.cuda.LaunchRecord) -> None:
+        how.setdefault(launch.kernel, launch.how)
+
+    program.run(observe=note)
     out, err = capfd.readouterr()
     h = np.arange(60).reshape(3, 4, 5)
     # A position in memory counts bytes along x: 4 of them are one number.
