@@ -222,3 +222,54 @@ def test_kernels_that_print_stay_in_the_emulator(
     assert wl.cuda.program(source).run([], observe=lambda launch: how.append(launch.how)) == 0
     assert how == ["emulated"] * 3
     assert capfd.readouterr().out == "step 1\nstep 2\nstep 3\n"
+
+
+BAD_LAUNCHES = r"""
+#include <cstdio>
+__global__ void f(float *x) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    x[threadIdx.x] = s[0];
+}
+void say(const char *what) { printf("%s: %s\n", what, cudaGetErrorString(cudaGetLastError())); }
+int main() {
+    float *x;
+    cudaMalloc(&x, 64 * 4);
+    f<<<1, 2048>>>(x), say("threads");
+    f<<<1, 32, 1 << 20>>>(x), say("shared memory");
+    f<<<1, 32, 64 << 10>>>(x), say("more than by default");
+    cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 << 10);
+    f<<<1, 32, 64 << 10>>>(x), say("asked for");
+    cudaFuncSetAttribute(f, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20), say("too much asked for");
+    f<<<1, 32, 128, (cudaStream_t)0x1234>>>(x), say("stream");
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    f<<<1, 32, 128, stream>>>(x), say("good stream");
+    cudaStreamDestroy(stream);
+    f<<<1, 32, 128, stream>>>(x), say("destroyed stream");
+    cudaStreamDestroy(stream), say("destroyed twice");
+    cudaEventRecord((cudaEvent_t)8, 0), say("event");
+    cudaGraphLaunch((cudaGraphExec_t)8, 0), say("graph");
+    return 0;
+}
+"""
+
+
+def test_bad_launches_are_errors_of_cuda(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "bad.cu"
+    source.write_text(BAD_LAUNCHES)
+    assert wl.cuda.program(source).run([]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "threads: invalid configuration argument",
+        "shared memory: invalid argument",
+        "more than by default: invalid argument",
+        "asked for: no error",
+        "too much asked for: invalid argument",
+        "stream: invalid resource handle",
+        "good stream: no error",
+        "destroyed stream: invalid resource handle",
+        "destroyed twice: invalid resource handle",
+        "event: invalid resource handle",
+        "graph: invalid argument",
+    ]

@@ -87,6 +87,13 @@ static void take_back_managed(const std::vector<std::vector<char>> &before) {
     }
 }
 
+// Dynamic shared memory that kernels may be launched with: what a device has by default, what a program asks for, at most.
+constexpr size_t DEFAULT_SHARED = 48 << 10, MOST_SHARED = 227 << 10;
+static std::map<const void *, size_t> &shared_limits() {
+    static auto *all = new std::map<const void *, size_t>;
+    return *all;
+}
+
 struct Configuration {
     dim3 grid, block;
     size_t shared_bytes;
@@ -98,6 +105,9 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
                           cudaStream_t stream) {
     auto found = kernels().find(function);
     if (found == kernels().end()) return fail(cudaErrorInvalidDeviceFunction);
+    auto limit = shared_limits().find(function);
+    if (shared_bytes > (limit == shared_limits().end() ? DEFAULT_SHARED : limit->second))
+        return fail(cudaErrorInvalidValue);
     const Symbol &kernel = found->second;
     // The arguments may change before a captured launch runs: it keeps copies.
     int sizes[256];
@@ -167,8 +177,12 @@ cudaError_t __windlass_launch_cooperative(const void *function, dim3 grid, dim3 
                                           size_t shared_bytes, cudaStream_t stream) {
     return launch(function, grid, block, arguments, shared_bytes, stream);
 }
-cudaError_t __windlass_set_function_attribute(const void *function, int, int) {
-    return kernels().count(function) ? cudaSuccess : fail(cudaErrorInvalidDeviceFunction);
+cudaError_t __windlass_set_function_attribute(const void *function, int attribute, int value) {
+    if (!kernels().count(function)) return fail(cudaErrorInvalidDeviceFunction);
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    if (value < 0 || (size_t)value > MOST_SHARED) return fail(cudaErrorInvalidValue);
+    shared_limits()[function] = value;
+    return cudaSuccess;
 }
 cudaError_t __windlass_get_function_attributes(struct cudaFuncAttributes *attributes, const void *function) {
     if (!kernels().count(function)) return fail(cudaErrorInvalidDeviceFunction);

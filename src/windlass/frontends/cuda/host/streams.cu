@@ -2,6 +2,7 @@
 // captured notes its work instead, and a graph does it when it is launched.
 #include <chrono>
 #include <memory>
+#include <set>
 #include <vector>
 #include "state.h"
 
@@ -22,16 +23,43 @@ struct CUgraphExec_st {
 };
 
 namespace windlass {
+// Streams, events and graphs that were made and not destroyed: others are errors of the program, not to be followed.
+static std::set<const void *> &handles() {
+    static auto *all = new std::set<const void *>;
+    return *all;
+}
+template <class T> static T *made(T *handle) {
+    std::lock_guard<std::recursive_mutex> guard(lock);
+    handles().insert(handle);
+    return handle;
+}
+static bool is_live(const void *handle) {
+    std::lock_guard<std::recursive_mutex> guard(lock);
+    return handles().count(handle);
+}
+template <class T> static cudaError_t destroy(T *handle) {
+    std::lock_guard<std::recursive_mutex> guard(lock);
+    if (!handles().erase(handle)) return fail(cudaErrorInvalidResourceHandle);
+    delete handle;
+    return cudaSuccess;
+}
+static bool is_real(cudaStream_t stream) {
+    return stream && stream != cudaStreamLegacy && stream != cudaStreamPerThread;
+}
+static cudaError_t check(cudaStream_t stream) {
+    return is_real(stream) && !is_live(stream) ? fail(cudaErrorInvalidResourceHandle) : cudaSuccess;
+}
+
 cudaError_t perform(cudaStream_t stream, Action action) {
-    bool is_real = stream && stream != cudaStreamLegacy && stream != cudaStreamPerThread;
-    if (is_real && stream->capture) {
+    if (cudaError_t error = check(stream)) return error;
+    if (is_real(stream) && stream->capture) {
         stream->capture->actions.push_back(std::move(action));
         return cudaSuccess;
     }
     return action();
 }
 static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t graph, Action action) {
-    if (!graph) return fail(cudaErrorInvalidValue);
+    if (!is_live(graph)) return fail(cudaErrorInvalidValue);
     graph->actions.push_back(std::move(action));
     if (node) *node = (cudaGraphNode_t)(uintptr_t)graph->actions.size();
     return cudaSuccess;
@@ -40,17 +68,18 @@ static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t graph, Action action) 
 using namespace windlass;
 
 extern "C" {
-cudaError_t cudaStreamCreate(cudaStream_t *stream) { return *stream = new CUstream_st, cudaSuccess; }
+cudaError_t cudaStreamCreate(cudaStream_t *stream) { return *stream = made(new CUstream_st), cudaSuccess; }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int) { return cudaStreamCreate(stream); }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int, int) { return cudaStreamCreate(stream); }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if (!stream) return fail(cudaErrorInvalidResourceHandle);
-    delete stream;
-    return cudaSuccess;
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return destroy(stream); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    cudaError_t error = check(stream);
+    return error ? error : cudaDeviceSynchronize();
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned int) { return cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return check(stream); }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+    return is_live(event) ? check(stream) : fail(cudaErrorInvalidResourceHandle);
+}
 cudaError_t cudaStreamSetAttribute(cudaStream_t, enum cudaStreamAttrID, const union cudaStreamAttrValue *) {
     return cudaSuccess;
 }
@@ -62,17 +91,13 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-    *event = new CUevent_st;
+    *event = made(new CUevent_st);
     (*event)->has_time = !(flags & cudaEventDisableTiming);
     return cudaSuccess;
 }
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    if (!event) return fail(cudaErrorInvalidResourceHandle);
-    delete event;
-    return cudaSuccess;
-}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroy(event); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    if (!event) return fail(cudaErrorInvalidResourceHandle);
+    if (!is_live(event)) return fail(cudaErrorInvalidResourceHandle);
     return perform(stream, [=] {
         event->time = std::chrono::steady_clock::now();
         event->is_recorded = true;
@@ -82,40 +107,47 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int) {
     return cudaEventRecord(event, stream);
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return event ? cudaSuccess : fail(cudaErrorInvalidResourceHandle); }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return event ? cudaSuccess : fail(cudaErrorInvalidResourceHandle); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return cudaEventQuery(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    return is_live(event) ? cudaSuccess : fail(cudaErrorInvalidResourceHandle);
+}
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
-    if (!start || !end || !start->is_recorded || !end->is_recorded || !start->has_time || !end->has_time)
+    if (!is_live(start) || !is_live(end) || !start->is_recorded || !end->is_recorded || !start->has_time || !end->has_time)
         return fail(cudaErrorInvalidResourceHandle);
     *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode) {
-    if (!stream || stream->capture) return fail(cudaErrorIllegalState);
-    stream->capture = new CUgraph_st;
+    if (cudaError_t error = check(stream)) return error;
+    if (!is_real(stream) || stream->capture) return fail(cudaErrorIllegalState);
+    stream->capture = made(new CUgraph_st);
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
-    if (!stream || !stream->capture) return fail(cudaErrorIllegalState);
+    if (cudaError_t error = check(stream)) return error;
+    if (!is_real(stream) || !stream->capture) return fail(cudaErrorIllegalState);
     *graph = stream->capture;
     stream->capture = nullptr;
     return cudaSuccess;
 }
-cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int) { return *graph = new CUgraph_st, cudaSuccess; }
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int) { return *graph = made(new CUgraph_st), cudaSuccess; }
 cudaError_t __windlass_graph_instantiate(cudaGraphExec_t *executable, cudaGraph_t graph) {
-    *executable = new CUgraphExec_st{graph->actions};
+    if (!is_live(graph)) return fail(cudaErrorInvalidValue);
+    *executable = made(new CUgraphExec_st{graph->actions});
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    if (!is_live(graph)) return fail(cudaErrorInvalidValue);
     for (auto &action : graph->actions)
         if (cudaError_t error = perform(stream, action)) return error;
     return cudaSuccess;
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return delete graph, cudaSuccess; }
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroy(graph); }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroy(graph); }
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    if (!is_live(graph)) return fail(cudaErrorInvalidValue);
     for (size_t i = 0; nodes && i < *count && i < graph->actions.size(); i++) nodes[i] = (cudaGraphNode_t)(i + 1);
     *count = graph->actions.size();
     return cudaSuccess;
@@ -128,11 +160,12 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t, const cudaGraphNode_t *from, c
 }
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *, size_t,
                                    const struct cudaKernelNodeParams *p) {
-    if (!graph) return fail(cudaErrorInvalidValue);
-    CUstream_st capturing;
-    capturing.capture = graph;
+    if (!is_live(graph)) return fail(cudaErrorInvalidValue);
+    cudaStream_t capturing = made(new CUstream_st);
+    capturing->capture = graph;
     cudaError_t error =
-        __windlass_launch(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, &capturing);
+        __windlass_launch(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, capturing);
+    destroy(capturing);
     if (node) *node = (cudaGraphNode_t)(uintptr_t)graph->actions.size();
     return error;
 }
