@@ -90,6 +90,14 @@ PROGRAMS = {
       }
       return %all#1 : tensor<3x2xf32>
     }""",
+    "a choice by place between matrices without rows": """
+    func.func @main(%x: tensor<0x2xf32>, %y: tensor<0x2xf32>) -> tensor<0x2xf32> {
+      %rows = stablehlo.iota dim = 0 : tensor<0x2xi32>
+      %columns = stablehlo.iota dim = 1 : tensor<0x2xi32>
+      %lower = stablehlo.compare GE, %rows, %columns : (tensor<0x2xi32>, tensor<0x2xi32>) -> tensor<0x2xi1>
+      %chosen = stablehlo.select %lower, %x, %y : tensor<0x2xi1>, tensor<0x2xf32>
+      return %chosen : tensor<0x2xf32>
+    }""",
 }
 
 

@@ -397,7 +397,7 @@ def _rows_chosen(p: Value, axis: int) -> list[bool] | None:
         return None
     own = places.index(axis)
     known = known_elements(p)
-    if known is None or known.shape[own] == 1:
+    if known is None or known.size == 0 or known.shape[own] == 1:
         return None
     rows = np.moveaxis(known, own, 0).reshape(known.shape[own], -1)
     return rows[:, 0].tolist() if bool((rows == rows[:, :1]).all()) else None
