@@ -37,13 +37,12 @@ from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.libraries import LibraryCall, Session, is_library_function
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
+from windlass.public.patience import PATIENCE
 from windlass.public.texture_launch import TextureLaunch
 
 Array: TypeAlias = NDArray[Any]
 Mode: TypeAlias = Literal["auto", "raised", "emulated"]
 
-PATIENCE = 1.0
-"""Seconds that one kernel with one shape may take in the emulator before it is raised."""
 SUCCESS, INVALID_CONFIGURATION, ILLEGAL_ADDRESS, LAUNCH_FAILURE = 0, 9, 700, 719
 MOST_THREADS = 1024
 EXTENT_LIMITS = (2**31 - 1, 65535, 65535, 1024, 1024, 64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from windlass.ir import Value
+from windlass.ops.movement import Transpose
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension, in_order
 
@@ -90,6 +91,16 @@ class Lanes:
             raise ValueError(f"{self} can't be expanded to {tuple(dims)}")
         value = emission.transpose(inner.value, [inner.dims.index(dimension) for dimension in own])
         return emission.broadcast(value, box.shape(dims), [dims.index(dimension) for dimension in own])
+
+    def before_transpose(self) -> tuple[Value, tuple[Dimension, ...]]:
+        """The tensor before a transpose that made the lanes, if one did, and what its axes are."""
+        value = self.value
+        if not isinstance(value, Transpose):
+            return value, self.dims
+        before = list(self.dims)
+        for axis, place in enumerate(value.permutation):
+            before[place] = self.dims[axis]
+        return value.operand, tuple(before)
 
     def replace_dimension(self, old: Dimension, new: Sequence[Dimension], box: Box) -> Lanes:
         """The same values with `old` split into `new` (which stand where it stood), for the lanes of the new box.

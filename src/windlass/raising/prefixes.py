@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from windlass.ir import Value
-from windlass.ops.movement import Transpose
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.lanes import Lanes
@@ -30,26 +29,15 @@ def pad_instead_of_select(condition: Predicate, on_true: Lanes, on_false: Lanes,
     if number is None or emission.splat_number(on_true.value) is not None:
         return None
     value = on_true.at(box)
-    tensor, dims = value.value, list(value.dims)
-    if isinstance(tensor, Transpose):
-        # Memory is gone through in its own order, in which lines are more often whole.
-        dims = [value.dims[place] for place in invert(tensor.permutation)]
-        tensor = tensor.operand
+    # Memory is gone through in its own order, in which lines are more often whole.
+    tensor, order = value.before_transpose()
+    dims = list(order)
     for part in condition.conjuncts():
         padded = _pad_line(part, tensor, dims, number, box)
         if padded is None:
             return None
         tensor, dims = padded
     return Lanes(emission.transpose(tensor, [dims.index(each) for each in value.dims]), value.dims, value.lower)
-
-
-def invert(permutation: Sequence[int]) -> list[int]:
-    """The permutation that undoes this one.
-
-    >>> invert((2, 0, 1))
-    [1, 2, 0]
-    """
-    return sorted(range(len(permutation)), key=permutation.__getitem__)
 
 
 def _pad_line(

@@ -27,7 +27,6 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.movement import Transpose
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.raising import emission
@@ -494,8 +493,8 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
         # Nothing is spread out by the product.
         return None
     batching = [each for each in left.dims if each in right.dims and each not in over]
-    left_value, left_dims = _untransposed(left)
-    right_value, right_dims = _untransposed(right)
+    left_value, left_dims = left.before_transpose()
+    right_value, right_dims = right.before_transpose()
     dot = DotGeneral(
         left_value,
         right_value,
@@ -516,14 +515,3 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     state.memo["contraction", id(result.value)] = Contraction(left, right, over)
     state.memo["spread", id(lanes.value)] = lanes
     return result
-
-
-def _untransposed(lanes: Lanes) -> tuple[Value, tuple[Dimension, ...]]:
-    """The tensor before a transpose that made the lanes, and what its axes are."""
-    value = lanes.value
-    if not isinstance(value, Transpose):
-        return value, lanes.dims
-    before: list[Dimension] = list(lanes.dims)
-    for axis, place in enumerate(value.permutation):
-        before[place] = lanes.dims[axis]
-    return value.operand, tuple(before)
