@@ -28,7 +28,7 @@ from windlass.ops import (
     Slice,
     Subtract,
 )
-from windlass.rewriting.structure import find_diagonal, find_relation, is_zero
+from windlass.rewriting.structure import Relation, find_diagonal, find_relation, is_zero
 
 DEEPEST = 8
 """How many ops up a sum is followed."""
@@ -155,12 +155,12 @@ def _single(value: Value) -> list[Part] | None:
             return _constant(value)
         case Convert():
             relation = find_relation(value.operand)
-            if relation is not None and relation.least == relation.most and not relation.negated:
+            if relation is not None and not relation.negated and _is_diagonal_within(relation, value.shape):
                 return [Band(relation.least, None)]
             return None
         case Select():
             relation = find_relation(value.pred)
-            if relation is None or relation.least != relation.most:
+            if relation is None or not _is_diagonal_within(relation, value.shape):
                 return None
             chosen, rest = (value.on_false, value.on_true) if relation.negated else (value.on_true, value.on_false)
             if not is_zero(rest):
@@ -170,6 +170,11 @@ def _single(value: Value) -> list[Part] | None:
             return _outer(value)
         case _:
             return None
+
+
+def _is_diagonal_within(relation: Relation, shape: tuple[int, ...]) -> bool:
+    """Whether a condition on places holds along one diagonal, and part of that lies inside of the matrix."""
+    return relation.least == relation.most and -shape[0] < relation.least < shape[1]
 
 
 def _constant(matrix: Constant) -> list[Part] | None:

@@ -412,8 +412,6 @@ def _pack_parts(view: BlockView, op: Concatenate) -> Change | None:
     owners = [op_of(part) for part in parts]
     if any(owner is None or owner not in view.depths for owner in owners):
         return None
-    if not _has_work(owners):
-        return None
     packing = Packing(view, len(parts))
     # The concatenation that is replaced is not there to be used.
     view.stacks = {key: stack for key, stack in view.stacks.items() if stack is not op}
@@ -422,7 +420,8 @@ def _pack_parts(view: BlockView, op: Concatenate) -> Change | None:
     except CannotPack:
         packing.settle("", {}, 1)
         return None
-    if not packing.members:
+    if not any(op.flops() > 0 for members, _ in packing.members for op in members):
+        # Slices of one value stacked another way round: nothing is computed at once.
         packing.settle("", {}, 1)
         return None
     axis, rank = op.dimension, op.tensor.rank
@@ -432,14 +431,6 @@ def _pack_parts(view: BlockView, op: Concatenate) -> Change | None:
             moved = Transpose(found, (*range(1, axis + 1), 0, *range(axis + 1, rank + 1)))
         whole = Reshape(moved, op.shape)
     return packing.settle("equal_parts_done_at_once", {op: whole}, 1)
-
-
-def _has_work(owners: list[Op | None]) -> bool:
-    """Whether the parts are more than slices and reshapes."""
-    current = owners[0]
-    while current is not None and (current.is_free or isinstance(current, Slice)) and current.operands:
-        current = op_of(current.operands[0])
-    return current is not None and current.flops() > 0
 
 
 def _join_products(view: BlockView, products: list[DotGeneral], shared: int) -> Change | None:
