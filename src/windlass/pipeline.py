@@ -13,8 +13,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,8 @@ class CompiledLaunch:
     program: Program
     rewrites: Sequence[Entry] = ()
     """What the optimizer did."""
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    """How long the stages took, by name; XLA compiles when the program first runs."""
 
     @cached_property
     def plain_program(self) -> Program:
@@ -364,8 +367,15 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
 
     Raises RaisingError where the kernel has no tensor form.
     """
+    moments = [time.perf_counter()]
     raised = raise_launch(kernel, binding)
     tensor = at_boundary(name, raised, binding)
+    moments.append(time.perf_counter())
     optimized, ledger = optimize_and_note(tensor)
+    moments.append(time.perf_counter())
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
-    return CompiledLaunch(binding, raised, tensor, optimized, export(exact), ledger.entries)
+    program = export(exact)
+    moments.append(time.perf_counter())
+    stages = zip(("raising", "optimizing", "exporting"), moments[:-1], moments[1:], strict=True)
+    seconds = {stage: after - before for stage, before, after in stages}
+    return CompiledLaunch(binding, raised, tensor, optimized, program, ledger.entries, seconds)

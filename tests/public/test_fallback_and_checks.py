@@ -158,16 +158,3 @@ def test_planned_names_say_that_they_are_planned() -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0905.*windlass.grad is not there yet"):
         wl.grad  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue]
     assert not hasattr(wl, "vjp")
-
-
-def test_report_shows_itself_as_html() -> None:
-    raised = wl.cuda.compile("template <class T> __global__ void f(T *a) { a[threadIdx.x] += 1; }")
-    report = raised["f<float>"].explain(1, 4, np.zeros(4, np.float32))
-    html: Any = report._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    assert html.startswith("<p><b>f&lt;float&gt;</b>")
-    assert "<td style='text-align:left;white-space:pre-wrap'>1 add</td>" in html
-    kernel = wl.cuda.compile("__global__ void g(int *a, int *b) { b[atomicAdd(a, 1)] = 1; }")["g"]
-    report = kernel.explain(1, 4, np.zeros(1, np.int32), np.zeros(4, np.int32))
-    html = report._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    assert ": emulated, since " in html
-    assert "b[atomicAdd(a, 1)] = 1;" in html

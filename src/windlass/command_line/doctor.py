@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 import windlass as wl
-from windlass.command_line.explain import spell_size
 from windlass.diagnostics.cache import cache_directory
+from windlass.public.explain import spell_size
 from windlass.rewriting.cost import CPU
 from windlass.stablehlo import calibrating
 

@@ -13,7 +13,7 @@ import windlass as wl
 from windlass.command_line.guessing import Guess, Wishes, guess_launch
 from windlass.diagnostics import LaunchError, RaisingError, WindlassError
 from windlass.ir import Function
-from windlass.public.explain import Report
+from windlass.public.explain import Report, spell_each
 from windlass.public.kernel import Kernel
 
 MOST_OPS = 8
@@ -75,12 +75,11 @@ def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: b
         return False
     _print_title(console, kernel.name, where, "raised", "green")
     _print_line(console, "launch", guess.assumptions)
-    _print_line(console, "tensor ops", _spell_ops(report))
-    _print_line(console, "memory", f"{spell_size(report.bytes_read)} read, {spell_size(report.bytes_written)} written")
-    _print_line(console, "arithmetic", f"{report.flops:,} operations" + _loops_note(report))
+    for title, text in report.facts():
+        _print_line(console, title, _spell_ops(report) if title == "tensor ops" else text)
     if details:
         for title, items in (("access", report.accesses), ("loop", report.loops), ("note", report.notes)):
-            for item in items:
+            for item in spell_each(items):
                 _print_line(console, title, item)
     console.print()
     return True
@@ -105,27 +104,11 @@ def _explain_guess(kernel: Kernel, function: Function, wishes: Wishes) -> tuple[
     raise AssertionError("the last attempt returns or raises")
 
 
-def _loops_note(report: Report) -> str:
-    return ", bodies of loops counted once" if "while" in report.ops else ""
-
-
 def _spell_ops(report: Report) -> str:
     common = report.ops.most_common()
     shown = ", ".join(f"{count} {name}" for name, count in common[:MOST_OPS])
     rest = sum(count for _, count in common[MOST_OPS:])
     return (shown or "none") + (f", {rest} others" if rest else "")
-
-
-def spell_size(count: int) -> str:
-    """A number of bytes in a unit that suits it.
-
-    >>> spell_size(1500), spell_size(16_777_216)
-    ('1.5 kB', '16.8 MB')
-    """
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count} B"
 
 
 def _print_title(console: Console, name: str, where: str, outcome: str, style: str) -> None:

@@ -136,6 +136,9 @@ def run_program(
     standard: Annotated[str, typer.Option("--std", help="The C++ standard.")] = "gnu++20",
     mode: Annotated[str, typer.Option("--mode", help="How kernels run: auto, raised or emulated.")] = "auto",
     report: Annotated[bool, typer.Option("--report", help="Afterwards tell on stderr how each kernel ran.")] = False,
+    explained: Annotated[
+        bool, typer.Option("--explain", help="Afterwards tell on stderr what became of each kernel, and why.")
+    ] = False,
 ) -> int:
     """Run a program without a GPU: windlass run main.cu -- ARGUMENTS, or windlass run script.py ARGUMENTS.
 
@@ -144,10 +147,10 @@ def run_program(
     if len(sources) == 1 and sources[0].suffix == ".py":
         from windlass.command_line.script import run_script
 
-        return run_script(sources[0], context.obj or [], mode, report)
+        return run_script(sources[0], context.obj or [], mode, report, explained)
     from windlass.command_line.run import run_sources
 
-    return run_sources(sources, context.obj or [], include or [], define or [], standard, mode, report)
+    return run_sources(sources, context.obj or [], include or [], define or [], standard, mode, report, explained)
 
 
 @app.command()

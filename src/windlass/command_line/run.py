@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import windlass as wl
 from windlass.command_line.explain import read_macro
-from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
+from windlass.public.explain import Report
+from windlass.public.patience import PATIENCE
+from windlass.runtime.launch_shape import LaunchShape
 
 MODES = ("auto", "raised", "emulated")
+MOST_REPORTS = 4
+"""So many launches of one kernel are explained at most: with the first grids and blocks that it is launched with."""
 
 
 def run_sources(
@@ -23,8 +31,11 @@ def run_sources(
     standard: str,
     mode: str,
     has_report: bool,
+    explains: bool,
 ) -> int:
-    """Run a program and give its exit status; with `has_report`, a table of its kernels goes to standard error.
+    """Run a program and give its exit status.
+
+    With `has_report` a table of its kernels goes to standard error, with `explains` a report on each kernel and grid.
 
     Raises CompilationError where it can't be built, LaunchError (WL0703) for a mode that there is not.
     """
@@ -32,38 +43,96 @@ def run_sources(
         raise LaunchError(Diagnostic("WL0703", f"--mode {mode}: not understood", help=f"modes are {', '.join(MODES)}"))
     macros = dict(read_macro(each) for each in define)
     program = wl.cuda.program(*sources, include=list(include), define=macros, standard=standard, mode=mode)
-    records: list[wl.cuda.LaunchRecord] = []
-    status = program.run(arguments, observe=records.append if has_report else None)
-    if has_report:
-        show_table(
-            [
-                (each.kernel, each.how, each.seconds, each.reason.diagnostics[0].headline if each.reason else "")
-                for each in records
-            ]
-        )
+    launches = Launches(explains)
+
+    def observe(record: wl.cuda.LaunchRecord) -> None:
+        shape = LaunchShape(record.grid, record.block, record.shared_bytes)
+        launches.note(Launched(record.kernel, shape, record.how, record.seconds, record.reason), record.explain)
+
+    status = program.run(arguments, observe=observe if has_report or explains else None)
+    launches.show(has_report)
     return status
 
 
-def show_table(launches: Sequence[tuple[str, str, float, str]]) -> None:
-    """How often each kernel ran, how, and for how long; and why it was not raised: on standard error.
+@dataclass(frozen=True)
+class Launched:
+    """One launch of a program: `how` is "raised", "emulated" or "library"; `reason` is why it was not raised."""
 
-    `launches` has for each its kernel, how it ran, the seconds that it took, and why it was not raised.
-    """
-    table = Table(
-        "kernel",
-        "raised",
-        "emulated",
-        "library",
-        "seconds",
-        "not raised",
-        box=None,
-        header_style="bold",
-        pad_edge=False,
+    kernel: str
+    shape: LaunchShape
+    how: str
+    seconds: float
+    reason: WindlassError | None
+
+
+@dataclass
+class Launches:
+    """What a program has launched, and what became of it."""
+
+    explains: bool
+    records: list[Launched] = field(default_factory=list[Launched])
+    reports: dict[tuple[str, LaunchShape], Report | LaunchError] = field(
+        default_factory=dict["tuple[str, LaunchShape]", "Report | LaunchError"]
     )
-    for name in dict.fromkeys(launch[0] for launch in launches):
-        own = [launch for launch in launches if launch[0] == name]
-        counts = [str(sum(how == each for _, each, _, _ in own)) for how in ("raised", "emulated", "library")]
-        seconds = sum(launch[2] for launch in own)
-        reason = next((launch[3] for launch in own if launch[3]), "")
-        table.add_row(name, *counts, f"{seconds:.3f}", reason)
-    Console(stderr=True, highlight=False).print(table)
+
+    def note(self, launched: Launched, explain: Callable[[], Report] | None) -> None:
+        """Take down a launch; a report is made of the first of each kernel and shape."""
+        self.records.append(launched)
+        key = (launched.kernel, launched.shape)
+        if not self.explains or explain is None or key in self.reports:
+            return
+        if sum(name == launched.kernel for name, _ in self.reports) < MOST_REPORTS:
+            try:
+                self.reports[key] = explain()
+            except LaunchError as error:
+                self.reports[key] = error
+
+    def show(self, has_table: bool) -> None:
+        """Tell of all on standard error."""
+        console = Console(stderr=True, highlight=False)
+        for (name, shape), report in self.reports.items():
+            own = [each for each in self.records if (each.kernel, each.shape) == (name, shape)]
+            console.print(Text(f"{name}: {_count(own)}{_why(own, report)}", style="bold"), soft_wrap=True)
+            console.print(Text(f"{report}\n"), soft_wrap=True)
+        if self.explains:
+            rest = {(each.kernel, each.shape) for each in self.records if each.how != "library"} - {*self.reports}
+            for name, count in Counter(name for name, _ in rest).items():
+                console.print(Text(f"{name}: {count} more grids, blocks or sizes of shared memory\n"), soft_wrap=True)
+        if has_table:
+            console.print(self._table())
+
+    def _table(self) -> Table:
+        """How often each kernel ran, how, and for how long; and why it was not raised."""
+        table = Table(
+            "kernel",
+            "raised",
+            "emulated",
+            "library",
+            "seconds",
+            "not raised",
+            box=None,
+            header_style="bold",
+            pad_edge=False,
+        )
+        for name in dict.fromkeys(each.kernel for each in self.records):
+            own = [each for each in self.records if each.kernel == name]
+            counts = Counter(each.how for each in own)
+            seconds = sum(each.seconds for each in own)
+            reason = next((each.reason.diagnostics[0].headline for each in own if each.reason), "")
+            table.add_row(
+                name, *(str(counts[how]) for how in ("raised", "emulated", "library")), f"{seconds:.3f}", reason
+            )
+        return table
+
+
+def _count(launches: Sequence[Launched]) -> str:
+    counts = Counter(each.how for each in launches)
+    return ", ".join(f"{count} {'launch' if count == 1 else 'launches'} {how}" for how, count in counts.items())
+
+
+def _why(launches: Sequence[Launched], report: Report | LaunchError) -> str:
+    """Why launches were emulated that have a raised form."""
+    is_untried = any(each.how == "emulated" and each.reason is None for each in launches)
+    if not (is_untried and isinstance(report, Report) and report.is_raised):
+        return ""
+    return f"; they have a raised form, which is used after {PATIENCE:g} s in the emulator (--mode raised: at once)"

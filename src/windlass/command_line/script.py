@@ -11,18 +11,18 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 
 from windlass.command_line.aliases import install
+from windlass.command_line.run import MODES, Launched, Launches
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError, WindlassWarning
 from windlass.public.patience import ObservedLaunch, policy
 
-MODES = ("auto", "raised", "emulated")
 OK, FAILED = 0, 1
 
 
-def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bool) -> int:
+def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bool, explains: bool) -> int:
     """Run a Python program as `python script arguments` does, and give its exit status.
 
     `import cupy`, `import pycuda...` and `from numba import cuda` give Windlass's packages. With `has_report` a table
-    of its kernels goes to standard error afterwards.
+    of its kernels goes to standard error afterwards, with `explains` a report on each kernel and grid.
 
     Raises LaunchError: WL0703 for a mode that there is not, WL0705 where the file can't be read.
     """
@@ -33,8 +33,12 @@ def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bo
     except OSError as error:
         raise LaunchError(Diagnostic("WL0705", f"can't read '{script}': {error.strerror}")) from None
     policy.mode = mode  # pyright: ignore[reportAttributeAccessIssue]
-    records: list[ObservedLaunch] = []
-    policy.observe = records.append if has_report else None
+    launches = Launches(explains)
+
+    def observe(each: ObservedLaunch) -> None:
+        launches.note(Launched(each.kernel.name, each.shape, each.how, each.seconds, each.reason), each.explain)
+
+    policy.observe = observe if has_report or explains else None
     install()
     warnings.simplefilter("ignore", WindlassWarning)
     module = ModuleType("__main__")
@@ -45,8 +49,7 @@ def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bo
     sys.path.insert(0, str(script.resolve().parent))
     status = _execute(text, script, module)
     sys.stdout.flush()
-    if has_report:
-        _show(records)
+    launches.show(has_report)
     return status
 
 
@@ -91,14 +94,3 @@ def _print_traceback(error: BaseException, *, is_ours: bool) -> None:
     print("Traceback (most recent call last):", file=sys.stderr)
     print("".join(traceback.format_list(summary)), end="", file=sys.stderr)
     print(error, file=sys.stderr)
-
-
-def _show(records: Sequence[ObservedLaunch]) -> None:
-    from windlass.command_line.run import show_table
-
-    show_table(
-        [
-            (each.kernel.name, each.how, each.seconds, each.reason.diagnostics[0].headline if each.reason else "")
-            for each in records
-        ]
-    )

@@ -11,6 +11,7 @@ from windlass.diagnostics.message import (
     LaunchError,
     ProgramError,
     RaisingError,
+    Step,
     WindlassError,
     WindlassWarning,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "Position",
     "ProgramError",
     "RaisingError",
+    "Step",
     "WindlassError",
     "WindlassWarning",
 ]

@@ -6,6 +6,24 @@ from dataclasses import dataclass
 
 from windlass.diagnostics.position import Position
 
+WIDEST_LINE = 72
+"""Characters of a source line that are shown beside what is said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line on the way to what a diagnostic tells, and what happens there. `source` as in `Diagnostic`."""
+
+    position: Position
+    what: str
+    source: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The source line without its indentation; empty where it is not known."""
+        text = self.source if self.source is not None else self.position.source_line()
+        return (text or "").strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -13,7 +31,7 @@ class Diagnostic:
 
     `code` names the page in `pages/` that explains it at length. `source` is the text of the source line, needed
     only where the file of `position` is not on disk (source text given as a string). `length` is the number of
-    characters to mark.
+    characters to mark. `trail` has the lines that led there, in the program's order.
 
     >>> print(Diagnostic("WL0401", "argument 'x' has the wrong dtype", help="pass x.astype('float32')"))
     error[WL0401]: argument 'x' has the wrong dtype
@@ -28,11 +46,13 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     help: str | None = None
     severity: str = "error"
+    trail: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.severity}[{self.code}]: {self.headline}"]
         if self.position is not None:
             lines += self._render_source(self.position)
+        lines += self._render_trail()
         lines += [f"  note: {note}" for note in self.notes]
         if self.help is not None:
             lines.append(f"  help: {self.help}")
@@ -50,6 +70,26 @@ class Diagnostic:
             offset = len(text[: position.column - 1].expandtabs(4))
             lines.append(f" {gutter} | " + " " * offset + "^" * max(1, self.length))
         return lines
+
+    def _render_trail(self) -> list[str]:
+        if not self.trail:
+            return []
+        here = self.position.file if self.position is not None else ""
+        places = [
+            f"{step.position.line}" if step.position.file == here else f"{step.position.file}:{step.position.line}"
+            for step in self.trail
+        ]
+        texts = [_shorten(step.text) for step in self.trail]
+        place_width, text_width = max(map(len, places)), max(map(len, texts))
+        return ["  how it comes to this:"] + [
+            f"    {place:>{place_width}} | {text:<{text_width}}  <- {step.what}"
+            for place, text, step in zip(places, texts, self.trail, strict=True)
+        ]
+
+
+def _shorten(text: str) -> str:
+    text = text.expandtabs(4)
+    return text if len(text) <= WIDEST_LINE else text[: WIDEST_LINE - 3] + "..."
 
 
 class WindlassError(Exception):

@@ -1,16 +1,22 @@
-"""What became of a kernel: raised or emulated and why, its tensor ops, memory traffic and arithmetic."""
+"""What became of a kernel: raised or emulated and why, its tensor ops, accesses, loops and cost."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
-from windlass.ir import Function, Op
-from windlass.ops import Constant, Return
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, Step
+from windlass.ir import Block, Function, Op
+from windlass.ops import Constant, Return, While
+from windlass.ops.counting import find_counter
+from windlass.raising import AccessNote, LoopNote
+from windlass.rewriting.cost import Cost, Device, estimate_cost
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+from windlass.stablehlo.optimizing import Choices
 
 if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
@@ -22,9 +28,15 @@ if TYPE_CHECKING:
 class Report:
     """What became of one kernel in one launch. `str(report)` tells it; the fields have it as data.
 
-    `ops` counts the tensor ops by name after optimization; `bytes_read` and `bytes_written` are the sizes of the arrays
-    that the program takes and gives; `flops` the arithmetic of one run, bodies of loops counted once; `rewrites` are
-    the rules that the optimizer applied, in order.
+    Of a raised kernel `ops` counts the tensor ops by name after optimization; `bytes_read` and `bytes_written` are the
+    sizes of the arrays that the program takes and gives; `flops` the arithmetic of one run, that of loops as often
+    as they run. `accesses` says of each load, store and atomic operation what it became ("slice", "gather", "update",
+    "scatter", ...), `loops` of each loop ("contraction", "reduce", "elementwise", "unrolled", "while"), both as they
+    were raised, before the rules in `rewrites` were applied, in that order. `compile_seconds` is how long each stage of
+    Windlass took; XLA compiles when the kernel first runs.
+
+    Of a kernel that is not raised `error` has the diagnostic, with source line, reason and help, `trail` the lines that
+    led there.
     """
 
     kernel: str
@@ -34,10 +46,13 @@ class Report:
     bytes_read: int = 0
     bytes_written: int = 0
     flops: int = 0
-    accesses: tuple[str, ...] = ()
-    loops: tuple[str, ...] = ()
+    accesses: tuple[AccessNote, ...] = ()
+    loops: tuple[LoopNote, ...] = ()
     notes: tuple[str, ...] = ()
     rewrites: tuple[Entry, ...] = ()
+    compile_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    function: Function | None = field(default=None, repr=False)
+    """The optimized tensor program."""
 
     @property
     def is_raised(self) -> bool:
@@ -49,46 +64,97 @@ class Report:
         """Why it did not, in one line."""
         return None if self.error is None else self.error.diagnostics[0].headline
 
+    @property
+    def trail(self) -> tuple[Step, ...]:
+        """The lines of the kernel that led to what is in the way, and what happens there; empty for raised ones."""
+        return () if self.error is None else self.error.diagnostics[0].trail
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What one run costs by estimate, on the device that JAX runs on: seconds, bytes moved, operations (those of
+        loops as often as they run), and XLA's kernels. Nothing for what is not raised."""
+        return Cost() if self.function is None else self.cost_on(Choices().device_on())
+
+    def cost_on(self, device: Device) -> Cost:
+        """The same on another device, such as `windlass.rewriting.cost.GPU`."""
+        if self.function is None:
+            return Cost()
+        return estimate_cost(self.function.results, self.function.arguments, device)
+
     def __str__(self) -> str:
-        launch = "" if self.shape is None else f" with grid {self.shape.grid} and block {self.shape.block}"
         if self.error is not None:
-            return f"emulated: {self.reason}\n{self.kernel}{launch}\n{self.error}"
-        counted = ", ".join(f"{count} {name}" for name, count in self.ops.most_common()) or "none"
-        lines = [
-            f"raised: {self.kernel}{launch}",
-            f"  tensor ops: {counted}",
-            f"  memory: {_size(self.bytes_read)} read, {_size(self.bytes_written)} written",
-            f"  arithmetic: {self.flops:,} operations",
-        ]
+            return f"emulated: {self.reason}\n{self._title()}\n{self.error}"
+        lines = [f"raised: {self._title()}", *(f"  {name}: {text}" for name, text in self.facts())]
         for title, items in (("accesses", self.accesses), ("loops", self.loops), ("notes", self.notes)):
             if items:
                 lines.append(f"  {title}:")
-                lines += [f"    {line}" for item in items for line in item.splitlines()]
+                lines += [f"    {line}" for item in spell_each(items) for line in item.splitlines()]
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        """For notebooks: what became of the kernel, its ops, its accesses and loops, each in a table."""
-        launch = "" if self.shape is None else f" with grid {self.shape.grid} and block {self.shape.block}"
-        title = f"<b>{escape(self.kernel)}</b>{escape(launch)}"
-        if self.error is not None:
-            reason = escape(self.reason or "")
-            return f"<p>{title}: emulated, since {reason}</p><pre>{escape(str(self.error))}</pre>"
-        facts = [
-            ("tensor ops", ", ".join(f"{count} {name}" for name, count in self.ops.most_common()) or "none"),
-            ("memory", f"{_size(self.bytes_read)} read, {_size(self.bytes_written)} written"),
-            ("arithmetic", f"{self.flops:,} operations"),
-        ]
-        facts += [
-            (title, item)
-            for title, items in (("access", self.accesses), ("loop", self.loops), ("note", self.notes))
-            for item in items
-        ]
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th>"
-            f"<td style='text-align:left;white-space:pre-wrap'>{escape(text)}</td></tr>"
-            for name, text in facts
+    def _has_unknown_loops(self) -> bool:
+        ops = () if self.function is None else self.function.walk()
+        return any(isinstance(op, While) and find_counter(op) is None for op in ops)
+
+    def _title(self) -> str:
+        return self.kernel + (
+            "" if self.shape is None else f" with grid {self.shape.grid} and block {self.shape.block}"
         )
-        return f"<p>{title}: raised</p><table>{rows}</table>"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What there is to say of a raised kernel as a whole: what, and the text."""
+        cost, seconds = self.cost, self.compile_seconds
+        counted = ", ".join(f"{count} {name}" for name, count in self.ops.most_common()) or "none"
+        rounds = ""
+        if self._has_unknown_loops():
+            rounds = f", loops of unknown length counted as {While.USUAL_ROUNDS} rounds"
+        kernels = "kernel" if cost.kernels == 1 else "kernels"
+        facts = [
+            ("tensor ops", counted),
+            ("memory", f"{spell_size(self.bytes_read)} read, {spell_size(self.bytes_written)} written"),
+            ("arithmetic", f"{self.flops:,} operations{rounds}"),
+            (
+                "cost",
+                f"about {spell_seconds(cost.seconds)} in {cost.kernels:,} {kernels} of XLA: "
+                f"{spell_size(cost.bytes)} moved, {cost.operations:,} operations",
+            ),
+        ]
+        if seconds:
+            parts = ", ".join(f"{stage} {spell_seconds(part)}" for stage, part in seconds.items())
+            facts.append(("compiled", f"in {spell_seconds(sum(seconds.values()))}: {parts}"))
+        return facts
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what became of the kernel, of each access and of each loop, each in a table."""
+        title = f"<b>{escape(self.kernel)}</b>{escape(self._title().removeprefix(self.kernel))}"
+        if self.error is not None:
+            steps = [[str(step.position), step.text, step.what] for step in self.trail]
+            return (
+                f"<p>{title}: emulated, since {escape(self.reason or '')}</p>"
+                f"<pre>{escape(str(self.error))}</pre>{_table(('line', '', 'what happens there'), steps)}"
+            )
+        accesses = [
+            [str(note.position or "?"), note.action, note.memory, note.kind + _times(count)]
+            for note, count in Counter(self.accesses).items()
+        ]
+        loops = [
+            [
+                str(note.position or "?"),
+                "" if note.trips is None else str(note.trips),
+                note.became + _times(count),
+                "\n".join(note.attempts),
+            ]
+            for note, count in Counter(self.loops).items()
+        ]
+        rules = [[name, str(count)] for name, count in Counter(each.rule for each in self.rewrites).most_common()]
+        return "".join(
+            (
+                f"<p>{title}: raised</p>",
+                _table((), [list(fact) for fact in self.facts()] + [["note", note] for note in self.notes]),
+                _table(("access", "", "array", "became"), accesses),
+                _table(("loop", "trips", "became", "not better because"), loops),
+                _table(("rule", "times"), rules),
+            )
+        )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
@@ -131,23 +197,29 @@ def report_of(kernel: Kernel, shape: LaunchShape | None, compiled: CompiledLaunc
         ops=count_ops(function),
         bytes_read=sum(argument.tensor.bytes for argument in used),
         bytes_written=sum(result.tensor.bytes for result in function.results),
-        flops=sum(op.flops() for op in function.walk()),
-        accesses=tuple(
-            f"{note.position or '?'}: {note.action} {note.memory}: {note.kind}" for note in raising.accesses
-        ),
-        loops=tuple(
-            f"{loop.position or '?'}: {'' if loop.trips is None else f'{loop.trips} trips, '}{loop.became}"
-            + "".join(f"\n  not better because {reason}" for reason in loop.attempts)
-            for loop in raising.loops
-        ),
+        flops=round(count_flops(function.body)),
+        accesses=tuple(raising.accesses),
+        loops=tuple(raising.loops),
         notes=tuple(raising.notes),
         rewrites=tuple(compiled.rewrites),
+        compile_seconds=compiled.seconds,
+        function=function,
     )
 
 
 def count_ops(function: Function) -> Counter[str]:
     """How many ops of each kind the function holds, without constants and returns."""
     return Counter(_plain_name(op) for op in function.walk() if not isinstance(op, Constant | Return))
+
+
+def count_flops(block: Block) -> float:
+    """The arithmetic of a block: of regions that run by themselves as often as they do, about."""
+    total = 0.0
+    for op in block:
+        times = op.repetitions()
+        inner = [each for region in op.regions for each in region.blocks] if times else []
+        total += times * sum(map(count_flops, inner)) if times else op.flops()
+    return total
 
 
 def note_raised(kernel: Kernel, shape: LaunchShape, compiled: CompiledLaunch) -> None:
@@ -167,8 +239,56 @@ def _plain_name(op: Op) -> str:
     return op.name.rpartition(".")[2] or type(op).__name__
 
 
-def _size(count: int) -> str:
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def spell_each(notes: Iterable[object]) -> list[str]:
+    """Each note once, with how often it was made.
+
+    >>> spell_each(["a: slice", "b: gather", "a: slice"])
+    ['a: slice (2 times)', 'b: gather']
+    """
+    return [_append_times(str(note), count) for note, count in Counter(notes).items()]
+
+
+def _append_times(text: str, count: int) -> str:
+    first, separator, rest = text.partition("\n")
+    return first + _times(count) + separator + rest
+
+
+def _times(count: int) -> str:
+    return f" ({count} times)" if count > 1 else ""
+
+
+def spell_size(count: int) -> str:
+    """A number of bytes in a unit that suits it.
+
+    >>> spell_size(1500), spell_size(16_777_216)
+    ('1.5 kB', '16.8 MB')
+    """
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count} B"
+
+
+def spell_seconds(seconds: float) -> str:
+    """A time in a unit that suits it.
+
+    >>> spell_seconds(0.25), spell_seconds(3.1e-6)
+    ('250 ms', '3.1 µs')
+    """
+    for unit, factor in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= factor:
+            return f"{seconds / factor:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _table(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    """An HTML table of escaped text; nothing where there are no rows."""
+    if not rows:
+        return ""
+    style = "text-align:left;vertical-align:top;white-space:pre-wrap"
+    titles = "".join(f"<th style='{style}'>{escape(title)}</th>" for title in head)
+    lines = ["".join(f"<td style='{style}'>{escape(cell)}</td>" for cell in row) for row in rows]
+    return f"<table>{f'<tr>{titles}</tr>' if head else ''}{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError
 from windlass.ir.signature import KernelSignature
 from windlass.ops.loops import Print
 from windlass.runtime.binding import Binding
@@ -183,11 +183,17 @@ class Kernel:
 
     def _with_source(self, error: RaisingError) -> RaisingError:
         """The error with the source lines that it points to, where the source was given as text."""
+
+        def line_of(position: Position | None, source: str | None) -> str | None:
+            return self.module.source_line(position) if source is None and position is not None else source
+
         return RaisingError(
             *(
-                each
-                if each.position is None or each.source is not None
-                else replace(each, source=self.module.source_line(each.position))
+                replace(
+                    each,
+                    source=line_of(each.position, each.source),
+                    trail=tuple(replace(step, source=line_of(step.position, step.source)) for step in each.trail),
+                )
                 for each in error.diagnostics
             )
         )

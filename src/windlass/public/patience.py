@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from windlass.diagnostics import LaunchError, RaisingError
 
 if TYPE_CHECKING:
+    from windlass.public.explain import Report
     from windlass.public.kernel import Kernel
     from windlass.public.launch import Launch
     from windlass.runtime.launch_shape import LaunchShape
@@ -24,13 +25,18 @@ PATIENCE = 1.0
 
 @dataclass(frozen=True)
 class ObservedLaunch:
-    """What is known of a launch afterwards; `reason` is why it was not raised, where that was tried."""
+    """What is known of a launch afterwards; `reason` is why it was not raised, where that was tried.
+
+    `explain` gives the report on such a launch, which is compiled if need be. It may be called while the launch is
+    observed.
+    """
 
     kernel: Kernel
     shape: LaunchShape
     how: Literal["raised", "emulated"]
     seconds: float
     reason: RaisingError | LaunchError | None
+    explain: Callable[[], Report]
 
 
 @dataclass
@@ -81,4 +87,9 @@ class WatchedForm:
         if policy.observe is not None:
             how: Literal["raised", "emulated"] = "emulated" if is_emulated else "raised"
             seconds = time.perf_counter() - begin
-            policy.observe(ObservedLaunch(launch.kernel, launch.shape, how, seconds, self._reason))
+
+            def explain() -> Report:
+                grid, block, shared_bytes = launch.shape
+                return launch.kernel.explain(grid, block, *arguments, shared_bytes=shared_bytes)
+
+            policy.observe(ObservedLaunch(launch.kernel, launch.shape, how, seconds, self._reason, explain))

@@ -35,10 +35,11 @@ from windlass.diagnostics import (
 from windlass.ir.signature import Parameter
 from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.libraries import LibraryCall, Session, is_library_function
+from windlass.public.explain import Report
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
 from windlass.public.patience import PATIENCE
-from windlass.public.texture_launch import TextureLaunch
+from windlass.public.texture_launch import TextureLaunch, with_known_textures
 
 Array: TypeAlias = NDArray[Any]
 Mode: TypeAlias = Literal["auto", "raised", "emulated"]
@@ -72,6 +73,9 @@ class LaunchRecord:
 
     `how` is "raised" or "emulated"; `reason` says why it is not raised, where that was tried. For a call of a library
     that reads or writes device memory, `kernel` is the function's name, `how` is "library"; grid and block are zero.
+
+    `explain` gives the report on such a launch, which is compiled if need be. It may be called while the launch is
+    observed; there is none of a library's call.
     """
 
     kernel: str
@@ -82,6 +86,7 @@ class LaunchRecord:
     seconds: float
     reason: WindlassError | None
     arrays: Mapping[str, Array | None]
+    explain: Callable[[], Report] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass
@@ -320,7 +325,20 @@ class _Run:
             seconds = time.perf_counter() - begin
             named = zip(kernel.signature.parameters, self._arguments(kernel, values, memories, True), strict=True)
             arrays = {parameter.name: each for parameter, each in named if parameter.kind == "pointer"}
-            self.observe(LaunchRecord(kernel.name, grid, block, shared_bytes, how, seconds, tier.reason, arrays))
+
+            def explain() -> Report:
+                return self._explain(kernel, (grid, block, shared_bytes), values, memories)
+
+            self.observe(
+                LaunchRecord(kernel.name, grid, block, shared_bytes, how, seconds, tier.reason, arrays, explain)
+            )
+
+    def _explain(
+        self, kernel: Kernel, shape: tuple[Any, Any, int], values: list[bytes], memories: list[tuple[int, int]]
+    ) -> Report:
+        textures = self._textures(kernel, values, memories)
+        plain, arguments = with_known_textures(kernel, self._arguments(kernel, values, memories), textures)
+        return plain.explain(*shape[:2], *arguments, shared_bytes=shape[2])
 
     def _emulate(
         self,

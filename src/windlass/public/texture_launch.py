@@ -224,12 +224,15 @@ def without_textures(arguments: Sequence[Any], plan: TexturePlan) -> list[Any]:
     return [0 if position in positions else argument for position, argument in enumerate(arguments)]
 
 
-def with_known_textures(kernel: Kernel, arguments: Sequence[Any]) -> tuple[Kernel, Sequence[Any]]:
-    """A kernel without textures, and its arguments: what explanations are about."""
+def with_known_textures(
+    kernel: Kernel, arguments: Sequence[Any], textures: Mapping[Key, TextureObject] | None = None
+) -> tuple[Kernel, Sequence[Any]]:
+    """A kernel without textures, and its arguments: what explanations are about. Textures that are not given are read
+    from the arguments."""
     if not kernel.texture_uses:
         return kernel, arguments
     arguments = order_arguments(kernel.signature, arguments, {})
-    plan = plan_textures(kernel, read_textures(kernel, arguments))
+    plan = plan_textures(kernel, textures or read_textures(kernel, arguments))
     return specialized_kernel(kernel, plan)[0], without_textures(arguments, plan)
 
 

@@ -124,7 +124,7 @@ def _fold(value: Value, combiner: Any, identity: Any) -> Value:
 def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) -> tuple[Item, ...]:
     """The value of another lane, and whether there is such a lane in one's segment; if not, one's own value."""
     _, own, distance, control = items
-    width, least = _segment(state, control)
+    width, least = _segment(state, control, op.inputs[3])
     lane = state.thread_number.modulo(WARP, state.box)
     first = lane - lane.modulo(width, state.box)
     if not isinstance(distance, Index):
@@ -158,7 +158,7 @@ def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) 
 
 
 def _no_number(state: RaisingState, op: Collective) -> Index:
-    raise state.obstacle(f"which lane is read is not a known number ({op.kind})", NOT_RAISED)
+    raise state.obstacle(f"which lane is read is not a known number ({op.kind})", NOT_RAISED, value=op.inputs[2])
 
 
 def _varying(state: RaisingState) -> frozenset[Any]:
@@ -166,14 +166,14 @@ def _varying(state: RaisingState) -> frozenset[Any]:
     return frozenset(state.thread_dimensions) - state.block_dimensions
 
 
-def _segment(state: RaisingState, control: Item) -> tuple[int, int]:
+def _segment(state: RaisingState, control: Item, value: Value) -> tuple[int, int]:
     """The width of the segments that a shuffle stays in, and the lane in them that it may reach at most (or at least).
 
     The control word has the segment mask in bits 8 to 12 and the clamp in bits 0 to 4.
     """
     number = control.constant_value if isinstance(control, Index) else None
     if number is None:
-        raise state.obstacle("the width of a shuffle is known at run time only", NOT_RAISED)
+        raise state.obstacle("the width of a shuffle is known at run time only", NOT_RAISED, value=value)
     width = WARP - (number >> 8 & 31)
     if width & (width - 1):
         raise state.obstacle(f"a shuffle has segments of {width} lanes", NOT_RAISED, "widths are powers of two")

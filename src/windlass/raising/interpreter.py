@@ -19,7 +19,7 @@ from windlass.raising.extremes import select_by_test
 from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
 from windlass.raising.memory import Memory
-from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, UncountedObstacle
+from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, Obstacle, UncountedObstacle
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
@@ -33,7 +33,11 @@ def run_block(state: RaisingState, block: Block) -> Op:
         if op is last:
             break
         state.builder.source = op.source or state.builder.source
-        run_op(state, op)
+        try:
+            run_op(state, op)
+        except Obstacle as obstacle:
+            obstacle.op = obstacle.op or op
+            raise
     return last
 
 
@@ -118,7 +122,7 @@ def buffer_of(state: RaisingState, value: Value) -> Buffer:
     item = state.environment[value]
     if isinstance(item, Pointer | PointerChoice):
         return item
-    raise state.obstacle("it is not known which array a pointer goes into", NO_MEMORY)
+    raise state.obstacle("it is not known which array a pointer goes into", NO_MEMORY, value=value)
 
 
 def index_of(state: RaisingState, value: Value) -> Index:
@@ -128,7 +132,7 @@ def index_of(state: RaisingState, value: Value) -> Index:
         return item
     if isinstance(item, Undefined):
         return Index(0)
-    raise state.obstacle("an address depends on earlier iterations in a way that is no plain counter")
+    raise state.obstacle("an address depends on earlier iterations in a way that is no plain counter", value=value)
 
 
 def predicate_of(state: RaisingState, value: Value) -> Predicate:
@@ -138,7 +142,7 @@ def predicate_of(state: RaisingState, value: Value) -> Predicate:
         return item
     if isinstance(item, Undefined):
         return FALSE
-    raise state.obstacle("a condition depends on earlier iterations")
+    raise state.obstacle("a condition depends on earlier iterations", value=value)
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------

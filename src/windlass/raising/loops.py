@@ -14,7 +14,7 @@ from windlass.ops.loops import DoWhile, For
 from windlass.raising.conditions import merge_items, yielded_dtype
 from windlass.raising.index import Index
 from windlass.raising.items import Item
-from windlass.raising.obstacle import Obstacle
+from windlass.raising.obstacle import Attempt, Obstacle
 from windlass.raising.predicate import Predicate
 from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
@@ -78,27 +78,31 @@ def run_do_while(state: RaisingState, op: DoWhile) -> None:
 def try_forms(state: RaisingState, op: For | DoWhile, forms: list[Form], count: int | None) -> None:
     """Take the first form that works."""
     position = op.source or state.position
-    reasons: list[str] = []
+    failures: list[Obstacle] = []
+    attempts: list[Attempt] = []
     moment = state.checkpoint()
     for name, form in forms:
         key = (op, name, len(state.frames))
-        if key in state.hopeless:
-            reasons.append(state.hopeless[key])
-            continue
-        state.builder.source = position
-        try:
-            became = form()
-        except Obstacle as obstacle:
-            state.restore(moment)
-            if obstacle.is_final:
-                raise
-            reasons.append(obstacle.reason)
-            state.hopeless[key] = obstacle.reason
-            continue
-        state.report.loops.append(LoopNote(position, became, count, tuple(reasons)))
-        state.builder.source = position
-        return
-    raise state.obstacle(reasons[-1])
+        failure = state.hopeless.get(key)
+        if failure is None:
+            state.builder.source = position
+            try:
+                became = form()
+            except Obstacle as obstacle:
+                state.restore(moment)
+                obstacle.op = obstacle.op or op
+                if obstacle.is_final:
+                    obstacle.attempts = (*attempts, Attempt(op, name), *obstacle.attempts)
+                    raise
+                failure = state.hopeless[key] = obstacle
+            else:
+                reasons = tuple(each.reason for each in failures)
+                state.report.loops.append(LoopNote(position, became, count, reasons))
+                state.builder.source = position
+                return
+        failures.append(failure)
+        attempts.append(Attempt(op, name, failure.reason))
+    raise failures[-1].after(tuple(attempts[:-1]))
 
 
 def weight(block: Block) -> int:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from windlass.diagnostics import Diagnostic, Position, RaisingError
+
+if TYPE_CHECKING:
+    from windlass.ir import Op, Value
 
 NOT_RAISED = "WL0301"
 RESULT_OF_ATOMIC = "WL0302"
@@ -15,20 +21,60 @@ RACE = "WL0309"
 OUTSIDE = "WL0310"
 
 
+POINTER_CHANGES = "a pointer goes into different arrays from one iteration to the next"
+
+HELP = {
+    NOT_RAISED: "run the kernel with wl.emulate, or write this line without it",
+    TOO_IRREGULAR: "control flow this irregular runs better as native loops",
+    NO_MEMORY: "pass each array as a parameter of its own, and index it where it is used",
+    MISALIGNED: "copy the bytes to where they are aligned",
+    LOOP: "make the iterations independent, or keep what they carry in plain variables",
+    RACE: "use atomic operations, or let one thread do it; wl.emulate names both lines of a race",
+}
+"""What would help where the obstacle itself knows nothing better, by code."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A form of a loop that did not work, and why; `reason` is empty for the one in which an obstacle ended all."""
+
+    loop: Op
+    form: str
+    reason: str = ""
+
+
 class Obstacle(Exception):
-    """What stands in the way of one form of an op or loop. At the outermost level it becomes a RaisingError."""
+    """What stands in the way of one form of an op or loop. At the outermost level it becomes a RaisingError.
+
+    `value` is the kernel's value that stands in the way, where it is one; `op` the innermost op of the kernel that was
+    being raised. `attempts` are the forms that were tried of the loops around it.
+    """
 
     def __init__(
-        self, reason: str, position: Position | None = None, code: str = LOOP, help: str | None = None
+        self,
+        reason: str,
+        position: Position | None = None,
+        code: str = LOOP,
+        help: str | None = None,
+        value: Value | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.position = position
         self.code = code
-        self.help = help
-        self.notes: list[str] = []
+        self.help = help or HELP.get(code)
+        self.value = value
+        self.op: Op | None = None
+        self.attempts: tuple[Attempt, ...] = ()
         self.is_final = code != LOOP
         """Whether no other form of a loop around it would help."""
+
+    def after(self, attempts: tuple[Attempt, ...]) -> Obstacle:
+        """The same, as what is left when other forms of a loop did not work either."""
+        same = Obstacle(self.reason, self.position, self.code, self.help, self.value)
+        same.op = self.op
+        same.attempts = (*attempts, *self.attempts)
+        return same
 
     def as_error(self, kernel: str) -> RaisingError:
         """The error that the user sees."""
@@ -36,12 +82,14 @@ class Obstacle(Exception):
 
     def as_diagnostic(self, kernel: str) -> Diagnostic:
         """What is said of it."""
+        from windlass.raising.trail import find_trail
+
         return Diagnostic(
             self.code,
             f"kernel '{kernel}' can't be raised: {self.reason}",
             self.position,
-            notes=tuple(self.notes),
             help=self.help,
+            trail=find_trail(self),
         )
 
 

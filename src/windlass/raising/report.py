@@ -17,6 +17,9 @@ class AccessNote:
     memory: str
     kind: str
 
+    def __str__(self) -> str:
+        return f"{self.position or '?'}: {self.action} {self.memory}: {self.kind}"
+
 
 @dataclass(frozen=True)
 class LoopNote:
@@ -27,6 +30,11 @@ class LoopNote:
     became: str
     trips: int | None = None
     attempts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        trips = "" if self.trips is None else f" ({self.trips} trips)"
+        lines = [f"{self.position or '?'}: loop{trips}: {self.became}"]
+        return "\n".join(lines + [f"    not better because {reason}" for reason in self.attempts])
 
 
 @dataclass(frozen=True)
@@ -63,9 +71,4 @@ class RaisingReport:
         return Counter(note.kind for note in self.accesses)
 
     def __str__(self) -> str:
-        lines = [f"{note.position or '?'}: {note.action} {note.memory}: {note.kind}" for note in self.accesses]
-        for loop in self.loops:
-            trips = "" if loop.trips is None else f" ({loop.trips} trips)"
-            lines.append(f"{loop.position or '?'}: loop{trips}: {loop.became}")
-            lines += [f"    not better because {reason}" for reason in loop.attempts]
-        return "\n".join(lines + self.notes)
+        return "\n".join([*map(str, self.accesses), *map(str, self.loops), *self.notes])

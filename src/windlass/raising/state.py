@@ -20,7 +20,7 @@ from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, Undefined
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize
-from windlass.raising.obstacle import TOO_IRREGULAR, Obstacle
+from windlass.raising.obstacle import LOOP, TOO_IRREGULAR, Obstacle
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
@@ -57,7 +57,6 @@ class CountingBuilder(Builder):
                 f"it needs more than {MOST_OPS} tensor operations",
                 op.source,
                 TOO_IRREGULAR,
-                "control flow this irregular runs better as native loops",
             )
 
 
@@ -100,7 +99,7 @@ class RaisingState:
     memories: list[Memory] = field(default_factory=list["Memory"])
     frames: list[VectorFrame] = field(default_factory=list["VectorFrame"])
     report: RaisingReport = field(default_factory=RaisingReport)
-    hopeless: dict[tuple[Op, str, int], str] = field(default_factory=dict["tuple[Op, str, int]", str])
+    hopeless: dict[tuple[Op, str, int], Obstacle] = field(default_factory=dict["tuple[Op, str, int]", Obstacle])
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
@@ -129,9 +128,9 @@ class RaisingState:
         """Where the op that is being raised stands."""
         return self.builder.source
 
-    def obstacle(self, reason: str, code: str | None = None, help: str | None = None) -> Obstacle:
-        """An obstacle at the op that is being raised."""
-        return Obstacle(reason, self.position, code, help) if code else Obstacle(reason, self.position, help=help)
+    def obstacle(self, reason: str, code: str = LOOP, help: str | None = None, value: Value | None = None) -> Obstacle:
+        """An obstacle at the op that is being raised; `value` is what stands in the way, where it is one value."""
+        return Obstacle(reason, self.position, code, help, value)
 
     # -- domains --------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
 from windlass.raising.iterations import at_iteration
 from windlass.raising.memory import Memory, Slot, SlotKey, store_slot
-from windlass.raising.obstacle import Obstacle
+from windlass.raising.obstacle import POINTER_CHANGES, Obstacle
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.privatization import give_copies, has_barrier, take_back_copies
 from windlass.raising.reductions import Accumulation, AccumulationTest, Root, finish
@@ -258,7 +258,7 @@ def _finish(
             return carried.initial, "elementwise"
         case "pointer":
             if item is not carried.initial and not same_pointer(item, carried.initial):
-                raise state.obstacle("a pointer goes into different arrays from one iteration to the next")
+                raise state.obstacle(POINTER_CHANGES, value=result)
             return carried.initial, "elementwise"
         case "induction":
             assert isinstance(carried.initial, Index) and carried.step is not None
@@ -267,7 +267,7 @@ def _finish(
             progress = trips.maximum(Index(0), state.box).multiply(carried.step)
             final = None if progress is None else fit(carried.initial + progress, result.dtype, state.box)
             if final is None:
-                raise state.obstacle("a counter may overflow")
+                raise state.obstacle("a counter may overflow", value=result)
             return final, "elementwise"
         case "last":
             if not result.uses:
@@ -278,7 +278,7 @@ def _finish(
                 return finish(state, item, carried.initial, dimension, fusion)
             if not result.uses and not isinstance(item, Accumulation):
                 return UNDEFINED, "elementwise"
-            raise state.obstacle("a carried value is replaced by one that other iterations do not add to")
+            raise state.obstacle("a carried value is replaced by one that other iterations do not add to", value=result)
 
 
 def _finish_led(

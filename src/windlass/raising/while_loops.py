@@ -27,6 +27,7 @@ from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, make_addressable, store_slot
+from windlass.raising.obstacle import POINTER_CHANGES
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.reductions import Accumulation, AccumulationTest
 from windlass.raising.reinterpretation import reinterpret
@@ -279,6 +280,8 @@ def _attempt(
                     both = And(active, condition.expand(active_dims, box))
                     carrier.next.append(both)
         for position, (plan, final) in enumerate(zip(plans, finals, strict=True)):
+            if plan.kind == "pointer" and not (final is plan.initial or same_pointer(final, plan.initial)):
+                raise state.obstacle(POINTER_CHANGES, value=yielded[position])
             results.append(_carry_on(state, plan, final, position, runs, domain, outer, carrier, guess))
         for memory, place in memory_places.items():
             carrier.next.append(changed_memories.get(memory, place))
@@ -363,11 +366,7 @@ def _carry_on(
 ) -> Item:
     """Enter the value for the next iteration; gives the item after the loop where that is no result of the `While`."""
     match plan.kind:
-        case "unchanged" | "induction":
-            return plan.initial
-        case "pointer":
-            if final is not plan.initial and not same_pointer(final, plan.initial):
-                raise state.obstacle("a pointer goes into different arrays from one iteration to the next")
+        case "unchanged" | "induction" | "pointer":
             return plan.initial
         case _:
             pass
