@@ -128,6 +128,13 @@ def find_kernel(
     return find(code, name), code
 
 
+def reached_names(code: DeviceCode, signature: KernelSignature) -> frozenset[str]:
+    """Linker names of the functions and variables that a kernel, and what it calls, refer to."""
+    from windlass.frontends.cuda import reached_names as find
+
+    return find(code.llvm_ir, signature.mangled)
+
+
 def texture_uses(code: DeviceCode, signature: KernelSignature) -> tuple[TextureUse, ...]:
     """The textures and surfaces that a kernel takes as parameters, and the references that it uses."""
     from windlass.frontends.cuda import texture_uses as find

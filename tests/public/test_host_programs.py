@@ -217,7 +217,7 @@ def test_kernels_that_print_stay_in_the_emulator(
         "int main() { int *x; cudaMallocManaged(&x, 8); for (int i = 0; i < 3; i++) f<<<1, 2>>>(x);\n"
         "cudaDeviceSynchronize(); return 0; }\n"
     )
-    monkeypatch.setattr("windlass.public.program.PATIENCE", 0.0)
+    monkeypatch.setattr("windlass.public.patience.PATIENCE", 0.0)
     how: list[str] = []
     assert wl.cuda.program(source).run([], observe=lambda launch: how.append(launch.how)) == 0
     assert how == ["emulated"] * 3
@@ -273,3 +273,35 @@ def test_bad_launches_are_errors_of_cuda(tmp_path: Path, capfd: pytest.CaptureFi
         "event: invalid resource handle",
         "graph: invalid argument",
     ]
+
+
+@pytest.mark.parametrize("mode", ["auto", "raised", "emulated"])
+def test_pointers_to_variables_and_their_names_are_one_memory(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: wl.cuda.Mode
+) -> None:
+    source = tmp_path / "names.cu"
+    source.write_text(r"""
+#include <cstdio>
+__device__ int counts[4] = {1, 2, 3, 4};
+__managed__ int shared[4] = {5, 6, 7, 8};
+__global__ void mix(int *p) { p[threadIdx.x] += 10; counts[threadIdx.x + 2] = p[threadIdx.x] * 2; }
+__global__ void mix_shared(int *p) { p[threadIdx.x] += 10; shared[threadIdx.x + 2] = p[threadIdx.x] * 2; }
+__global__ void count(int n) { if (threadIdx.x < n) counts[threadIdx.x] += 100; }
+int main() {
+    int *p, h[4];
+    cudaGetSymbolAddress((void **)&p, counts);
+    mix<<<1, 2>>>(p);
+    count<<<1, 32>>>(3);
+    cudaMemcpyFromSymbol(h, counts, sizeof h);
+    printf("%d %d %d %d |", h[0], h[1], h[2], h[3]);
+    mix_shared<<<1, 2>>>(shared);
+    cudaDeviceSynchronize();
+    printf(" %d %d %d %d, %s\n", shared[0], shared[1], shared[2], shared[3], cudaGetErrorName(cudaGetLastError()));
+}
+""")
+    program = wl.cuda.program(source, mode=mode)
+    how: dict[str, str] = {}
+    for _ in range(2):
+        assert program.run(observe=lambda launch: how.update({launch.kernel: launch.how})) == 0
+        assert capfd.readouterr().out == "111 112 122 24 | 15 16 30 32, cudaSuccess\n"
+    assert how == {"mix": "emulated", "mix_shared": "emulated", "count": "raised" if mode == "raised" else "emulated"}

@@ -6,7 +6,7 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -31,17 +31,19 @@ _machine = threading.Lock()
 class Emulator:
     """Runs the kernels of one translation unit as CUDA defines them, and finds what is wrong with them.
 
-    `__device__` variables keep their values from launch to launch.
+    `__device__` variables keep their values from launch to launch. `variables` are, by linker name, the arrays whose
+    memory they are; those that are not among them get memory of the emulator's own.
     """
 
-    def __init__(self, code: DeviceCode) -> None:
+    def __init__(self, code: DeviceCode, variables: Mapping[str, np.ndarray] | None = None) -> None:
         self.code = code
+        self._variables = variables or {}
         self._compiled: CompiledModule | None = None
 
     @property
     def _module(self) -> CompiledModule:
         if self._compiled is None:
-            self._compiled = CompiledModule(self.code)
+            self._compiled = CompiledModule(self.code, self._variables)
         return self._compiled
 
     # ---- launches
@@ -68,8 +70,9 @@ class Emulator:
         `sys.stdout`. `memories` are the name, address and size of what the kernel may reach beside its arguments, in
         place.
 
-        Raises EmulationError; the arrays then are as they were. Without barriers and warp intrinsics threads run one
-        after another; blocks always do, so a kernel whose blocks wait for later blocks runs out of time (`seconds`).
+        Raises EmulationError; the arrays then are as they were (variables are not). Without barriers and warp
+        intrinsics threads run one after another; blocks always do, so a kernel whose blocks wait for later blocks runs
+        out of time (`seconds`).
         """
         signature = kernel if isinstance(kernel, KernelSignature) else self._find_kernel(kernel)
         grid_shape = self._shape(signature, "grid", grid, _GRID_LIMITS)
@@ -246,7 +249,7 @@ class _Run:
             raise MemoryError("no memory for the emulator's stacks")
         if outcome != FINISHED:
             raise Report(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
-        self.written = {region.base for region in regions if region.written}
+        self.written = {regions[place].base for place in range(launch.region_count) if regions[place].written}
 
     def _print(self) -> None:
         text = self.module.library.take_output()

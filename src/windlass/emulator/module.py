@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import threading
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +47,9 @@ class Memory:
 
 
 class CompiledModule:
-    """The code, sites and variables of one translation unit."""
+    """The code, sites and variables of one translation unit; `variables` as in `Emulator`."""
 
-    def __init__(self, code: DeviceCode) -> None:
+    def __init__(self, code: DeviceCode, variables: Mapping[str, np.ndarray]) -> None:
         self.library: Library = load_library()
         try:
             self.instrumented: Instrumented = instrument(
@@ -60,6 +61,7 @@ class CompiledModule:
             ) from error
         self.positions = Positions(code.llvm_ir, code.source_text)
         self.memories: list[Memory] = []
+        self._given = {name: array for name, array in variables.items() if array.nbytes}
         self.dynamic_shared: int | None = None
         self._pieces: list[tuple[int, int, int]] = []
         self._engine: Any = None
@@ -101,7 +103,7 @@ class CompiledModule:
         engine.finalize_object()
         self._engine = engine
         for variable, memory in zip(self.instrumented.globals, self.memories, strict=True):
-            if variable.initial is not None:
+            if variable.initial is not None and variable.name not in self._given:
                 ctypes.memmove(memory.address, engine.get_global_value_address(variable.initial), variable.size)
 
     def _place(self, name: str, size: int, space: int, is_constant: bool) -> int:
@@ -111,7 +113,13 @@ class CompiledModule:
             self.memories.append(Memory(name, self.dynamic_shared, 0, SHARED))
             return self.dynamic_shared
         is_private = space == 0
-        address = self._allocate(size, _SMALL_GUARD if is_private else _GUARD)
+        given = self._given.get(name)
+        if given is None:
+            address = self._allocate(size, _SMALL_GUARD if is_private else _GUARD)
+        elif given.nbytes == size:
+            address = as_pointer(given)
+        else:
+            raise ValueError(f"variable {name} has {size} bytes, its array {given.nbytes}")
         kind = SHARED if space == 3 else VARIABLE
         if is_constant and kind == VARIABLE:
             kind = LITERAL if is_private else CONSTANT

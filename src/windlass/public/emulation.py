@@ -71,10 +71,7 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any],
         check_argument(signature, parameter, argument)
         for parameter, argument in zip(signature.parameters, arguments, strict=True)
     ]
-    emulator = kernel.module.emulator
-    for variable in kernel.module.code.variables:
-        emulator.set_variable(variable.mangled, variables.storage[variable.mangled])
-    emulator.launch(
+    kernel.module.emulator.launch(
         signature,
         shape.grid,
         shape.block,
@@ -84,9 +81,6 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any],
         detect_uninitialized=finds_races,
         memories=textures.memories,
     )
-    for variable in kernel.module.code.variables:
-        if variable.space == "global":
-            variables.storage[variable.mangled][...] = emulator.read_variable(variable.mangled)
 
 
 def compare_with_emulator(

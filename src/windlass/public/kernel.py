@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -125,7 +126,14 @@ class Kernel:
 
     # -- facts about the body, for launches ---------------------------------------------------------------------------
 
-    @property
+    @cached_property
+    def has_grid_barrier(self) -> bool:
+        """Whether it holds a barrier across the grid."""
+        name = "__windlass_grid_sync"
+        code = self.module.code
+        return f"@{name}" in code.llvm_ir and name in pipeline.reached_names(code, self.signature)
+
+    @cached_property
     def prints(self) -> bool:
         """Whether it holds a printf, which does something only in the emulator."""
         if "@vprintf" not in self.module.code.llvm_ir:

@@ -44,7 +44,7 @@ class Launch:
     """A kernel with its grid and block; call it with the kernel's arguments."""
 
     __slots__ = (
-        "_count", "_forms", "_keys", "_seen", "_settled", "_traced", "_watched", "emulated_seconds", "kernel", "shape",
+        "_count", "_forms", "_keys", "_seen", "_settled", "_traced", "_watched", "kernel", "shape",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
@@ -57,7 +57,6 @@ class Launch:
         self._keys = CallKeys(kernel.signature, takes_values=False)
         self._seen: dict[tuple[Any, ...], set[Any]] = {}
         self._watched: WatchedForm | None = None
-        self.emulated_seconds = 0.0
 
     def __repr__(self) -> str:
         return f"<{self.kernel.name}[{self.shape.grid}, {self.shape.block}]>"

@@ -16,6 +16,7 @@ from windlass.public.kernel import Kernel
 from windlass.public.textures import TextureReferences
 from windlass.runtime.arguments import are_words_of, dtypes_agree
 from windlass.runtime.memories import bytes_of
+from windlass.runtime.variable_memory import place_variable
 
 if TYPE_CHECKING:
     from windlass.emulator import Emulator
@@ -103,12 +104,20 @@ class Module:
 
     @property
     def emulator(self) -> Emulator:
-        """The emulator of this module's device code; its variables are brought up to date at each launch."""
+        """The emulator of this module's device code; it works on this module's variables."""
         if self._emulator is None:
             from windlass.emulator import Emulator
 
-            self._emulator = Emulator(self.code)
+            self._emulator = Emulator(self.code, self.variables.storage)
         return self._emulator
+
+    def move_variable(self, mangled: str, memory: Array) -> None:
+        """Have a variable in other memory, which gets its value; launches that were made before are forgotten."""
+        memory = memory.view(self.variables.storage[mangled].dtype).reshape(self.variables.storage[mangled].shape)
+        memory[...] = self.variables.storage[mangled]
+        self.variables.storage[mangled] = memory
+        self._emulator = None
+        self._kernels.clear()
 
     def __repr__(self) -> str:
         return f"<windlass module: {', '.join(self.kernels) or 'no kernels'}>"
@@ -127,28 +136,17 @@ class Variables(MutableMapping[str, Array]):
 
     def declare(self, variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> None:
         """Make room for variables that are new; those that are known keep their values."""
-        declared = {variable.mangled for variable in variables}
-        for name, raw in initial.items():
-            if name not in declared and name not in self.storage:
-                self.storage[name] = np.frombuffer(raw, np.uint8).copy()
         for variable in variables:
             if variable.space in ("global", "constant") and not variable.name.startswith("__windlass_"):
                 self._declared.setdefault(variable.name, variable)
-            if variable.mangled not in self.storage:
-                dtype = variable.dtype or np.dtype(np.uint8)
-                shape = variable.shape if variable.dtype is not None else (variable.size,)
-                array = np.zeros(shape, dtype)
-                raw = initial.get(variable.mangled)
-                if raw is not None and array.nbytes == len(raw):
-                    array = np.frombuffer(raw, dtype).reshape(shape).copy()
-                self.storage[variable.mangled] = array
+        for name, value in _initial_arrays(variables, initial):
+            if name not in self.storage:
+                self.storage[name] = place_variable(value)
 
     def reset(self, variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> None:
         """Give all variables their initial values, in place: compiled launches hold their storage."""
-        fresh = Variables()
-        fresh.declare(variables, initial)
-        for name, array in fresh.storage.items():
-            self.storage[name][...] = array
+        for name, value in _initial_arrays(variables, initial):
+            self.storage[name][...] = value
 
     def by_linker_name(self, mangled: str) -> Array:
         """The storage of a variable."""
@@ -216,6 +214,22 @@ class Variables(MutableMapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._declared)
+
+
+def _initial_arrays(variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> Iterator[tuple[str, Array]]:
+    """By linker name: what variables hold at first, and constants that have no declaration (text, tables)."""
+    declared = {variable.mangled for variable in variables}
+    for name, raw in initial.items():
+        if name not in declared:
+            yield name, np.frombuffer(raw, np.uint8)
+    for variable in variables:
+        dtype = variable.dtype or np.dtype(np.uint8)
+        shape = variable.shape if variable.dtype is not None else (variable.size,)
+        array = np.zeros(shape, dtype)
+        raw = initial.get(variable.mangled)
+        if raw is not None and array.nbytes == len(raw):
+            array = np.frombuffer(raw, dtype).reshape(shape)
+        yield variable.mangled, array
 
 
 def _misfit(variable: DeviceVariable, headline: str, help_: str | None = None) -> LaunchError:

@@ -1,4 +1,4 @@
-"""Whether launches are raised at once, or emulated until that takes long: what `windlass run` does for whole programs.
+"""Whether launches are raised at once, or emulated until that takes long: what `windlass run` does.
 
 Raising takes a second or so and pays off where kernels work for long; the emulator starts at once. By default launches
 from Python are raised at once.
@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from windlass.diagnostics import LaunchError, RaisingError
+from windlass.diagnostics import EmulationError, LaunchError, RaisingError
 
 if TYPE_CHECKING:
     from windlass.public.explain import Report
     from windlass.public.kernel import Kernel
     from windlass.public.launch import Launch
     from windlass.runtime.launch_shape import LaunchShape
+
+Mode: TypeAlias = Literal["auto", "raised", "emulated"]
+"""How kernels run: emulated at first and raised where that takes long, raised where they can be, or never."""
+How: TypeAlias = Literal["raised", "emulated"]
 
 PATIENCE = 1.0
 """Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
@@ -33,7 +38,7 @@ class ObservedLaunch:
 
     kernel: Kernel
     shape: LaunchShape
-    how: Literal["raised", "emulated"]
+    how: How
     seconds: float
     reason: RaisingError | LaunchError | None
     explain: Callable[[], Report]
@@ -43,7 +48,7 @@ class ObservedLaunch:
 class Policy:
     """How launches run from now on; forms that were made before stay as they are."""
 
-    mode: Literal["auto", "raised", "emulated"] = "raised"
+    mode: Mode = "raised"
     observe: Callable[[ObservedLaunch], None] | None = None
 
     @property
@@ -55,41 +60,80 @@ class Policy:
 policy = Policy()
 
 
-class WatchedForm:
-    """A launch under a policy other than the usual one: emulated while that is quick, or always, or never."""
+class Tier:
+    """How the launches of a kernel with one grid and block run: raised, or in the emulator while that is quick."""
 
-    __slots__ = ("_is_raised", "_launch", "_reason")
+    __slots__ = ("_emulated_seconds", "_is_raised", "_kernel", "_mode", "reason")
+
+    def __init__(self, kernel: Kernel, shape: LaunchShape, mode: Mode) -> None:
+        self._kernel = kernel
+        self._mode: Mode = mode
+        # The emulator runs blocks one after another, which a barrier across the grid does not allow. Only it prints.
+        has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier and not kernel.prints
+        self._is_raised = mode == "raised" or (mode == "auto" and has_grid_barrier)
+        self._emulated_seconds = 0.0
+        self.reason: RaisingError | LaunchError | None = None
+        """Why launches are not raised, where that was tried."""
+
+    def run(
+        self,
+        run_raised: Callable[[], None],
+        emulate: Callable[[], None],
+        refusals: tuple[type[RaisingError | LaunchError], ...] = (RaisingError,),
+    ) -> tuple[How, float]:
+        """Run a launch one way or the other; gives which way, and how many seconds it took.
+
+        `run_raised` may raise an error of `refusals` before it has changed anything: the launch, and all that follow,
+        are emulated then.
+        """
+        begin = time.perf_counter()
+        if self._is_raised and self.reason is None:
+            try:
+                run_raised()
+            except refusals as error:
+                self.reason = error
+            else:
+                return "raised", time.perf_counter() - begin
+        try:
+            emulate()
+        except EmulationError as error:
+            raise self._with_reason(error) from None
+        seconds = time.perf_counter() - begin
+        self._emulated_seconds += seconds
+        if self._mode == "auto" and self._emulated_seconds > PATIENCE and not self._kernel.prints:
+            self._is_raised = True
+        return "emulated", seconds
+
+    def _with_reason(self, error: EmulationError) -> EmulationError:
+        """An error for what the emulator can't do also says why the kernel was not raised."""
+        if self.reason is None or error.diagnostics[0].code != "WL0611":
+            return error
+        note = f"it was not raised: {self.reason.diagnostics[0].headline}"
+        return EmulationError(*(replace(each, notes=(*each.notes, note)) for each in error.diagnostics))
+
+
+class WatchedForm:
+    """A launch from Python under a policy other than the usual one."""
+
+    __slots__ = ("_launch", "_tier")
 
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
-        # The emulator runs blocks one after another, which a barrier across the grid does not allow.
-        has_grid_barrier = policy.mode == "auto" and "@__windlass_grid_sync" in launch.kernel.module.code.llvm_ir
-        self._is_raised = policy.mode == "raised" or has_grid_barrier
-        self._reason: RaisingError | LaunchError | None = None
+        self._tier = Tier(launch.kernel, launch.shape, policy.mode)
 
     def run(self, arguments: Sequence[Any]) -> None:
         """Run it, and tell who watches."""
         from windlass.public.emulation import emulate_launch
 
         launch = self._launch
-        begin = time.perf_counter()
-        if self._is_raised and self._reason is None:
-            try:
-                launch.run_raised(arguments)
-            except RaisingError as error:
-                self._reason = error
-        is_emulated = not self._is_raised or self._reason is not None
-        if is_emulated:
-            emulate_launch(launch.kernel, launch.shape, arguments, finds_races=False)
-            launch.emulated_seconds += time.perf_counter() - begin
-            takes_long = launch.emulated_seconds > PATIENCE and not launch.kernel.prints
-            self._is_raised = self._is_raised or (policy.mode == "auto" and takes_long)
+        how, seconds = self._tier.run(
+            lambda: launch.run_raised(arguments),
+            lambda: emulate_launch(launch.kernel, launch.shape, arguments, finds_races=False),
+        )
         if policy.observe is not None:
-            how: Literal["raised", "emulated"] = "emulated" if is_emulated else "raised"
-            seconds = time.perf_counter() - begin
 
             def explain() -> Report:
                 grid, block, shared_bytes = launch.shape
                 return launch.kernel.explain(grid, block, *arguments, shared_bytes=shared_bytes)
 
-            policy.observe(ObservedLaunch(launch.kernel, launch.shape, how, seconds, self._reason, explain))
+            policy.observe(ObservedLaunch(launch.kernel, launch.shape, how, seconds, self._tier.reason, explain))

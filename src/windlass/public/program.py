@@ -3,8 +3,7 @@
 The host side is a shared library with a runtime of ours (frontends/cuda/host). When it launches a kernel, it calls back
 into this process with the launch's extents and the bytes of its arguments. Device memory is memory of this process.
 
-A launch is emulated at first: that starts at once. A kernel whose launches with the same extents have taken a second in
-the emulator is raised, where it can be.
+Whether a kernel is raised or emulated is said in patience.py.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ import ctypes
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +25,6 @@ from windlass import pipeline
 from windlass.diagnostics import (
     CompilationError,
     Diagnostic,
-    EmulationError,
     LaunchError,
     RaisingError,
     WindlassError,
@@ -38,13 +35,15 @@ from windlass.libraries import LibraryCall, Session, is_library_function
 from windlass.public.explain import Report
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
-from windlass.public.patience import PATIENCE
+from windlass.public.patience import Mode, Tier
 from windlass.public.texture_launch import TextureLaunch, with_known_textures
+from windlass.runtime.launch_shape import Extents, LaunchShape
 
 Array: TypeAlias = NDArray[Any]
-Mode: TypeAlias = Literal["auto", "raised", "emulated"]
 
-SUCCESS, INVALID_CONFIGURATION, ILLEGAL_ADDRESS, LAUNCH_FAILURE = 0, 9, 700, 719
+SUCCESS, INVALID_CONFIGURATION, LAUNCH_FAILURE = 0, 9, 719
+DEVICE_ERRORS = {"WL0602": 700, "WL0613": 700, "WL0617": 700, "WL0609": 716, "WL0607": 710, "WL0611": 801}
+"""What a program is told by the emulator's error: illegal or misaligned address, assert, not supported."""
 MOST_THREADS = 1024
 EXTENT_LIMITS = (2**31 - 1, 65535, 65535, 1024, 1024, 64)
 
@@ -53,6 +52,7 @@ _LAUNCH = ctypes.CFUNCTYPE(
 )
 _SIZES = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int), ctypes.c_int)
 _ADDRESS = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+_MANAGED = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
 _LIBRARY = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint64), ctypes.c_void_p)
 _AGAIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 
@@ -62,6 +62,7 @@ class _Services(ctypes.Structure):
         ("launch", _LAUNCH),
         ("parameter_sizes", _SIZES),
         ("variable_address", _ADDRESS),
+        ("place_managed", _MANAGED),
         ("library", _LIBRARY),
         ("library_again", _AGAIN),
     )
@@ -87,15 +88,6 @@ class LaunchRecord:
     reason: WindlassError | None
     arrays: Mapping[str, Array | None]
     explain: Callable[[], Report] | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass
-class _Tier:
-    """How a kernel with one shape is run, and how long it took in the emulator so far."""
-
-    is_raised: bool
-    reason: WindlassError | None = None
-    emulated_seconds: float = 0.0
 
 
 @dataclass
@@ -179,7 +171,7 @@ class _Run:
         self.program = program
         self.observe = observe
         self.kernels: dict[tuple[int, str], Kernel] = {}
-        self.tiers: dict[tuple[Any, ...], _Tier] = {}
+        self.tiers: dict[tuple[Kernel, LaunchShape], Tier] = {}
         self.views: dict[tuple[int, int], Array] = {}
         self.interrupted: BaseException | None = None
         try:
@@ -203,6 +195,7 @@ class _Run:
             _LAUNCH(self.launch),
             _SIZES(self.parameter_sizes),
             _ADDRESS(self.variable_address),
+            _MANAGED(self.place_managed),
             _LIBRARY(self.call_library),
             _AGAIN(self.call_library_again),
         )
@@ -240,11 +233,20 @@ class _Run:
 
     def variable_address(self, unit: int, name: bytes) -> int:
         """Where a device variable's value is kept; 0 where there is no such variable."""
+        module, plain = self._variable(unit, name)
+        return 0 if module is None else module.variables.storage[plain].ctypes.data
+
+    def place_managed(self, unit: int, name: bytes, address: int, size: int) -> None:
+        """Let kernels have a variable where the host has it."""
+        module, plain = self._variable(unit, name)
+        if module is not None:
+            module.move_variable(plain, np.ctypeslib.as_array((ctypes.c_ubyte * size).from_address(address)))
+
+    def _variable(self, unit: int, name: bytes) -> tuple[Module | None, str]:
+        """A device variable's module and its name there; no module where there is no such variable."""
         module = self.program.modules[unit]
-        plain = name.decode()
-        plain = self.program.names[unit].get(plain, plain)
-        storage = None if module is None else module.variables.storage.get(plain)
-        return 0 if storage is None else storage.ctypes.data
+        plain = self.program.names[unit].get(name.decode(), name.decode())
+        return (module if module is not None and plain in module.variables.storage else None), plain
 
     def launch(self, unit: int, name: bytes, extents: Any, shared_bytes: int, arguments: int) -> int:
         """Run a kernel; gives a CUDA error number, and says on stderr what is wrong."""
@@ -265,7 +267,7 @@ class _Run:
             print(error, file=sys.stderr, flush=True)
             if isinstance(error, LaunchError):
                 return INVALID_CONFIGURATION
-            return ILLEGAL_ADDRESS if isinstance(error, EmulationError) else LAUNCH_FAILURE
+            return DEVICE_ERRORS.get(error.diagnostics[0].code, LAUNCH_FAILURE)
         except BaseException as error:
             self._note(error)
             return LAUNCH_FAILURE
@@ -298,60 +300,65 @@ class _Run:
     # -- launches -----------------------------------------------------------------------------------------------------
 
     def _run_kernel(self, kernel: Kernel, extents: tuple[int, ...], shared_bytes: int, values: list[bytes]) -> None:
-        mode = self.program.mode
-        tier = self.tiers.setdefault((kernel, extents, shared_bytes), _Tier(mode == "raised"))
+        shape = LaunchShape(cast("Extents", extents[:3]), cast("Extents", extents[3:]), shared_bytes)
+        tier = self.tiers.get((kernel, shape))
+        if tier is None:
+            tier = self.tiers[kernel, shape] = Tier(kernel, shape, self.program.mode)
         memories = self._memories()
-        begin = time.perf_counter()
-        grid, block = (extents[0], extents[1], extents[2]), (extents[3], extents[4], extents[5])
-        how = "emulated"
-        if tier.is_raised and tier.reason is None:
-            try:
-                arguments = self._arguments(kernel, values, memories)
-                launch = kernel[grid, block, shared_bytes]
-                if isinstance(launch, TextureLaunch):
-                    launch.run_raised(arguments, self._textures(kernel, values, memories))
-                else:
-                    launch.run_raised(arguments)
-                how = "raised"
-            except (RaisingError, LaunchError) as error:
-                tier.reason = error
-        if how == "emulated":
-            self._emulate(kernel, grid, block, shared_bytes, values, memories)
-            tier.emulated_seconds += time.perf_counter() - begin
-            takes_long = tier.emulated_seconds > PATIENCE and not kernel.prints
-            tier.is_raised = tier.is_raised or (mode == "auto" and takes_long)
+        how, seconds = tier.run(
+            lambda: self._run_raised(kernel, shape, values, memories),
+            lambda: self._emulate(kernel, shape, values, memories),
+            refusals=(RaisingError, LaunchError),
+        )
         sys.stdout.flush()
         if self.observe is not None:
-            seconds = time.perf_counter() - begin
             named = zip(kernel.signature.parameters, self._arguments(kernel, values, memories, True), strict=True)
             arrays = {parameter.name: each for parameter, each in named if parameter.kind == "pointer"}
 
             def explain() -> Report:
-                return self._explain(kernel, (grid, block, shared_bytes), values, memories)
+                return self._explain(kernel, shape, values, memories)
 
             self.observe(
-                LaunchRecord(kernel.name, grid, block, shared_bytes, how, seconds, tier.reason, arrays, explain)
+                LaunchRecord(
+                    kernel.name, shape.grid, shape.block, shared_bytes, how, seconds, tier.reason, arrays, explain
+                )
             )
 
     def _explain(
-        self, kernel: Kernel, shape: tuple[Any, Any, int], values: list[bytes], memories: list[tuple[int, int]]
+        self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]
     ) -> Report:
         textures = self._textures(kernel, values, memories)
         plain, arguments = with_known_textures(kernel, self._arguments(kernel, values, memories), textures)
-        return plain.explain(*shape[:2], *arguments, shared_bytes=shape[2])
+        return plain.explain(shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
+
+    def _run_raised(
+        self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]
+    ) -> None:
+        self._refuse_pointers_to_variables(kernel, values)
+        arguments = self._arguments(kernel, values, memories)
+        launch = kernel[shape]
+        if isinstance(launch, TextureLaunch):
+            launch.run_raised(arguments, self._textures(kernel, values, memories))
+        else:
+            launch.run_raised(arguments)
+
+    def _refuse_pointers_to_variables(self, kernel: Kernel, values: list[bytes]) -> None:
+        """Raised launches take a variable, and an array that an argument points to, for different memories."""
+        for name, array in kernel.variables().items():
+            start = array.ctypes.data
+            for parameter, value in zip(kernel.signature.parameters, values, strict=True):
+                if parameter.kind == "pointer" and start <= int.from_bytes(value, "little") < start + array.nbytes:
+                    raise RaisingError(
+                        Diagnostic(
+                            "WL0304",
+                            f"argument '{parameter.name}' points into variable '{name}', which the kernel uses too",
+                            kernel.signature.position,
+                        )
+                    )
 
     def _emulate(
-        self,
-        kernel: Kernel,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        values: list[bytes],
-        memories: list[tuple[int, int]],
+        self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]
     ) -> None:
-        module = kernel.module
-        for variable in module.code.variables:
-            module.emulator.set_variable(variable.mangled, module.variables.storage[variable.mangled])
         pointers = [
             (parameter.name, int.from_bytes(value, "little"))
             for parameter, value in zip(kernel.signature.parameters, values, strict=True)
@@ -361,10 +368,9 @@ class _Run:
             (_name_memory(size, [name for name, address in pointers if start <= address < start + size]), start, size)
             for start, size in memories
         ]
-        module.emulator.launch_on_memory(kernel.signature, grid, block, values, named, shared_bytes)
-        for variable in module.code.variables:
-            if variable.space == "global":
-                module.variables.storage[variable.mangled][...] = module.emulator.read_variable(variable.mangled)
+        kernel.module.emulator.launch_on_memory(
+            kernel.signature, shape.grid, shape.block, values, named, shape.shared_bytes
+        )
 
     def _memories(self) -> list[tuple[int, int]]:
         """Address and size of each allocation."""

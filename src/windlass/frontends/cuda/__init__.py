@@ -14,6 +14,7 @@ from windlass.frontends.cuda.compilation import compile_device
 from windlass.frontends.cuda.host_code import build_program
 from windlass.frontends.cuda.linking import LinkedUnits, link_units, unresolved_symbols
 from windlass.frontends.cuda.lookup import find_kernel
+from windlass.frontends.cuda.reach import reached_names
 from windlass.frontends.cuda.textures import TextureUse, specialize_textures, texels_variable, texture_uses
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "compile_device",
     "find_kernel",
     "link_units",
+    "reached_names",
     "specialize_textures",
     "texels_variable",
     "texture_uses",

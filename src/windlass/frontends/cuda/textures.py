@@ -21,6 +21,7 @@ from windlass.frontends.cuda.clang import UMBRELLA_HEADER, Outcome, device_flags
 from windlass.frontends.cuda.host_code import keep_in_cache
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import headers_digest
+from windlass.frontends.cuda.reach import reached_names
 from windlass.frontends.cuda.signatures import SURFACE_TYPES, TEXTURE_TYPES
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 from windlass.ir.textures import WORDS, TextureForm
@@ -56,27 +57,11 @@ def texture_uses(code: DeviceCode, signature: KernelSignature) -> tuple[TextureU
             found.append(TextureUse(position, parameter.name, type_name in SURFACE_TYPES, type_name))
     references = {each.mangled: each for each in code.variables if each.space in ("texture", "surface")}
     if references:
-        reached = _reached_names(code.llvm_ir, signature.mangled)
+        reached = reached_names(code.llvm_ir, signature.mangled)
         for mangled, variable in references.items():
             if mangled in reached:
                 found.append(TextureUse(mangled, variable.name, variable.space == "surface", variable.type_name))
     return tuple(found)
-
-
-def _reached_names(llvm_ir: str, kernel: str) -> set[str]:
-    """All global names that a kernel's body mentions, and the bodies of functions that it calls."""
-    bodies = {
-        match[1].strip('"'): match[2]
-        for match in re.finditer(rf"^define [^\n]*?@({_NAME})\([^\n]*\n(.*?)^}}$", llvm_ir, re.MULTILINE | re.DOTALL)
-    }
-    reached: set[str] = set()
-    todo = [kernel]
-    while todo:
-        for name in re.findall(rf"@({_NAME})", bodies.get(todo.pop(), "")):
-            if name.strip('"') not in reached:
-                reached.add(name.strip('"'))
-                todo.append(name.strip('"'))
-    return reached
 
 
 def specialize_textures(

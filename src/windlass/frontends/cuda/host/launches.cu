@@ -50,8 +50,7 @@ char *address_of_symbol(const void *shadow, size_t *size) {
     return variable.address;
 }
 
-// Managed variables. Kernels work on variables of their own: what these hold is brought over before each launch, and
-// what the launch changed is brought back. Pointers to managed variables go to the host's.
+// Managed variables: kernels work on those of the host.
 extern "C" char __start_windlass_managed[] __attribute__((weak, visibility("hidden")));
 extern "C" char __stop_windlass_managed[] __attribute__((weak, visibility("hidden")));
 
@@ -61,32 +60,10 @@ static void begin_managed() {
         Variable &variable = entry.second;
         variable.is_managed = __start_windlass_managed && shadow >= __start_windlass_managed && shadow < __stop_windlass_managed;
         if (!variable.is_managed) continue;
-        variable.address = (char *)services.variable_address(variable.unit, variable.name.c_str());
-        if (variable.address) memcpy(shadow, variable.address, variable.size);
+        services.place_managed(variable.unit, variable.name.c_str(), shadow, variable.size);
         add_region(shadow, variable.size, Kind::managed);
     }
 }
-static std::vector<std::vector<char>> share_managed() {
-    std::vector<std::vector<char>> before;
-    for (auto &entry : variables()) {
-        if (!entry.second.is_managed || !entry.second.address) continue;
-        const char *shadow = (const char *)entry.first;
-        before.emplace_back(shadow, shadow + entry.second.size);
-        memcpy(entry.second.address, shadow, entry.second.size);
-    }
-    return before;
-}
-static void take_back_managed(const std::vector<std::vector<char>> &before) {
-    size_t place = 0;
-    for (auto &entry : variables()) {
-        if (!entry.second.is_managed || !entry.second.address) continue;
-        char *shadow = (char *)entry.first;
-        const std::vector<char> &old = before[place++];
-        for (size_t i = 0; i < old.size(); i++)
-            if (entry.second.address[i] != old[i]) shadow[i] = entry.second.address[i];
-    }
-}
-
 // Dynamic shared memory that kernels may be launched with: what a device has by default, what a program asks for, at most.
 constexpr size_t DEFAULT_SHARED = 48 << 10, MOST_SHARED = 227 << 10;
 static std::map<const void *, size_t> &shared_limits() {
@@ -120,9 +97,7 @@ static cudaError_t launch(const void *function, dim3 grid, dim3 block, void **ar
         for (auto &value : *values) pointers.push_back(value.data());
         unsigned extents[6] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
         fflush(stdout);
-        auto before = share_managed();
         int error = services.launch(kernel.unit, kernel.name.c_str(), extents, shared_bytes, pointers.data());
-        take_back_managed(before);
         return error ? fail((cudaError_t)error) : cudaSuccess;
     });
 }

@@ -16,6 +16,7 @@ struct Services {
     int (*launch)(int unit, const char *kernel, const unsigned *extents, size_t shared_bytes, void **arguments);
     int (*parameter_sizes)(int unit, const char *kernel, int *sizes, int capacity);
     void *(*variable_address)(int unit, const char *name);
+    void (*place_managed)(int unit, const char *name, void *address, size_t size);
     // A call of cuBLAS and its kin (see library_calls.py): each argument is a word, whose kind is a character.
     void (*library)(const char *name, const char *kinds, const uint64_t *words, void *result);
     int (*library_again)(int call);  // a call that a stream captured

@@ -1,0 +1,26 @@
+"""What a kernel reaches: the functions and variables that it, and what it calls, refer to."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = r'(?:[-\w$.]+|"[^"]*")'
+_BODY = re.compile(rf"^define [^\n]*?@({_NAME})\([^\n]*\n(.*?)^}}$", re.MULTILINE | re.DOTALL)
+
+
+def reached_names(llvm_ir: str, kernel: str) -> frozenset[str]:
+    """All global names that the bodies of a kernel and of the functions that it calls mention.
+
+    >>> text = "define void @k() {\\n  call void @f()\\n}\\ndefine void @f() {\\n  store i32 1, ptr @x\\n}\\n"
+    >>> sorted(reached_names(text, "k"))
+    ['f', 'x']
+    """
+    bodies = {match[1].strip('"'): match[2] for match in _BODY.finditer(llvm_ir)}
+    reached: set[str] = set()
+    todo = [kernel]
+    while todo:
+        for name in re.findall(rf"@({_NAME})", bodies.get(todo.pop(), "")):
+            if name.strip('"') not in reached:
+                reached.add(name.strip('"'))
+                todo.append(name.strip('"'))
+    return frozenset(reached)
