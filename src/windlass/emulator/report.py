@@ -222,6 +222,13 @@ class Report:
         )
 
     def _divergent_barrier(self) -> EmulationError:
+        if self.site.text == "__windlass_barrier_wait":
+            return self._error(
+                "WL0604",
+                "deadlock: threads wait at a barrier for arrivals that do not come",
+                self._second_position(self.fault.other_site, f"{self._other()} waits"),
+                "as many threads must arrive as the barrier was initialized for",
+            )
         return self._error(
             "WL0604",
             "threads of one block wait at different barriers",

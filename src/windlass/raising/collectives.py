@@ -61,11 +61,27 @@ def run_collective(state: RaisingState, op: Collective) -> tuple[Item, ...]:
             return _match(state, kind, items[0], items[1], op.inputs[1].dtype)[: len(op.results)]
         case ["redux", "sync", kind] if kind in REDUCTIONS:
             return (_reduce(state, kind, items[1], items[0]),)
+        case ["barrier_object", "wait"]:
+            _meet_everyone(state)
+            return ()
+        case ["barrier_object", _]:
+            raise state.obstacle("a barrier calls a function whenever all threads have arrived", NOT_RAISED)
         case ["barrier0" | "barrier", *_]:
             state.barriers += 1
             return (_count_block(state, op.kind, items[-1], op.results[0].dtype),)
         case _:
             raise state.obstacle(f"threads of a warp exchange values ({op.kind})", NOT_RAISED)
+
+
+def _meet_everyone(state: RaisingState) -> None:
+    """Raise Obstacle unless all threads of each block that is here are here: some may have to arrive elsewhere."""
+    restricted = {*state.box.restricted, *state.domain.mask.dimensions}
+    if restricted & {*state.thread_dimensions} - state.block_dimensions:
+        raise state.obstacle(
+            "some threads of a block wait at a barrier, others go on",
+            NOT_RAISED,
+            "threads with other roles are emulated",
+        )
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 //
 // schedule.c  blocks, fibres, barriers, deadlock        warp.c     shuffles, votes, matches, reductions
 // shadow.c    bounds, races, uninitialized reads        services.c printf, assert, heap, clocks, conversions
-// textures.c  fetches, surfaces
+// textures.c  fetches, surfaces                         barriers.c barriers as objects
 //
 // Nothing here unwinds or raises signals: what is wrong with a kernel is found before the harm is done, written to
 // `wl_fault`, and control goes back to the caller of wl_run; the fibres' stacks are simply used afresh next time.
@@ -86,7 +86,7 @@ typedef struct {
     uint32_t start, end, site;
 } local_record;
 
-enum fibre_state { READY, YIELDED, AT_BARRIER, AT_COLLECTIVE, AT_LOCKSTEP, AT_ACTIVE_MASK, DONE };
+enum fibre_state { READY, YIELDED, AT_BARRIER, AT_COLLECTIVE, AT_LOCKSTEP, AT_ACTIVE_MASK, AT_BARRIER_OBJECT, DONE };
 
 typedef struct {
     void *stack_pointer;
@@ -95,7 +95,7 @@ typedef struct {
     uint32_t site; // of the barrier or collective that it waits at
     // barrier: number, how many threads it is for (0: all), what is asked (warp.c: enum barrier_kind), predicate or result
     uint32_t barrier_number, barrier_count, barrier_kind, predicate;
-    // collective: who takes part, which, operands, results
+    // collective: who takes part, which, operands, results; a barrier object: its address and the phase
     uint32_t mask, kind;
     uint64_t operand, control, result;
     // local memory
@@ -104,6 +104,8 @@ typedef struct {
     // ordering by fence and atomic
     uint32_t released, acquired;
     bool has_fenced;
+    // when it last waited at a barrier object
+    uint32_t waited;
 } fibre;
 
 typedef struct {
@@ -154,6 +156,7 @@ void start_shadow(void);
 void start_block_shadow(void);
 void note_release(void);
 void reset_locals(fibre *thread);
+bool has_passed(uint64_t address, uint32_t phase);
 bool complete_collectives(uint32_t first, uint32_t count);
 bool complete_active_masks(uint32_t first, uint32_t count);
 void block_of_time(uint32_t time, uint32_t block[3]);

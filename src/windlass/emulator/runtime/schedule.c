@@ -248,7 +248,7 @@ static void fail_stuck(void) {
         fail_between(INCOMPLETE_COLLECTIVE, waiting, other ? other : waiting);
     }
     for (uint32_t i = 0; i < thread_count && !waiting; i++)
-        if (fibres[i].state == AT_BARRIER) waiting = &fibres[i];
+        if (fibres[i].state == AT_BARRIER || fibres[i].state == AT_BARRIER_OBJECT) waiting = &fibres[i];
     for (uint32_t i = 0; i < thread_count && !other; i++)
         if (fibres[i].state != DONE && &fibres[i] != waiting && fibres[i].site != waiting->site) other = &fibres[i];
     fail_between(DIVERGENT_BARRIER, waiting ? waiting : &fibres[0], other ? other : waiting ? waiting : &fibres[0]);
@@ -261,7 +261,7 @@ static void set_thread(fibre *thread, uint32_t index) {
     thread->x = index % launch.block[0];
     thread->y = index / launch.block[0] % launch.block[1];
     thread->z = index / (launch.block[0] * launch.block[1]);
-    thread->released = thread->acquired = 0;
+    thread->released = thread->acquired = thread->waited = 0;
     thread->has_fenced = false;
     reset_locals(thread);
 }
@@ -315,7 +315,8 @@ static void run_block_with_fibres(void) {
             progress |= run_warp(first, thread_count - first < WARP_SIZE ? thread_count - first : WARP_SIZE);
         for (uint32_t i = 0; i < thread_count; i++) {
             left += fibres[i].state != DONE;
-            if (fibres[i].state == YIELDED) {
+            bool passes = fibres[i].state == AT_BARRIER_OBJECT && has_passed(fibres[i].operand, (uint32_t)fibres[i].control);
+            if (fibres[i].state == YIELDED || passes) {
                 fibres[i].state = READY;
                 progress = true;
             } else if (fibres[i].state == READY) {

@@ -2,10 +2,11 @@
 // nothing conflicts with it, and that what it reads has been written.
 //
 // Races. Each granule of memory remembers its last write and two reads, stamped with logical time and thread. Accesses
-// are ordered by program order, by barriers, by warp collectives among the lanes that take part, and, where a thread
-// fences and then does an atomic, for threads that do an atomic later. Atomics, volatile accesses and the plain load of
-// a compare-and-swap loop do not race among one another; volatile accesses do not race within a warp (code from before
-// Volta relies on it). A write that changes nothing does not race: several threads may store the same value.
+// are ordered by program order, by barriers, by waits at barrier objects, by warp collectives among the lanes that take
+// part, and, where a thread fences and then does an atomic, for threads that do an atomic later. Atomics, volatile
+// accesses and the plain load of a compare-and-swap loop do not race among one another; volatile accesses do not race
+// within a warp (code from before Volta relies on it). A write that changes nothing does not race: several threads may
+// store the same value.
 #include "machine.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -166,7 +167,7 @@ static bool is_ordered(stamp earlier, const region *region) {
     uint32_t time = TIME_OF(earlier), thread = THREAD_OF(earlier), self = current->index;
     if (time < block_time) // another block: shared memory is another memory, global memory needs a release
         return region->kind == SHARED || (block_has_acquired && blocks[block_at(time)].release > time);
-    if (time < barrier_time || thread == self) return true;
+    if (time < barrier_time || time < current->waited || thread == self) return true;
     if (thread / WARP_SIZE == self / WARP_SIZE) {
         uint32_t warp = self / WARP_SIZE;
         if (time < warp_time[warp] || time < lane_time[warp][self % WARP_SIZE][thread % WARP_SIZE]) return true;

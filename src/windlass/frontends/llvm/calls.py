@@ -204,11 +204,32 @@ def translate_grid_barrier(translator: Translator, instruction: Instruction) -> 
     Barrier("grid")
 
 
+@called("__windlass_barrier_wait", "__windlass_barrier_passed")
+def translate_wait(translator: Translator, instruction: Instruction) -> LLVMValue | None:
+    """A wait at a barrier object: where all threads of the block come to it, whoever has to arrive has arrived."""
+    Collective("barrier_object.wait", (), ())
+    Barrier("block")
+    return None if instruction.type.text == "void" else translator.emit.constant(1, "i32")
+
+
+@called("__windlass_barrier_is_last")
+def translate_completion(translator: Translator, instruction: Instruction) -> LLVMValue | None:
+    """Asked by barriers that call a function at the end of a phase; raising refuses them."""
+    return results_of(instruction.type, Collective("barrier_object.is_last", (), ("i32",)).results)
+
+
+@called("__windlass_barrier_arrive")
+def translate_arrival(translator: Translator, instruction: Instruction) -> LLVMValue:
+    """Nothing, as threads go in step; the number of the phase does not matter."""
+    return translator.emit.constant(0, "i32")
+
+
 @called(
     "llvm.nvvm.membar.gl", "llvm.nvvm.membar.cta", "llvm.nvvm.membar.sys", "llvm.lifetime.start", "llvm.lifetime.end",
     "llvm.assume", "llvm.dbg.value", "llvm.dbg.declare", "llvm.dbg.label", "llvm.dbg.assign", "llvm.donothing",
     "llvm.sideeffect", "llvm.experimental.noalias.scope.decl", "llvm.nvvm.nanosleep", "llvm.prefetch",
     "llvm.var.annotation", "llvm.invariant.end", "llvm.pseudoprobe", "llvm.fake.use", "__windlass_prefetch",
+    "__windlass_barrier_open",
 )  # fmt: skip
 def translate_nothing(translator: Translator, instruction: Instruction) -> None:
     """Fences order memory within one thread's view, which the loop level does by itself; hints change no result."""

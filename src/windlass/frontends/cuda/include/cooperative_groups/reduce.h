@@ -4,9 +4,12 @@
 
 #ifdef __NVPTX__
 namespace cooperative_groups {
-#define __WINDLASS_REDUCER(name, expression)                                          \
-    template <class T = void> struct name {                                           \
-        __WINDLASS_DEVICE_MEMBER T operator()(T a, T b) const { return expression; }  \
+#define __WINDLASS_REDUCER(name, expression)                                                                 \
+    template <class T = void> struct name {                                                                  \
+        __WINDLASS_DEVICE_MEMBER T operator()(T a, T b) const { return expression; }                         \
+    };                                                                                                       \
+    template <> struct name<void> {                                                                          \
+        template <class T> __WINDLASS_DEVICE_MEMBER T operator()(T a, T b) const { return expression; }      \
     };
 __WINDLASS_REDUCER(plus, a + b)
 __WINDLASS_REDUCER(greater, (a > b ? a : b))
