@@ -59,9 +59,11 @@ Cell: TypeAlias = "SlotCell | PlaceCell"
 class NeedsCells(Exception):
     """The loop can be vectorized if these places are treated as variables that it carries."""
 
-    def __init__(self, cells: Iterable[Cell]) -> None:
+    def __init__(self, cells: Iterable[Cell], past: Iterable[Dimension] = ()) -> None:
         super().__init__("places in memory carry values")
         self.cells = frozenset(cells)
+        self.past = frozenset(past)
+        """Loops that count the cells' elements: it is a loop around them that carries the values."""
 
 
 @dataclass
@@ -170,6 +172,13 @@ def replace_slot(memory: Memory, key: SlotKey, slot: Slot) -> None:
     memory.state = replace(memory.state, slots=slots, version=fresh_version())
 
 
+def _with_elements(domain: Domain, cell: Cell) -> Domain:
+    """The domain times the elements of a local array that are lanes."""
+    for axis in cell.memory.axes:
+        domain = domain.extended(axis.dimension)
+    return domain
+
+
 def finish_cells(state: RaisingState, bound: Iterable[BoundCell], runs: Predicate, dimension: Dimension) -> None:
     """Give cells the values that they have after the loop; `runs` tells the lanes that have any iterations.
 
@@ -184,12 +193,14 @@ def finish_cells(state: RaisingState, bound: Iterable[BoundCell], runs: Predicat
             raise state.obstacle("a local array is accessed in several ways")
         if not isinstance(slot.item, Accumulation) or slot.item.root is not each.root:
             raise state.obstacle("a place in memory is replaced by what other iterations do not add to")
-        final, _ = finish(state, slot.item, each.initial, dimension)
+        with state.within(_with_elements(state.domain, cell)):
+            final, _ = finish(state, slot.item, each.initial, dimension)
         match cell:
             case SlotCell():
                 assert each.outer is not None
                 replace_slot(cell.memory, cell.key, each.outer)
-                store_slot(state, cell.memory, cell.key, final)
+                with state.within(_with_elements(state.domain, cell)):
+                    store_slot(state, cell.memory, cell.key, final)
             case PlaceCell() if each.outer is not None:
                 state.places[cell] = each.outer
                 with state.within(state.domain.restrict(runs)):

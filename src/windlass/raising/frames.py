@@ -63,6 +63,12 @@ class VectorFrame:
     accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])
     read_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
     written_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
+    element_places: dict[tuple[Memory, tuple[int, str]], set[tuple[tuple[Dimension, Index], ...]]] = field(
+        default_factory=dict["tuple[Memory, tuple[int, str]]", "set[tuple[tuple[Dimension, Index], ...]]"]
+    )
+    """Which elements of a local array an iteration touches: places along those of its axes that the loop counts."""
+    counted_stores: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
+    """Local arrays of which iterations store to elements of their own."""
 
     def is_inner(self, value: Value) -> bool:
         """Whether a value is computed in a loop of tensor ops within this one, so that it changes there."""

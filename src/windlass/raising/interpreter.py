@@ -199,7 +199,8 @@ def allocate(state: RaisingState, op: loops.Allocate) -> Pointer:
     """A local array of each thread, or a shared one of each block."""
     if op.space == "shared":
         return Pointer(memories.allocate_shared(state, readable(op.variable) or "shared memory", op.size))
-    return Pointer(memories.allocate(state, readable(op.variable) or "local array", op.size))
+    axes = state.register_tiles.arrays.get(op, ())
+    return Pointer(memories.allocate(state, readable(op.variable) or "local array", op.size, axes))
 
 
 def readable(variable: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from windlass.ir import Argument, Block, Function, Value, tensor_type
@@ -17,6 +18,7 @@ from windlass.raising.obstacle import LAUNCH_MISMATCH, Obstacle
 from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.reinterpretation import byte_width, write_back
+from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_register_tiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,
@@ -51,13 +53,18 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raised
     Raises RaisingError, with the source position and the reason, where it has none. Takes time in proportion to the
     kernel, not to its launch or arrays.
     """
+    parallel = next((op for op in kernel.body if isinstance(op, Parallel)), None)
+    tiles = find_register_tiles(parallel.body.block) if parallel is not None else NO_TILES
     try:
-        return _raise_kernel(kernel, specification)
+        if tiles.arrays:
+            with suppress(Obstacle):
+                return _raise_kernel(kernel, specification, tiles)
+        return _raise_kernel(kernel, specification, NO_TILES)
     except Obstacle as obstacle:
         raise obstacle.as_error(kernel.name) from obstacle
 
 
-def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
+def _raise_kernel(kernel: Function, specification: LaunchSpecification, tiles: RegisterTiles) -> RaisedKernel:
     parallel = next((op for op in kernel.body if isinstance(op, Parallel)), None)
     if parallel is None or len(kernel.arguments) != len(specification.arguments):
         raise Obstacle(
@@ -78,6 +85,7 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raise
         builder.source = kernel.source
         ids = thread_ids(parallel.body.block, list(kernel.arguments), specification)
         state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
+        state.register_tiles = tiles
         state.thread_dimensions = ids.dimensions
         inside = {dimension for item in ids.items[3:] for dimension in item.dimensions}
         state.block_dimensions = frozenset(ids.dimensions) - inside

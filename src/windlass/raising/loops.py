@@ -48,7 +48,8 @@ def run_for(state: RaisingState, op: For) -> None:
             state.environment[result] = state.environment[initial]
         return
     is_static = trips.is_static
-    can_unroll = is_static and count <= MOST_UNROLLED_TRIPS and count * weight(op.body.block) <= MOST_UNROLLED_OPS
+    counts_elements = op in state.register_tiles.loops
+    can_unroll = not counts_elements and is_static and count <= MOST_UNROLLED_TRIPS and count * weight(op.body.block) <= MOST_UNROLLED_OPS
     forms: list[Form] = []
     if is_static and count > 1:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
@@ -57,7 +58,8 @@ def run_for(state: RaisingState, op: For) -> None:
         # is best as one store, from which loads can be forwarded.
         is_short = count <= FEW_TRIPS and not has_barrier(op.body.block) and not _fills_tile(state, op)
         forms.insert(0 if is_short else 1, ("unroll", lambda: _unroll_for(state, op, trips, count)))
-    forms.append(("while", lambda: run_counted_while(state, op, trips)))
+    if not counts_elements:
+        forms.append(("while", lambda: run_counted_while(state, op, trips)))
     try_forms(state, op, forms, count if is_static else None)
 
 

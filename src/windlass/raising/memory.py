@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,18 @@ SlotKey = tuple[int, str]
 """A slot's byte offset and dtype."""
 
 
+ELEMENT_ORDER = 200
+"""Dimensions of a local array's elements stand behind those of loops."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a local array: the dimension that counts along it, and how many bytes its steps take."""
+
+    dimension: Dimension
+    stride: int
+
+
 @dataclass(frozen=True)
 class Slot:
     """What one element of a local array holds, and the lanes that it was last stored for."""
@@ -101,6 +113,8 @@ class Memory:
         self.home = home
         self.limit: int | None = None
         """The bytes of a segment that may be accessed, where that is less than its size."""
+        self.axes: tuple[Axis, ...] = ()
+        """Those of a local array whose elements are lanes (see elements.py)."""
         self.state = state
 
     @property
@@ -128,10 +142,13 @@ class Memory:
 def read(state: RaisingState, buffer: Buffer, offset: Index, dtype: str) -> Item:
     """What each lane reads at its byte offset."""
     from windlass.raising.cells import find_place
+    from windlass.raising.elements import read_element
 
     if isinstance(buffer, PointerChoice):
         return _read_choice(state, buffer, offset, dtype)
     memory = _memory_of(state, buffer)
+    if memory.axes:
+        return read_element(state, memory, offset + buffer.byte_offset, dtype)
     if memory.state.slots is not None:
         found = _read_slot(state, memory, offset + buffer.byte_offset, dtype)
         if found is not None:
@@ -220,6 +237,7 @@ def note_guarded(state: RaisingState, item: Item, loaded: Item, guard: Predicate
 def write(state: RaisingState, buffer: Buffer, offset: Index, item: Item, dtype: str) -> None:
     """Each active lane writes its value at its byte offset."""
     from windlass.raising.cells import find_place, set_place
+    from windlass.raising.elements import write_element
 
     if isinstance(buffer, PointerChoice):
         condition = buffer.condition.simplify(state.box)
@@ -230,6 +248,9 @@ def write(state: RaisingState, buffer: Buffer, offset: Index, item: Item, dtype:
                     write(state, pointer, offset, item, dtype)
         return
     memory = _memory_of(state, buffer)
+    if memory.axes:
+        write_element(state, memory, offset + buffer.byte_offset, item, dtype)
+        return
     if memory.state.slots is not None:
         if _write_slot(state, memory, offset + buffer.byte_offset, item, dtype):
             return
@@ -487,9 +508,13 @@ def store_slot(state: RaisingState, memory: Memory, key: SlotKey, item: Item) ->
     memory.state = replace(memory.state, slots={**slots, key: Slot(item, domain)}, version=fresh_version())
 
 
-def allocate(state: RaisingState, name: str, size_bytes: int) -> Memory:
-    """A local array, one for each lane, in slots as yet."""
+def allocate(state: RaisingState, name: str, size_bytes: int, axes: Sequence[tuple[int, int]] = ()) -> Memory:
+    """A local array, one for each lane, in slots as yet; its elements are lanes if there are axes: strides and sizes."""
     memory = Memory(name, size_bytes, MemoryState(None, slots={}), home=state.domain)
+    memory.axes = tuple(
+        Axis(Dimension(f"element.{place}", size, ELEMENT_ORDER + place), stride)
+        for place, (stride, size) in enumerate(axes)
+    )
     state.memories.append(memory)
     return memory
 

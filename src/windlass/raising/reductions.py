@@ -87,6 +87,8 @@ class Accumulation:
     direction: str = ""
     tested: Item | None = None
     """What is compared with the leader."""
+    elements: frozenset[tuple[Dimension, Dimension]] = frozenset()
+    """Where it is that of a local array's elements: the loops that count them, each with the array's own dimension."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,9 @@ def check_depth(state: RaisingState, accumulation: Accumulation) -> None:
     """Raise Obstacle unless the innermost loop is the one that carries the accumulation."""
     if accumulation.root.while_depth != state.while_depth:
         raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorized")
-    if accumulation.root.loop_depth != len(state.frames):
+    counters = {counter for counter, _ in accumulation.elements}
+    depth = accumulation.root.loop_depth
+    if depth > len(state.frames) or any(frame.dimension not in counters for frame in state.frames[depth:]):
         raise state.obstacle("a sum over an outer loop is made within an inner one in a way that is no reduction")
 
 
@@ -165,7 +169,8 @@ def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combin
     is_extreme = combiner in (Minimum, Maximum) and accumulation.nan == KEEPS_NUMBERS
     if accumulation.combiner not in (None, combiner) or (accumulation.nan and not is_extreme) or accumulation.leader:
         raise state.obstacle("a value is accumulated by several different operations")
-    return Accumulation(accumulation.root, combiner, (*accumulation.terms, Term(item, state.domain)))
+    terms = (*accumulation.terms, Term(item, state.domain))
+    return Accumulation(accumulation.root, combiner, terms, elements=accumulation.elements)
 
 
 def negate_item(state: RaisingState, item: Item, dtype: str) -> Item:
@@ -195,6 +200,7 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
         not isinstance(on_true, Accumulation)
         or not isinstance(on_false, Accumulation)
         or on_true.root is not on_false.root
+        or on_true.elements != on_false.elements
         or PENDING in (on_true.nan, on_false.nan)
     ):
         raise state.obstacle("a branch replaces a value that other iterations add to")
@@ -210,7 +216,7 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
                 terms.append(Term(term.item, term.domain.restrict(side)))
     terms = [term for term in terms if not term.domain.is_empty]
     if not terms:
-        return Accumulation(on_true.root)
+        return Accumulation(on_true.root, elements=on_true.elements)
     return replace(sides[0], terms=tuple(terms))
 
 
@@ -492,6 +498,14 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     if left.dims == right.dims:
         # Nothing is spread out by the product.
         return None
+    result = contract(state, left, right, over, box)
+    state.memo["spread", id(lanes.value)] = lanes
+    return result
+
+
+def contract(state: RaisingState, left: Lanes, right: Lanes, over: tuple[Dimension, ...], box: Box) -> Lanes:
+    """The sum over some dimensions of the products of two factors, for the box."""
+    left, right = left.at(box), right.at(box)
     batching = [each for each in left.dims if each in right.dims and each not in over]
     left_value, left_dims = left.before_transpose()
     right_value, right_dims = right.before_transpose()
@@ -513,5 +527,4 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     value = emission.transpose(dot, [order.index(each) for each in dims])
     result = Lanes.over(value, dims, box)
     state.memo["contraction", id(result.value)] = Contraction(left, right, over)
-    state.memo["spread", id(lanes.value)] = lanes
     return result

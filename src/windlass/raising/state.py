@@ -22,6 +22,7 @@ from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize
 from windlass.raising.obstacle import LOOP, TOO_IRREGULAR, Obstacle
 from windlass.raising.predicate import TRUE, Predicate
+from windlass.raising.register_tiles import NO_TILES, RegisterTiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
@@ -101,6 +102,8 @@ class RaisingState:
     report: RaisingReport = field(default_factory=RaisingReport)
     hopeless: dict[tuple[Op, str, int], Obstacle] = field(default_factory=dict["tuple[Op, str, int]", Obstacle])
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
+    register_tiles: RegisterTiles = NO_TILES
+    """Local arrays whose elements are lanes, and the loops that count them."""
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
     thread_dimensions: tuple[Dimension, ...] = ()

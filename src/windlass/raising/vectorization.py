@@ -22,6 +22,7 @@ from windlass.raising.cells import (
 from windlass.raising.dependences import Conflict, check_dependences
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
+from windlass.raising.elements import check_elements
 from windlass.raising.extremes import finish_led
 from windlass.raising.frames import VectorFrame
 from windlass.raising.index import Index
@@ -68,10 +69,14 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll
     moment = state.checkpoint()
     may_fuse = trips.constant_value is None
     while True:
+        dimension = Dimension(f"loop.{state.loop_depth}", count, LOOP_ORDER + state.loop_depth)
         try:
-            return _vectorize(state, op, trips, count, cells, moment, may_fuse, can_unroll)
+            return _vectorize(state, op, trips, dimension, cells, moment, may_fuse, can_unroll)
         except NeedsCells as more:
+            if dimension in more.past:
+                raise
             state.restore(moment)
+            check_elements(state, more.cells)
             if more.cells <= set(cells):
                 raise state.obstacle("places in memory carry values between iterations") from None
             cells.update(dict.fromkeys(more.cells))
@@ -86,7 +91,7 @@ def _vectorize(
     state: RaisingState,
     op: For,
     trips: Index,
-    count: int,
+    dimension: Dimension,
     cells: Mapping[Cell, None],
     moment: Checkpoint,
     may_fuse: bool,
@@ -96,7 +101,6 @@ def _vectorize(
 
     outer = state.domain
     body = op.body.block
-    dimension = Dimension(f"loop.{state.loop_depth}", count, LOOP_ORDER + state.loop_depth)
     domain = outer.extended(dimension)
     is_ragged = trips.constant_value is None
     counter = Index.of(dimension)
@@ -168,7 +172,8 @@ def _vectorize(
     finish_cells(state, bound, runs, dimension)
     _finish_slots(state, frame, cells, dimension, is_ragged, entry)
     state.reduction_mask = outer_mask
-    _check_sizes(state, moment)
+    if not state.frames:
+        _check_sizes(state, moment)
     return next((kind for kind in ("contraction", "reduce") if kind in became), "elementwise")
 
 

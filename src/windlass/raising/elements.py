@@ -1,0 +1,323 @@
+"""Local arrays whose elements are lanes: one item over dimensions of its own, of which loops' counters say the places.
+
+A load at the counters of loops is the item with the loops' dimensions in place of the array's; a store is the reverse. What
+the loops around accumulate in the array is an accumulation over the array's dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from windlass.ir import Value
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Multiply
+from windlass.raising import emission
+from windlass.raising.cells import Cell, NeedsCells, SlotCell
+from windlass.raising.dimensions import Box, Dimension, in_order
+from windlass.raising.domain import Domain
+from windlass.raising.frames import VectorFrame
+from windlass.raising.index import Atom, Data, Index
+from windlass.raising.items import UNDEFINED, Item, Undefined, integer_item
+from windlass.raising.iterations import lanes_at
+from windlass.raising.lanes import Lanes
+from windlass.raising.obstacle import Obstacle
+from windlass.raising.predicate import Predicate
+from windlass.raising.reductions import Accumulation, Term, contract
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory, SlotKey
+    from windlass.raising.state import RaisingState
+
+Renaming: TypeAlias = Mapping[Dimension, Dimension]
+"""Dimensions in place of others."""
+
+
+class NotElementwise(Obstacle):
+    """A local array is used in a way that its elements can't be lanes."""
+
+    def __init__(self, state: RaisingState, memory: Memory, how: str) -> None:
+        super().__init__(f"{memory.name} is {how}", state.position)
+        self.is_final = True
+
+
+def check_elements(state: RaisingState, cells: Iterable[Cell]) -> None:
+    """Raise NotElementwise where a loop carries values in elements that a loop around it counts."""
+    for cell in cells:
+        if not isinstance(cell, SlotCell) or not cell.memory.axes:
+            continue
+        for frame in state.frames:
+            if any(frame.element_places.get((cell.memory, cell.key), ())):
+                raise NotElementwise(state, cell.memory, "added to by a loop within one that counts its elements")
+
+
+def read_element(state: RaisingState, memory: Memory, offset: Index, dtype: str) -> Item:
+    """What each lane reads at its byte offset.
+
+    Raises NotElementwise where the array can't be read like that.
+    """
+    coordinates = _coordinates(state, memory, offset)
+    key = _only_key(state, memory, dtype)
+    inner = _note_places(state, memory, key, coordinates)
+    for frame in inner:
+        if (memory, key) not in frame.written_slots:
+            frame.read_slots.add((memory, key))
+    slot = (memory.state.slots or {}).get(key)
+    if slot is None or isinstance(slot.item, Undefined):
+        return UNDEFINED
+    item = slot.item
+    counters = _counters(state, memory, coordinates)
+    if isinstance(item, Accumulation):
+        if any(frame in inner for frame in state.frames[item.root.loop_depth :]):
+            raise NeedsCells([SlotCell(memory, key)], {each for place in coordinates for each in place.dimensions})
+        if counters is None:
+            raise NotElementwise(state, memory, "added to at some of its elements")
+        return replace(item, elements=frozenset((counter, own) for own, counter in counters.items()))
+    if counters is not None:
+        return renamed(state, memory, item, counters)
+    if isinstance(item, Lanes):
+        return _lanes_at(state, memory, item, coordinates)
+    raise NotElementwise(state, memory, "read at some of its elements")
+
+
+def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item, dtype: str) -> None:
+    """Each active lane writes its value at its byte offset.
+
+    Raises NotElementwise where the array can't be written like that.
+    """
+    from windlass.raising.memory import store_slot
+
+    coordinates = _coordinates(state, memory, offset)
+    key = _only_key(state, memory, dtype)
+    counters = _counters(state, memory, coordinates)
+    if counters is None:
+        _fill(state, memory, key, item)
+        return
+    for frame in _note_places(state, memory, key, coordinates, stores=True):
+        is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
+        if not is_whole and (memory, key) not in frame.written_slots:
+            frame.read_slots.add((memory, key))
+        frame.written_slots.add((memory, key))
+    places = {counter: own for own, counter in counters.items()}
+    if isinstance(item, Accumulation):
+        if item.elements != frozenset(places.items()):
+            raise NotElementwise(state, memory, "added to by way of other elements")
+        terms = tuple(_renamed_term(state, memory, term, places) for term in item.terms)
+        item = replace(item, terms=terms, elements=frozenset())
+    else:
+        item = renamed(state, memory, item, places)
+    with state.within(_renamed_domain(state, memory, state.domain, places)):
+        store_slot(state, memory, key, item)
+
+
+def _only_key(state: RaisingState, memory: Memory, dtype: str) -> SlotKey:
+    """The key of the one slot that holds all elements."""
+    key = (0, dtype)
+    if any(other != key for other in memory.state.slots or {}):
+        raise NotElementwise(state, memory, "read and written as numbers of several types")
+    return key
+
+
+def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item) -> None:
+    """A store to some elements of an array that nothing else was written to: the others may hold the same number."""
+    from windlass.raising.memory import Slot, fresh_version
+
+    slots, home, number = memory.state.slots or {}, memory.home, _number(item)
+    old = slots.get(key)
+    assert home is not None
+    if number is None or not (old is None or _number(old.item) == number):
+        raise NotElementwise(state, memory, "written at some of its elements")
+    for frame in state.frames:
+        if (memory, key) in frame.element_places:
+            raise NotElementwise(state, memory, "written at some of its elements")
+        frame.written_slots.add((memory, key))
+    if old is None:
+        slot = Slot(item, Domain(state.domain.dimensions, home.box, home.mask))
+        memory.state = replace(memory.state, slots={**slots, key: slot}, version=fresh_version())
+
+
+def _number(item: Item) -> tuple[str, bytes] | int | None:
+    """What tells a known number from others: zeros have signs."""
+    match item:
+        case Lanes() if not item.dims and isinstance(item.value, Constant):
+            return item.dtype, item.value.array.tobytes()
+        case Index():
+            return item.constant_value
+        case _:
+            return None
+
+
+# -- places -----------------------------------------------------------------------------------------------------------
+
+
+def _coordinates(state: RaisingState, memory: Memory, offset: Index) -> tuple[Index, ...]:
+    """The place along each axis."""
+    rest = offset.simplify(state.box)
+    found: list[Index] = []
+    for axis in memory.axes:
+        outer = {atom: factor for atom, factor in rest.terms.items() if factor % axis.stride == 0}
+        inner = Index(rest.constant, {atom: factor for atom, factor in rest.terms.items() if atom not in outer})
+        least, most = inner.value_range(state.box)
+        place = least // axis.stride
+        coordinate = Index(place, {atom: factor // axis.stride for atom, factor in outer.items()})
+        lower, upper = coordinate.value_range(state.box)
+        if most // axis.stride != place or lower < 0 or upper >= axis.dimension.size:
+            raise NotElementwise(state, memory, "accessed across its rows")
+        found.append(coordinate)
+        rest = inner - place * axis.stride
+    if rest.constant_value != 0:
+        raise NotElementwise(state, memory, "accessed between its elements")
+    return tuple(found)
+
+
+def _counters(state: RaisingState, memory: Memory, coordinates: Sequence[Index]) -> dict[Dimension, Dimension] | None:
+    """Which loop counts along each of the array's own dimensions, where there is one for each, and it counts all."""
+    found: dict[Dimension, Dimension] = {}
+    for axis, coordinate in zip(memory.axes, coordinates, strict=True):
+        if coordinate.constant or len(coordinate.terms) != 1:
+            return None
+        ((counter, factor),) = coordinate.terms.items()
+        if not isinstance(counter, Dimension) or factor != 1 or counter in found.values():
+            return None
+        if counter.size != axis.dimension.size or all(frame.dimension is not counter for frame in state.frames):
+            return None
+        found[axis.dimension] = counter
+    return found
+
+
+def _note_places(
+    state: RaisingState, memory: Memory, key: SlotKey, coordinates: Sequence[Index], stores: bool = False
+) -> list[VectorFrame]:
+    """The loops that count no elements of this access; the others get to know which ones each iteration touches.
+
+    Raises NotElementwise where iterations may touch each other's elements.
+    """
+    inner: list[VectorFrame] = []
+    for frame in state.frames:
+        places = tuple(
+            (axis.dimension, coordinate)
+            for axis, coordinate in zip(memory.axes, coordinates, strict=True)
+            if frame.dimension in coordinate.dimensions
+        )
+        if not places:
+            inner.append(frame)
+        known = frame.element_places.setdefault((memory, key), set())
+        known.add(places)
+        if stores and places:
+            frame.counted_stores.add((memory, key))
+        if len(known) > 1 and (memory, key) in frame.counted_stores:
+            raise NotElementwise(state, memory, "accessed by an iteration at another's elements")
+    return inner
+
+
+def _lanes_at(state: RaisingState, memory: Memory, lanes: Lanes, coordinates: Sequence[Index]) -> Lanes:
+    """The lanes at any places along the array's axes that loops count evenly."""
+    for axis, coordinate in zip(memory.axes, coordinates, strict=True):
+        own = axis.dimension
+        if own not in lanes.dims:
+            continue
+        if coordinate.constant_value is not None:
+            lanes = lanes_at(lanes, own, coordinate.constant_value)
+            continue
+        terms = sorted(coordinate.terms.items(), key=lambda term: -term[1])
+        counters = [atom for atom, _ in terms if isinstance(atom, Dimension)]
+        factors = [factor for _, factor in terms]
+        extents = state.box.shape(counters)
+        is_even = all(outer == inner * size for outer, inner, size in zip(factors, factors[1:], extents[1:]))
+        if len(counters) < len(terms) or factors[-1] < 1 or not is_even or not set(lanes.dims).isdisjoint(counters):
+            raise NotElementwise(state, memory, "read in an order that loops don't count evenly")
+        lanes = lanes.cover(lanes.region.replace(own, 0, own.size))
+        first, last = coordinate.value_range(state.box)
+        place = lanes.dims.index(own)
+        cut = emission.slice_axis(lanes.value, place, first, last + 1, factors[-1])
+        split = emission.reshape(cut, (*cut.shape[:place], *extents, *cut.shape[place + 1 :]))
+        dims = (*lanes.dims[:place], *counters, *lanes.dims[place + 1 :])
+        lower = (*lanes.lower[:place], *(state.box.lower(each) for each in counters), *lanes.lower[place + 1 :])
+        lanes = _in_order(split, dims, lower)
+    return lanes
+
+
+def _in_order(value: Value, dims: Sequence[Dimension], lower: Sequence[int]) -> Lanes:
+    """Lanes of a value whose axes stand in any order."""
+    order = in_order(dims)
+    permutation = [dims.index(each) for each in order]
+    return Lanes(emission.transpose(value, permutation), order, [lower[axis] for axis in permutation])
+
+
+# -- other dimensions -------------------------------------------------------------------------------------------------
+
+
+def renamed(state: RaisingState, memory: Memory, item: Item, names: Renaming) -> Item:
+    """The item over other dimensions of the same sizes.
+
+    Raises NotElementwise for what can't be moved.
+    """
+    match item:
+        case Lanes():
+            return _renamed_lanes(state, item, names)
+        case Index():
+            return _renamed_index(state, item, names)
+        case Predicate():
+            return _renamed_predicate(state, memory, item, names)
+        case Undefined():
+            return item
+        case _:
+            raise NotElementwise(state, memory, "filled with what is no number")
+
+
+def _renamed_lanes(state: RaisingState, lanes: Lanes, names: Renaming) -> Lanes:
+    if set(lanes.dims).isdisjoint(names):
+        return lanes
+    box = _renamed_box(lanes.region, names)
+    # What is known of a value as a product is known of its own dimensions.
+    factors = state.memo.get(("factors", id(lanes.value)))
+    if factors is not None:
+        left, right = (_renamed_lanes(state, factor, names) for factor in factors)
+        product = Lanes.elementwise(Multiply, left, right, box=box)
+        state.memo["factors", id(product.value)] = (left, right)
+        return product
+    found = state.memo.get(("contraction", id(lanes.value)))
+    if found is not None:
+        left, right = (_renamed_lanes(state, factor, names) for factor in (found.left, found.right))
+        return contract(state, left, right, found.over, box)
+    dims = [names.get(each, each) for each in lanes.dims]
+    return _in_order(lanes.value, dims, lanes.lower)
+
+
+def _renamed_index(state: RaisingState, index: Index, names: Renaming) -> Index:
+    def leaf(atom: Atom) -> Index:
+        if isinstance(atom, Dimension):
+            return Index.of(names.get(atom, atom))
+        if isinstance(atom, Data):
+            return integer_item(_renamed_lanes(state, atom.lanes, names), (atom.lower, atom.upper))
+        return Index.of(atom)
+
+    return index if index.dimensions.isdisjoint(names) else index.rebuild(leaf)
+
+
+def _renamed_predicate(state: RaisingState, memory: Memory, predicate: Predicate, names: Renaming) -> Predicate:
+    if predicate.dimensions.isdisjoint(names):
+        return predicate
+    try:
+        return predicate.substitute({old: Index.of(new) for old, new in names.items()})
+    except ValueError:
+        raise NotElementwise(state, memory, "accessed where data says so") from None
+
+
+def _renamed_box(box: Box, names: Renaming) -> Box:
+    return Box({names.get(each, each): box.bounds(each) for each in box.restricted})
+
+
+def _renamed_domain(state: RaisingState, memory: Memory, domain: Domain, names: Renaming) -> Domain:
+    dimensions = tuple(names.get(each, each) for each in domain.dimensions)
+    return Domain(
+        dimensions, _renamed_box(domain.box, names), _renamed_predicate(state, memory, domain.mask, names)
+    )
+
+
+def _renamed_term(state: RaisingState, memory: Memory, term: Term, names: Renaming) -> Term:
+    if set(term.domain.dimensions).isdisjoint(names):
+        return term
+    item = renamed(state, memory, term.item, names)
+    return Term(item, _renamed_domain(state, memory, term.domain, names))

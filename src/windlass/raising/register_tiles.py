@@ -1,0 +1,194 @@
+"""Which local arrays are small parts of a larger result, kept in registers: their elements can be lanes.
+
+    float sums[4][4];
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++) sums[i][j] += down[i] * across[j];
+
+Each thread does here what sixteen could do. Where every access to such an array counts its elements by the counters
+of loops, the loops over `i` and `j` become dimensions as the threads' are, and the array holds one tensor over them. What is
+decided here is only what to try: the access that doesn't fit is found when it is interpreted (see elements.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from windlass.ir import Argument, Block, Op, Value
+from windlass.ops.conversion import BitcastConvert, Convert, bit_width
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
+
+from windlass.ops.loops import Allocate, For, Load, Store, ViewBuffer
+
+Strides = dict[For, int]
+"""By how many bytes an address grows with each iteration of loops."""
+
+
+@dataclass(frozen=True)
+class RegisterTiles:
+    """The arrays, each with its axes as (stride in bytes, size), outer ones first; and the loops that count elements."""
+
+    arrays: Mapping[Allocate, tuple[tuple[int, int], ...]] = field(default_factory=dict["Allocate", "tuple[tuple[int, int], ...]"])
+    loops: frozenset[For] = frozenset()
+
+
+NO_TILES = RegisterTiles()
+
+
+@dataclass
+class _Access:
+    op: Load | Store
+    constant: int
+    strides: Strides
+
+    @property
+    def dtype(self) -> str:
+        return self.op.dtype_read if isinstance(self.op, Load) else self.op.value.dtype
+
+
+def find_register_tiles(body: Block) -> RegisterTiles:
+    """The arrays that are accumulated in, with those that are read and written in the same loops; none if some don't fit."""
+    accesses = {op: _accesses(op) for op in body.walk() if isinstance(op, Allocate) and op.space == "local"}
+    chosen = {array for array, found in accesses.items() if found and _is_accumulated_in(found)}
+    if not chosen:
+        return NO_TILES
+    loops: set[For] = set()
+    while True:
+        for array in chosen:
+            found = accesses[array]
+            if found is None:
+                return NO_TILES
+            for access in found:
+                loops |= access.strides.keys()
+        more = {array for array, found in accesses.items() if array not in chosen and _is_counted_by(array, found, loops)}
+        if not more:
+            break
+        chosen |= more
+    arrays: dict[Allocate, tuple[tuple[int, int], ...]] = {}
+    for array in chosen:
+        axes = _axes(array, accesses[array] or [])
+        if axes is None:
+            return NO_TILES
+        arrays[array] = axes
+    return RegisterTiles(arrays, frozenset(loops))
+
+
+# -- accesses ---------------------------------------------------------------------------------------------------------
+
+
+def _uses(buffer: Value) -> Iterator[tuple[Op, Value]]:
+    for user in buffer.uses:
+        if isinstance(user, ViewBuffer):
+            yield from _uses(user)
+        else:
+            yield user, buffer
+
+
+def _accesses(array: Allocate) -> list[_Access] | None:
+    """All that is done with an array; None where that is not only loads and stores at places that loops count."""
+    found: dict[Op, _Access] = {}
+    for user, buffer in _uses(array):
+        if not isinstance(user, Load | Store) or user.buffer is not buffer or user.is_volatile:
+            return None
+        place = _place(user.offset)
+        if place is None:
+            return None
+        found[user] = _Access(user, *place)
+    return list(found.values())
+
+
+def _place(offset: Value) -> tuple[int, Strides] | None:
+    """An offset as a constant and multiples of the counters of loops of known length."""
+    match offset:
+        case Constant():
+            return int(offset.number), {}
+        case Argument():
+            loop = offset.block.parent.parent if offset.block.parent is not None else None
+            if isinstance(loop, For) and offset is loop.body.block.arguments[0] and trips_of(loop) is not None:
+                return 0, {loop: 1}
+            return None
+        case Convert() | BitcastConvert():
+            return _place(offset.operand)
+        case Add() | Or() | Subtract():
+            one, other = (_place(operand) for operand in offset.operands)
+            if one is None or other is None:
+                return None
+            sign = -1 if isinstance(offset, Subtract) else 1
+            strides = dict(one[1])
+            for loop, stride in other[1].items():
+                strides[loop] = strides.get(loop, 0) + sign * stride
+            return one[0] + sign * other[0], {loop: stride for loop, stride in strides.items() if stride}
+        case Multiply() | ShiftLeft():
+            one, other = (_place(operand) for operand in offset.operands)
+            if one is None or other is None:
+                return None
+            if one[1] and isinstance(offset, Multiply):
+                one, other = other, one
+            if isinstance(offset, ShiftLeft):
+                one, other = other, one
+                if one[1] or not 0 <= one[0] < 64:
+                    return None
+                one = 1 << one[0], {}
+            if one[1]:
+                return None
+            return one[0] * other[0], {loop: one[0] * stride for loop, stride in other[1].items()}
+        case _:
+            return None
+
+
+def trips_of(loop: For) -> int | None:
+    """The number of iterations, if it is a number more than one."""
+    count = loop.trip_count
+    return int(count.number) if isinstance(count, Constant) and count.number > 1 else None
+
+
+def _loops_around(op: Op) -> Iterator[Op]:
+    outer = op.parent_op
+    while outer is not None:
+        if isinstance(outer, For):
+            yield outer
+        outer = outer.parent_op
+
+
+def _is_accumulated_in(accesses: list[_Access]) -> bool:
+    """Whether some loop adds to elements that loops within it count."""
+    for store in accesses:
+        if not isinstance(store.op, Store) or not store.strides:
+            continue
+        if all(loop in store.strides for loop in _loops_around(store.op)):
+            continue
+        for load in accesses:
+            if isinstance(load.op, Load) and (load.constant, load.strides) == (store.constant, store.strides):
+                if isinstance(store.op.value, Add | Subtract) and load.op in store.op.value.operands:
+                    return True
+    return False
+
+
+def _is_counted_by(array: Allocate, accesses: list[_Access] | None, loops: set[For]) -> bool:
+    if accesses is not None:
+        return any(not loops.isdisjoint(access.strides) for access in accesses)
+    return any(any(loop in loops for loop in _loops_around(user)) for user, _ in _uses(array))
+
+
+# -- axes -------------------------------------------------------------------------------------------------------------
+
+
+def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ...] | None:
+    """The axes as stores count them, if each store that loops count fills the array."""
+    found: set[tuple[tuple[int, int], ...]] = set()
+    for access in accesses:
+        if not isinstance(access.op, Store) or not access.strides:
+            continue
+        axes = sorted(((stride, trips_of(loop) or 0) for loop, stride in access.strides.items()), reverse=True)
+        size = max(bit_width(access.dtype) // 8, 1)
+        for stride, count in reversed(axes):
+            if stride != size:
+                return None
+            size *= count
+        if access.constant or size != array.size:
+            return None
+        found.add(tuple(axes))
+    # Arrays that are cleared by one loop and added to by several have the axes of the latter.
+    return max(found, key=len, default=None)
