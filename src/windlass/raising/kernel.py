@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ from windlass.raising.obstacle import LAUNCH_MISMATCH, Obstacle
 from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.reinterpretation import byte_width, write_back
-from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_register_tiles
+from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,
@@ -30,7 +30,7 @@ from windlass.raising.specification import (
     TracedScalar,
 )
 from windlass.raising.state import CountingBuilder, RaisingState
-from windlass.raising.threads import thread_ids
+from windlass.raising.threads import split_dimensions, thread_ids
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 
 
@@ -57,14 +57,31 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raised
     tiles = find_register_tiles(parallel.body.block) if parallel is not None else NO_TILES
     try:
         if tiles.arrays:
-            with suppress(Obstacle):
-                return _raise_kernel(kernel, specification, tiles)
-        return _raise_kernel(kernel, specification, NO_TILES)
+            found = _raise_tiled(kernel, specification, tiles)
+            if found is not None:
+                return found
+        return _raise_kernel(kernel, specification)[0]
     except Obstacle as obstacle:
         raise obstacle.as_error(kernel.name) from obstacle
 
 
-def _raise_kernel(kernel: Function, specification: LaunchSpecification, tiles: RegisterTiles) -> RaisedKernel:
+def _raise_tiled(kernel: Function, specification: LaunchSpecification, tiles: RegisterTiles) -> RaisedKernel | None:
+    """The kernel with elements of local arrays as lanes, where that works out."""
+    found: RaisedKernel | None = None
+    with suppress(Obstacle):
+        found, state = _raise_kernel(kernel, specification, tiles)
+        cuts = find_cuts(state)
+        if cuts:
+            found, _ = _raise_kernel(kernel, specification, tiles, cuts)
+    return found
+
+
+def _raise_kernel(
+    kernel: Function,
+    specification: LaunchSpecification,
+    tiles: RegisterTiles = NO_TILES,
+    cuts: Mapping[int, Sequence[int]] | None = None,
+) -> tuple[RaisedKernel, RaisingState]:
     parallel = next((op for op in kernel.body if isinstance(op, Parallel)), None)
     if parallel is None or len(kernel.arguments) != len(specification.arguments):
         raise Obstacle(
@@ -83,7 +100,7 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification, tiles: R
     with CountingBuilder(body, [0]) as builder:
         assert isinstance(builder, CountingBuilder)
         builder.source = kernel.source
-        ids = thread_ids(parallel.body.block, list(kernel.arguments), specification)
+        ids = split_dimensions(thread_ids(parallel.body.block, list(kernel.arguments), specification), cuts or {})
         state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.register_tiles = tiles
         state.thread_dimensions = ids.dimensions
@@ -120,7 +137,7 @@ def _raise_kernel(kernel: Function, specification: LaunchSpecification, tiles: R
     remove_dead_ops(body)
     function = Function(kernel.name, body)
     function.source = kernel.source
-    return RaisedKernel(function, tuple(written), state.report)
+    return RaisedKernel(function, tuple(written), state.report), state
 
 
 def _argument_item(state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]) -> Item:

@@ -38,6 +38,7 @@ from windlass.raising.items import (
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import MISALIGNED, NO_MEMORY, OUTSIDE
 from windlass.raising.predicate import Predicate
+from windlass.raising.register_tiles import note_quotients
 from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
 from windlass.raising.tiles import read_tile
@@ -174,13 +175,17 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
     if key in state.memo:
         return state.memo[key]
     last = state.builder.block.last
-    lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
+    lanes = None
+    if not state.register_tiles.arrays:
+        lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
     if lanes is None and memory.state.stores:
         copied = read_tile(state, memory, index, dtype)
         if copied is not None:
             note_access(state, memory, "load", last)
             state.memo[key] = copied
             return copied
+        if state.register_tiles.arrays:
+            lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
     if lanes is None:
         lanes = access.load(view(state, memory, dtype), index, domain.box, domain.mask, memory.row_strides(dtype))
     kind = note_access(state, memory, "load", last)
@@ -356,6 +361,8 @@ def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
 
 def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
     """Let the loops that are being vectorized know of an access."""
+    if state.register_tiles.arrays:
+        note_quotients(state, address)
     is_covered = (
         kind == "load"
         and any(memory in frame.copied for frame in state.frames)

@@ -503,9 +503,16 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     return result
 
 
+def _first_apart(factor: Lanes, other: Lanes) -> tuple[int, ...]:
+    """Where the outermost dimension stands that only one factor has: of the factor that comes first in the result."""
+    return min((each.key for each in factor.dims if each not in other.dims), default=(math.inf,))
+
+
 def contract(state: RaisingState, left: Lanes, right: Lanes, over: tuple[Dimension, ...], box: Box) -> Lanes:
     """The sum over some dimensions of the products of two factors, for the box."""
     left, right = left.at(box), right.at(box)
+    if _first_apart(right, left) < _first_apart(left, right):
+        left, right = right, left
     batching = [each for each in left.dims if each in right.dims and each not in over]
     left_value, left_dims = left.before_transpose()
     right_value, right_dims = right.before_transpose()

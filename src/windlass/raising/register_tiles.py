@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Block, Op, Value
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
@@ -21,6 +23,11 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
 
 from windlass.ops.loops import Allocate, For, Load, Store, ViewBuffer
+from windlass.raising.dimensions import Dimension
+from windlass.raising.index import FloorDivide, Index, Modulo
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
 
 Strides = dict[For, int]
 """By how many bytes an address grows with each iteration of loops."""
@@ -192,3 +199,34 @@ def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ..
         found.add(tuple(axes))
     # Arrays that are cleared by one loop and added to by several have the axes of the latter.
     return max(found, key=len, default=None)
+
+
+# -- threads ----------------------------------------------------------------------------------------------------------
+
+
+def note_quotients(state: RaisingState, address: Index) -> None:
+    """Remember by which numbers an address divides dimensions of threads: they may better be several dimensions each."""
+    for atom in address.terms:
+        if not isinstance(atom, FloorDivide | Modulo):
+            continue
+        divisor, index = atom.divisor, atom.operand
+        found = {divisor}
+        while len(index.terms) == 1 and not index.constant:
+            ((part, factor),) = index.terms.items()
+            if isinstance(part, Dimension) and part in state.thread_dimensions and factor == 1:
+                state.quotients.setdefault(part, set()).update(found)
+            if not isinstance(part, FloorDivide) or factor != 1:
+                break
+            found = {part.divisor, *(part.divisor * each for each in found)}
+            index = part.operand
+
+
+def find_cuts(state: RaisingState) -> dict[int, tuple[int, ...]]:
+    """Where to cut dimensions of threads, told by their places, so that addresses divide none of them."""
+    cuts: dict[int, tuple[int, ...]] = {}
+    for place, dimension in enumerate(state.thread_dimensions):
+        divisors = sorted(state.quotients.get(dimension, ()))
+        sizes = (*divisors, dimension.size)
+        if divisors and all(larger % smaller == 0 and larger > smaller for smaller, larger in pairwise(sizes)):
+            cuts[place] = tuple(divisors)
+    return cuts

@@ -104,6 +104,8 @@ class RaisingState:
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
     register_tiles: RegisterTiles = NO_TILES
     """Local arrays whose elements are lanes, and the loops that count them."""
+    quotients: dict[Dimension, set[int]] = field(default_factory=dict["Dimension", "set[int]"])
+    """By which numbers addresses divide dimensions of threads."""
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
     thread_dimensions: tuple[Dimension, ...] = ()

@@ -6,6 +6,7 @@ one dimension, so that a guard on that sum is a box. Where it uses them apart th
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from windlass.ir import Block, Op, TensorType, Value
@@ -50,6 +51,27 @@ def thread_ids(body: Block, arguments: list[Value], specification: LaunchSpecifi
         blocks[axis], threads[axis] = index.floor_divide(block), index.modulo(block)
     ordered = tuple(sorted(dimensions, key=lambda dimension: dimension.key))
     return ThreadIds(ordered, (*(blocks[axis] for axis in range(3)), *(threads[axis] for axis in range(3))))
+
+
+def split_dimensions(ids: ThreadIds, cuts: Mapping[int, Collection[int]]) -> ThreadIds:
+    """The ids with some dimensions, told by their places, cut into several, for divisors of which each divides the next.
+
+    >>> x = Dimension("x", 64, 0)
+    >>> split_dimensions(ThreadIds((x,), (Index.of(x),)), {0: (4, 32)}).items
+    (32*x/32 + 4*x%32/4 + x%32%4,)
+    """
+    dimensions: list[Dimension] = []
+    replacements: dict[Dimension, Index] = {}
+    for place, dimension in enumerate(ids.dimensions):
+        inner, index = dimension, Index(0)
+        for divisor in sorted(cuts.get(place, ()), reverse=True):
+            outer, inner = inner.refine(divisor, inner.size // divisor)
+            dimensions.append(outer)
+            index = index + Index.of(outer).scale(divisor)
+        dimensions.append(inner)
+        replacements[dimension] = index + Index.of(inner)
+    ordered = tuple(sorted(dimensions, key=lambda dimension: dimension.key))
+    return ThreadIds(ordered, tuple(item.substitute(replacements) for item in ids.items))
 
 
 @dataclass(frozen=True)

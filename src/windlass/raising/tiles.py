@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from windlass.raising import emission
-from windlass.raising.dimensions import Dimension
+from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.forwarding import Source, StoreRecord
 from windlass.raising.index import Index
@@ -47,13 +47,20 @@ class _Part:
     def lanes_of(self, cells: Sequence[Index]) -> dict[Dimension, Index] | None:
         """The store's lanes for cells at these coordinates; None if coordinates are more than one dimension each."""
         found: dict[Dimension, Index] = {}
+        box = self.store.domain.box
         for own, cell in zip(self.coordinates, cells, strict=True):
-            if not own.terms:
-                continue
-            ((dimension, factor),) = own.terms.items()
-            if factor != 1 or not isinstance(dimension, Dimension) or dimension in found:
-                return None
-            found[dimension] = cell - own.constant
+            digits = sorted(own.terms.items(), key=lambda term: term[1])
+            rest, size = cell - own.constant, 1
+            for place, (dimension, factor) in enumerate(digits):
+                if factor != size or not isinstance(dimension, Dimension) or dimension in found:
+                    return None
+                lower, upper = box.bounds(dimension)
+                is_last = place == len(digits) - 1
+                if lower and not is_last:
+                    return None
+                found[dimension] = rest if is_last else rest.modulo(upper)
+                rest = rest.floor_divide(upper) if not is_last else rest
+                size *= upper
         return found
 
 
@@ -64,7 +71,7 @@ def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> 
     if not stores or sources[-1] is None or any(store.dtype != dtype for store in stores) or sources[-1].dtype != dtype:
         return None
     segment = memory.segment
-    radices = _radices(stores, segment, dtype)
+    radices = _radices([*((store.index, store.domain) for store in stores), (index, state.domain)], segment, dtype)
     cells = _coordinates(index, segment, state.domain, radices, dtype)
     if cells is None:
         return None
@@ -95,15 +102,26 @@ def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> 
 # -- coordinates ------------------------------------------------------------------------------------------------------
 
 
-def _radices(stores: Sequence[StoreRecord], segment: Index, dtype: str) -> list[int]:
-    """The strides of the tile's axes, in words, as the stores show them; the last is 1."""
+def _radices(accesses: Sequence[tuple[Index, Domain]], segment: Index, dtype: str) -> list[int]:
+    """The strides of the tile's axes, in words, as accesses show them; the last is 1.
+
+    A stride that some access runs across is none of an axis: threads that are counted along two dimensions have such.
+    """
     width = byte_width(dtype)
-    found = {1}
-    for store in stores:
-        relative = store.index.scale(width) - segment
-        found |= {abs(factor) // width for factor in relative.terms.values() if factor % width == 0}
-    radices = sorted(found - {0}, reverse=True)
-    return [radix for place, radix in enumerate(radices) if all(other % radix == 0 for other in radices[:place])]
+    relative = [((index.scale(width) - segment).simplify(domain.box), domain.box) for index, domain in accesses]
+    found = {abs(factor) // width for index, _ in relative for factor in index.terms.values() if factor % width == 0}
+    radices = sorted(
+        (each for each in found if each > 1 and all(_stays(index, each * width, box) for index, box in relative)),
+        reverse=True,
+    )
+    return [radix for place, radix in enumerate(radices) if all(other % radix == 0 for other in radices[:place])] + [1]
+
+
+def _stays(index: Index, stride: int, box: Box) -> bool:
+    """Whether what is no multiple of a stride stays within one step of it."""
+    rest = Index(index.constant, {atom: factor for atom, factor in index.terms.items() if factor % stride})
+    least, most = rest.value_range(box)
+    return least // stride == most // stride
 
 
 def _coordinates(
@@ -179,7 +197,7 @@ def _function_of_cell(parts: Sequence[_Part], owners: frozenset[Dimension], want
             return None
         if not index.dimensions <= owners | set(counters) or not guard.dimensions <= owners | set(counters):
             continue
-        if len(lanes) < sum(1 for lower, upper in wanted if upper - lower > 1):
+        if any(upper - lower > 1 and not own.terms for own, (lower, upper) in zip(part.coordinates, wanted, strict=True)):
             continue
         if found is None:
             found = Source(source.memory, source.version, source.dtype, index, guard, source.filling)
