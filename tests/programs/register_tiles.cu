@@ -140,3 +140,118 @@ __global__ void guarded_squares(const float *a, const float *b, float *c, int m,
             if (row < m && column < n) c[row * n + column] = sums[i][j];
         }
 }
+
+// -- what else is done with elements in registers
+
+// Bytes times bytes; the loop over rows is the inner one, and what is written is transposed.
+__global__ void products_of_bytes(const signed char *a, const signed char *b, int *c, int n) {
+    int sums[4][2];
+    int row = (blockIdx.y * blockDim.y + threadIdx.y) * 4, column = (blockIdx.x * blockDim.x + threadIdx.x) * 2;
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i < 4; i++) sums[i][j] = column + j;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < 2; j++)
+            for (int i = 0; i < 4; i++) sums[i][j] += a[(row + i) * n + k] * b[k * n + column + j];
+    for (int j = 0; j < 2; j++)
+        for (int i = 0; i < 4; i++) c[(column + j) * n + row + i] = sums[i][j];
+}
+
+// Each element is added to under a condition of its own, and in two statements.
+__global__ void sums_under_conditions(const float *x, const float *w, double *y, int n, int count) {
+    double sums[4] = {};
+    int first = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    for (int k = 0; k < count; k++) {
+        for (int i = 0; i < 4; i++)
+            if (first + i < n && (i + k) % 3 != 1) sums[i] += x[(first + i) * count + k] * w[k];
+        for (int i = 0; i < 4; i++)
+            if (first + i < n && w[k] > 0.5f) sums[i] -= w[k];
+    }
+    for (int i = 0; i < 4; i++)
+        if (first + i < n) y[first + i] = sums[i];
+}
+
+// Sums that begin anew for each batch, and are added up.
+__global__ void sums_of_batches(const float *x, float *y, float *totals, int batches, int n) {
+    float sums[3];
+    int t = threadIdx.x;
+    float total = 0;
+    for (int batch = 0; batch < batches; batch++) {
+        for (int i = 0; i < 3; i++) sums[i] = 0;
+        for (int k = 0; k < n; k++)
+            for (int i = 0; i < 3; i++) sums[i] += x[(batch * n + k) * 24 + t * 3 + i];
+        for (int i = 0; i < 3; i++) y[(batch * 8 + t) * 3 + i] = sums[i];
+        for (int i = 0; i < 3; i++) total += sums[i] * (i + 1);
+    }
+    totals[t] = total;
+}
+
+// Elements move to their neighbours while others are added to.
+__global__ void moving_window(const float *x, float *y, int n) {
+    float window[5] = {}, sums[4] = {};
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < n; k++) {
+        window[4] = x[k * 16 + t];
+        for (int i = 0; i < 4; i++) {
+            sums[i] += window[i] * window[4];
+            window[i] = window[i + 1];
+        }
+    }
+    for (int i = 0; i < 4; i++) y[t * 4 + i] = sums[i];
+}
+
+// Elements that are added to their neighbours after the sum.
+__global__ void running_sums(const float *x, float *y, int n) {
+    float sums[4] = {};
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 4; i++) sums[i] += x[(k * 8 + t) * 4 + i];
+    for (int i = 1; i < 4; i++) sums[i] += sums[i - 1];
+    for (int i = 0; i < 4; i++) y[t * 4 + i] = sums[3 - i];
+}
+
+// How many rows there are to add up is known as the kernel runs.
+__global__ void sums_of_some_rows(const int *counts, const float *x, float *y) {
+    float sums[2][2] = {};
+    int t = threadIdx.x, count = counts[t];
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 2; j++) sums[i][j] += x[k * 2 + i] * x[k * 2 + j] + t;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) y[t * 4 + i * 2 + j] = sums[j][i] + sums[i][j] * 2;
+}
+
+// A softmax that goes on as it sees more: maxima, sums that are scaled down, weighted sums.
+__global__ void attention_in_one_pass(const float *q, const float *k, const float *v, float *out, int n) {
+    float most[2], total[2] = {}, sums[2][4] = {};
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) * 2;
+    for (int i = 0; i < 2; i++) most[i] = -INFINITY;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < 2; i++) {
+            float score = 0;
+            for (int d = 0; d < 4; d++) score += q[(row + i) * 4 + d] * k[j * 4 + d];
+            float before = most[i];
+            most[i] = fmaxf(before, score);
+            float scale = expf(before - most[i]), weight = expf(score - most[i]);
+            total[i] = total[i] * scale + weight;
+            for (int d = 0; d < 4; d++) sums[i][d] = sums[i][d] * scale + weight * v[j * 4 + d];
+        }
+    for (int i = 0; i < 2; i++)
+        for (int d = 0; d < 4; d++) out[(row + i) * 4 + d] = sums[i][d] / total[i];
+}
+
+// Copies of one statement, written out: loads that may be of what an earlier copy stores are loaded before it.
+__global__ void overlapping_copies(float *x, const float *w, int n) {
+    float sums[4] = {};
+    int t = threadIdx.x;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 4; i++) sums[i] += w[k * 4 + i];
+    float *row = x + t * 8;
+    float a = row[1], b = row[2], c = row[3], d = row[0];
+    row[0] = a + sums[0];
+    row[1] = b + sums[1];
+    row[2] = c + sums[2];
+    row[3] = d + sums[3];
+    row[4] = row[3] * 2;
+    row[5] = row[4] * 2;
+    row[6] = row[5] * 2;
+}

@@ -1,13 +1,14 @@
-"""Local arrays whose elements are lanes: one item over dimensions of its own, of which loops' counters say the places.
+"""Local arrays whose elements are lanes: one item over dimensions of its own; loops' counters say the places in it.
 
-A load at the counters of loops is the item with the loops' dimensions in place of the array's; a store is the reverse. What
-the loops around accumulate in the array is an accumulation over the array's dimensions.
+A load at the counters of loops is the item with the loops' dimensions in place of the array's; a store is the reverse.
+What the loops around accumulate in the array is an accumulation over the array's dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.ir import Value
@@ -224,16 +225,20 @@ def _lanes_at(state: RaisingState, memory: Memory, lanes: Lanes, coordinates: Se
         counters = [atom for atom, _ in terms if isinstance(atom, Dimension)]
         factors = [factor for _, factor in terms]
         extents = state.box.shape(counters)
-        is_even = all(outer == inner * size for outer, inner, size in zip(factors, factors[1:], extents[1:]))
-        if len(counters) < len(terms) or factors[-1] < 1 or not is_even or not set(lanes.dims).isdisjoint(counters):
+        is_counted = len(counters) == len(terms) and factors[-1] > 0 and set(lanes.dims).isdisjoint(counters)
+        if not is_counted or any(
+            outer != inner * size for (outer, inner), size in zip(pairwise(factors), extents[1:], strict=True)
+        ):
             raise NotElementwise(state, memory, "read in an order that loops don't count evenly")
         lanes = lanes.cover(lanes.region.replace(own, 0, own.size))
         first, last = coordinate.value_range(state.box)
-        place = lanes.dims.index(own)
-        cut = emission.slice_axis(lanes.value, place, first, last + 1, factors[-1])
+        value, dims = lanes.before_transpose()
+        place = dims.index(own)
+        cut = emission.slice_axis(value, place, first, last + 1, factors[-1])
         split = emission.reshape(cut, (*cut.shape[:place], *extents, *cut.shape[place + 1 :]))
-        dims = (*lanes.dims[:place], *counters, *lanes.dims[place + 1 :])
-        lower = (*lanes.lower[:place], *(state.box.lower(each) for each in counters), *lanes.lower[place + 1 :])
+        lower = [lanes.region.lower(each) for each in dims]
+        lower[place : place + 1] = [state.box.lower(each) for each in counters]
+        dims = (*dims[:place], *counters, *dims[place + 1 :])
         lanes = _in_order(split, dims, lower)
     return lanes
 
@@ -270,7 +275,8 @@ def _renamed_lanes(state: RaisingState, lanes: Lanes, names: Renaming) -> Lanes:
     if set(lanes.dims).isdisjoint(names):
         return lanes
     box = _renamed_box(lanes.region, names)
-    # What is known of a value as a product is known of its own dimensions.
+    # What is known of a value as a product is known of its own dimensions. It may stay without a user.
+    state.memo["spread", id(lanes.value)] = lanes
     factors = state.memo.get(("factors", id(lanes.value)))
     if factors is not None:
         left, right = (_renamed_lanes(state, factor, names) for factor in factors)
@@ -311,9 +317,7 @@ def _renamed_box(box: Box, names: Renaming) -> Box:
 
 def _renamed_domain(state: RaisingState, memory: Memory, domain: Domain, names: Renaming) -> Domain:
     dimensions = tuple(names.get(each, each) for each in domain.dimensions)
-    return Domain(
-        dimensions, _renamed_box(domain.box, names), _renamed_predicate(state, memory, domain.mask, names)
-    )
+    return Domain(dimensions, _renamed_box(domain.box, names), _renamed_predicate(state, memory, domain.mask, names))
 
 
 def _renamed_term(state: RaisingState, memory: Memory, term: Term, names: Renaming) -> Term:

@@ -17,9 +17,10 @@ from windlass.raising.memory import Memory, MemoryState
 from windlass.raising.obstacle import LAUNCH_MISMATCH, Obstacle
 from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
-from windlass.raising.reinterpretation import byte_width, write_back
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles
+from windlass.raising.reinterpretation import byte_width, write_back
 from windlass.raising.report import RaisingReport
+from windlass.raising.rerolling import reroll
 from windlass.raising.specification import (
     NULL_MEMORY,
     KernelArgument,
@@ -53,20 +54,25 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raised
     Raises RaisingError, with the source position and the reason, where it has none. Takes time in proportion to the
     kernel, not to its launch or arrays.
     """
-    parallel = next((op for op in kernel.body if isinstance(op, Parallel)), None)
-    tiles = find_register_tiles(parallel.body.block) if parallel is not None else NO_TILES
     try:
-        if tiles.arrays:
-            found = _raise_tiled(kernel, specification, tiles)
-            if found is not None:
-                return found
+        found = _raise_tiled(kernel, specification)
+        if found is not None:
+            return found
         return _raise_kernel(kernel, specification)[0]
     except Obstacle as obstacle:
         raise obstacle.as_error(kernel.name) from obstacle
 
 
-def _raise_tiled(kernel: Function, specification: LaunchSpecification, tiles: RegisterTiles) -> RaisedKernel | None:
+def _raise_tiled(kernel: Function, specification: LaunchSpecification) -> RaisedKernel | None:
     """The kernel with elements of local arrays as lanes, where that works out."""
+    parallel = _parallel_of(kernel)
+    if parallel is None or not find_register_tiles(parallel.body.block).arrays:
+        return None
+    kernel = kernel.clone()
+    parallel = _parallel_of(kernel)
+    assert parallel is not None
+    reroll(parallel.body.block)
+    tiles = find_register_tiles(parallel.body.block)
     found: RaisedKernel | None = None
     with suppress(Obstacle):
         found, state = _raise_kernel(kernel, specification, tiles)
@@ -76,13 +82,17 @@ def _raise_tiled(kernel: Function, specification: LaunchSpecification, tiles: Re
     return found
 
 
+def _parallel_of(kernel: Function) -> Parallel | None:
+    return next((op for op in kernel.body if isinstance(op, Parallel)), None)
+
+
 def _raise_kernel(
     kernel: Function,
     specification: LaunchSpecification,
     tiles: RegisterTiles = NO_TILES,
     cuts: Mapping[int, Sequence[int]] | None = None,
 ) -> tuple[RaisedKernel, RaisingState]:
-    parallel = next((op for op in kernel.body if isinstance(op, Parallel)), None)
+    parallel = _parallel_of(kernel)
     if parallel is None or len(kernel.arguments) != len(specification.arguments):
         raise Obstacle(
             f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",

@@ -49,7 +49,12 @@ def run_for(state: RaisingState, op: For) -> None:
         return
     is_static = trips.is_static
     counts_elements = op in state.register_tiles.loops
-    can_unroll = not counts_elements and is_static and count <= MOST_UNROLLED_TRIPS and count * weight(op.body.block) <= MOST_UNROLLED_OPS
+    can_unroll = (
+        not counts_elements
+        and is_static
+        and count <= MOST_UNROLLED_TRIPS
+        and count * weight(op.body.block) <= MOST_UNROLLED_OPS
+    )
     forms: list[Form] = []
     if is_static and count > 1:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))

@@ -516,7 +516,7 @@ def store_slot(state: RaisingState, memory: Memory, key: SlotKey, item: Item) ->
 
 
 def allocate(state: RaisingState, name: str, size_bytes: int, axes: Sequence[tuple[int, int]] = ()) -> Memory:
-    """A local array, one for each lane, in slots as yet; its elements are lanes if there are axes: strides and sizes."""
+    """A local array, one for each lane, in slots as yet. With axes (strides and sizes) its elements are lanes."""
     memory = Memory(name, size_bytes, MemoryState(None, slots={}), home=state.domain)
     memory.axes = tuple(
         Axis(Dimension(f"element.{place}", size, ELEMENT_ORDER + place), stride)

@@ -503,9 +503,13 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     return result
 
 
+LAST = 2**31
+"""No dimension stands so far behind."""
+
+
 def _first_apart(factor: Lanes, other: Lanes) -> tuple[int, ...]:
     """Where the outermost dimension stands that only one factor has: of the factor that comes first in the result."""
-    return min((each.key for each in factor.dims if each not in other.dims), default=(math.inf,))
+    return min((each.key for each in factor.dims if each not in other.dims), default=(LAST,))
 
 
 def contract(state: RaisingState, left: Lanes, right: Lanes, over: tuple[Dimension, ...], box: Box) -> Lanes:

@@ -6,8 +6,8 @@
             for (int j = 0; j < 4; j++) sums[i][j] += down[i] * across[j];
 
 Each thread does here what sixteen could do. Where every access to such an array counts its elements by the counters
-of loops, the loops over `i` and `j` become dimensions as the threads' are, and the array holds one tensor over them. What is
-decided here is only what to try: the access that doesn't fit is found when it is interpreted (see elements.py).
+of loops, the loops over `i` and `j` become dimensions as the threads' are, and the array holds one tensor over them.
+What is decided here is only what to try: the access that doesn't fit is found when it is interpreted (elements.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from windlass.ir import Argument, Block, Op, Value
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
-
 from windlass.ops.loops import Allocate, For, Load, Store, ViewBuffer
 from windlass.raising.dimensions import Dimension
 from windlass.raising.index import FloorDivide, Index, Modulo
@@ -35,9 +34,11 @@ Strides = dict[For, int]
 
 @dataclass(frozen=True)
 class RegisterTiles:
-    """The arrays, each with its axes as (stride in bytes, size), outer ones first; and the loops that count elements."""
+    """The arrays, each with its axes (stride in bytes, size), outer ones first, and the loops that count elements."""
 
-    arrays: Mapping[Allocate, tuple[tuple[int, int], ...]] = field(default_factory=dict["Allocate", "tuple[tuple[int, int], ...]"])
+    arrays: Mapping[Allocate, tuple[tuple[int, int], ...]] = field(
+        default_factory=dict["Allocate", "tuple[tuple[int, int], ...]"]
+    )
     loops: frozenset[For] = frozenset()
 
 
@@ -56,7 +57,7 @@ class _Access:
 
 
 def find_register_tiles(body: Block) -> RegisterTiles:
-    """The arrays that are accumulated in, with those that are read and written in the same loops; none if some don't fit."""
+    """The arrays that are accumulated in, and those that the same loops count; none at all if one doesn't fit."""
     accesses = {op: _accesses(op) for op in body.walk() if isinstance(op, Allocate) and op.space == "local"}
     chosen = {array for array, found in accesses.items() if found and _is_accumulated_in(found)}
     if not chosen:
@@ -69,7 +70,9 @@ def find_register_tiles(body: Block) -> RegisterTiles:
                 return NO_TILES
             for access in found:
                 loops |= access.strides.keys()
-        more = {array for array, found in accesses.items() if array not in chosen and _is_counted_by(array, found, loops)}
+        more = {
+            array for array, found in accesses.items() if array not in chosen and _is_counted_by(array, found, loops)
+        }
         if not more:
             break
         chosen |= more
@@ -112,7 +115,8 @@ def _place(offset: Value) -> tuple[int, Strides] | None:
         case Constant():
             return int(offset.number), {}
         case Argument():
-            loop = offset.block.parent.parent if offset.block.parent is not None else None
+            region = offset.block.parent if offset.block is not None else None
+            loop = region.parent if region is not None else None
             if isinstance(loop, For) and offset is loop.body.block.arguments[0] and trips_of(loop) is not None:
                 return 0, {loop: 1}
             return None
@@ -167,9 +171,9 @@ def _is_accumulated_in(accesses: list[_Access]) -> bool:
         if all(loop in store.strides for loop in _loops_around(store.op)):
             continue
         for load in accesses:
-            if isinstance(load.op, Load) and (load.constant, load.strides) == (store.constant, store.strides):
-                if isinstance(store.op.value, Add | Subtract) and load.op in store.op.value.operands:
-                    return True
+            is_same_place = (load.constant, load.strides) == (store.constant, store.strides)
+            if isinstance(store.op.value, Add | Subtract) and is_same_place and load.op in store.op.value.operands:
+                return True
     return False
 
 
@@ -205,7 +209,7 @@ def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ..
 
 
 def note_quotients(state: RaisingState, address: Index) -> None:
-    """Remember by which numbers an address divides dimensions of threads: they may better be several dimensions each."""
+    """Remember by which numbers an address divides dimensions of threads: each may better be several dimensions."""
     for atom in address.terms:
         if not isinstance(atom, FloorDivide | Modulo):
             continue

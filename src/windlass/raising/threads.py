@@ -45,7 +45,7 @@ def thread_ids(body: Block, arguments: list[Value], specification: LaunchSpecifi
             dimensions += [outer, inner]
             blocks[axis], threads[axis] = Index.of(outer), Index.of(inner)
             continue
-        both = Dimension(name, grid * block, 10 + place)
+        both = Dimension(name, grid * block, place if block == 1 else 10 + place)
         dimensions.append(both)
         index = Index.of(both)
         blocks[axis], threads[axis] = index.floor_divide(block), index.modulo(block)
@@ -54,7 +54,7 @@ def thread_ids(body: Block, arguments: list[Value], specification: LaunchSpecifi
 
 
 def split_dimensions(ids: ThreadIds, cuts: Mapping[int, Collection[int]]) -> ThreadIds:
-    """The ids with some dimensions, told by their places, cut into several, for divisors of which each divides the next.
+    """The ids with some dimensions, told by their places, cut into several. Each divisor divides the next.
 
     >>> x = Dimension("x", 64, 0)
     >>> split_dimensions(ThreadIds((x,), (Index.of(x),)), {0: (4, 32)}).items

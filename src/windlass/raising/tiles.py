@@ -13,7 +13,7 @@ functions of the cell, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,9 @@ from windlass.raising.reinterpretation import byte_width
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
     from windlass.raising.state import RaisingState
+
+WORD_ORDER = 300
+"""Dimensions that count words stored at once stand behind all others."""
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -66,7 +69,7 @@ class _Part:
 
 def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> Item | None:
     """What each lane reads at a word index of shared memory, loaded from where the tile was; None if not known."""
-    stores = memory.state.stores
+    stores = _joined(memory.state.stores)
     sources = [store.source for store in stores]
     if not stores or sources[-1] is None or any(store.dtype != dtype for store in stores) or sources[-1].dtype != dtype:
         return None
@@ -97,6 +100,42 @@ def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> 
     if not all(_was_stored(part, cells, state.domain, owners) for part in parts):
         return None
     return _load(state, tile, cells)
+
+
+# -- several words at once --------------------------------------------------------------------------------------------
+
+
+def _joined(stores: Sequence[StoreRecord]) -> list[StoreRecord]:
+    """The stores, with runs that only go on evenly (the words of a `float4`) as one over one more dimension."""
+    found: list[StoreRecord] = []
+    place = 0
+    while place < len(stores):
+        first = stores[place]
+        steps = _steps(first, stores[place + 1]) if place + 1 < len(stores) else None
+        count = 1
+        if steps is not None:
+            while place + count < len(stores) and _steps(stores[place + count - 1], stores[place + count]) == steps:
+                count += 1
+        if steps is not None and first.source is not None:
+            words = Dimension("words", count, WORD_ORDER)
+            source = replace(first.source, index=first.source.index + Index.of(words).scale(steps[1]))
+            domain = first.domain.extended(words)
+            first = replace(first, index=first.index + Index.of(words).scale(steps[0]), domain=domain, source=source)
+        found.append(first)
+        place += count
+    return found
+
+
+def _steps(one: StoreRecord, other: StoreRecord) -> tuple[int, int] | None:
+    """How far apart two stores are, and what they store; None if they differ in more."""
+    left, right = one.source, other.source
+    if left is None or right is None or (one.dtype, one.domain) != (other.dtype, other.domain):
+        return None
+    index = right.index
+    if replace(right, index=left.index) != left:
+        return None
+    steps = (other.index - one.index).constant_value, (index - left.index).constant_value
+    return (steps[0], steps[1]) if steps[0] and steps[1] else None
 
 
 # -- coordinates ------------------------------------------------------------------------------------------------------
@@ -197,7 +236,9 @@ def _function_of_cell(parts: Sequence[_Part], owners: frozenset[Dimension], want
             return None
         if not index.dimensions <= owners | set(counters) or not guard.dimensions <= owners | set(counters):
             continue
-        if any(upper - lower > 1 and not own.terms for own, (lower, upper) in zip(part.coordinates, wanted, strict=True)):
+        if any(
+            upper - lower > 1 and not own.terms for own, (lower, upper) in zip(part.coordinates, wanted, strict=True)
+        ):
             continue
         if found is None:
             found = Source(source.memory, source.version, source.dtype, index, guard, source.filling)

@@ -57,6 +57,8 @@ class TripCount:
         """How often the loop runs (i64); see `is_countable` for which loops have such a number."""
         emit, test = self.emit, self.plan.test
         induction = test.induction
+        if test.predicate == "eq":
+            return self.count_of_equals()
         is_signed, is_exact = counting_domain(self.plan)
         extension = "sext" if is_signed else "zext"
         start = self.wide(self.entering[induction.name], extension)
@@ -120,14 +122,23 @@ class TripCount:
             total = emit.add(total, emit.multiply(amount, emit.constant(term.factor, "i64")))
         return total, False
 
+    def first_tested(self) -> Value:
+        """What the first test compares with the bound, wrapped around."""
+        test, induction = self.plan.test, self.plan.test.induction
+        offset = test.offset + (induction.constant if test.is_next else 0)
+        return self.emit.add(self.entering[induction.name], self.emit.constant(offset, container_of(induction.bits)))
+
+    def count_of_equals(self) -> Value:
+        """The count of a loop that goes on while a counter equals a number: once more, if it does so at first."""
+        emit, test = self.emit, self.plan.test
+        goes_on = emit.compare(self.first_tested(), self.translator.scalar(test.bound), "EQ")
+        return emit.select(goes_on, emit.constant(2, "i64"), emit.constant(1, "i64"))
+
     def modular_count(self) -> Value:
         """The count of a loop that goes by ones until the counter equals the bound, perhaps wrapping around."""
         emit, test = self.emit, self.plan.test
         induction = test.induction
-        dtype = container_of(induction.bits)
-        offset = test.offset + (induction.constant if test.is_next else 0)
-        first = emit.add(self.entering[induction.name], emit.constant(offset, dtype))
-        bound = self.translator.scalar(test.bound)
+        first, bound = self.first_tested(), self.translator.scalar(test.bound)
         distance = emit.subtract(bound, first) if induction.constant == 1 else emit.subtract(first, bound)
         return emit.add(emit.extend_unsigned(distance, "i64"), emit.constant(1, "i64"))
 
@@ -184,8 +195,12 @@ def is_countable(plan: CountedLoop) -> bool:
     """Whether the trip count can be written down; else the loop stays a `DoWhile`."""
     test = plan.test
     induction = test.induction
-    if test.predicate == "eq" or (not induction.terms and induction.constant == 0):
+    if not induction.terms and induction.constant == 0:
         return False
+    if test.predicate == "eq":
+        # Any step that is no multiple of the counter's period leads away from what it equals.
+        is_whole = induction.bits in (8, 16, 32, 64) and not test.extension and not induction.is_pointer
+        return is_whole and not induction.terms and induction.constant % (1 << induction.bits) != 0
     by_ones = not induction.terms and abs(induction.constant) == 1
     is_signed, is_exact = counting_domain(plan)
     if test.extension:

@@ -1,0 +1,244 @@
+"""Stores that only go on evenly, as a loop: what copies of one statement for neighbouring elements were before.
+
+    float4 v = *(float4 *)&c[j];
+    v.x = alpha * sums[j + 0] + beta * v.x;                 for (int i = 0; i < 4; i++)
+    v.y = alpha * sums[j + 1] + beta * v.y;        is           c[j + i] = alpha * sums[j + i] + beta * c[j + i];
+    ...
+    *(float4 *)&c[j] = v;
+
+Nothing may come between the loads and the stores, and no store may write what a later copy loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from windlass.ir import Block, Builder, Op, Region, TensorType, Value
+from windlass.ops.conversion import Convert
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, Multiply, Or
+from windlass.ops.loops import Allocate, For, Load, Store, ViewBuffer, Yield
+from windlass.raising.items import is_integer
+from windlass.raising.reinterpretation import byte_width
+
+MOST_COPIES = 16
+DEEPEST = 24
+"""Values that are computed in more steps than this are not looked into."""
+
+
+def reroll(block: Block) -> None:
+    """Make loops of stores in a block and in those within it."""
+    for op in tuple(block):
+        for region in op.regions:
+            reroll(region.block)
+    run: list[Store] = []
+    for op in tuple(block):
+        if isinstance(op, Store) and not op.is_volatile:
+            run.append(op)
+        elif not (op.is_pure or isinstance(op, Load)):
+            _reroll_run(run)
+            run = []
+    _reroll_run(run)
+
+
+def _reroll_run(run: Sequence[Store]) -> None:
+    """Make loops of stores between which there are only loads and arithmetic."""
+    place = 0
+    while place < len(run) - 1:
+        for count in range(min(len(run) - place, MOST_COPIES), 1, -1):
+            if _reroll_stores(run[place : place + count], run):
+                place += count - 1
+                break
+        place += 1
+
+
+def _reroll_stores(stores: Sequence[Store], run: Sequence[Store]) -> bool:
+    """Make one loop of all these stores, if they are copies of one."""
+    first, last = stores[0], stores[-1]
+    if any(store.buffer is not first.buffer or store.value.dtype != first.value.dtype for store in stores):
+        return False
+    if all(store.value is first.value for store in stores):
+        return False
+    copies = _Copies()
+    offset, value = copies.join([s.offset for s in stores]), copies.join([s.value for s in stores])
+    if offset is None or value is None or abs(offset.step) < byte_width(first.value.dtype):
+        return False
+    block = first.block
+    assert block is not None
+    if not all(_may_move(loads, stores, run) for loads in copies.loads):
+        return False
+    body = Block([Constant.of(0, "i64").type])
+    with Builder(body) as builder:
+        builder.source = first.source
+        counter = body.arguments[0]
+        made: dict[_Joined, Value] = {}
+        Store(value.emit(counter, made), first.buffer, offset.emit(counter, made))
+        Yield(())
+    with Builder(Block()) as builder:
+        builder.source = first.source
+        count = Constant.of(len(stores), "i64")
+        loop = For(count, (), Region(body))
+    for op in (count, loop):
+        assert op.block is not None
+        op.block.unlink(op)
+        block.insert_before(op, last)
+    for store in stores:
+        _erase(store)
+    return True
+
+
+def _erase(op: Op) -> None:
+    """Erase an op and what was computed for nothing else."""
+    operands = op.operands
+    op.erase()
+    for operand in operands:
+        if not isinstance(operand, Op) or operand.block is None or not operand.is_unused:
+            continue
+        if (operand.is_pure and not operand.regions) or isinstance(operand, Load):
+            _erase(operand)
+
+
+def _may_move(loads: Sequence[Load], stores: Sequence[Store], run: Sequence[Store]) -> bool:
+    """Whether each copy may load just before it stores, after the stores of the copies before it."""
+    if any(load.block is not stores[0].block or load.is_volatile for load in loads):
+        return False
+    others = [store for store in run if not any(store is own for own in stores)]
+    ops = list(stores[0].block or ())
+    start, end = min(ops.index(load) for load in loads), ops.index(stores[-1])
+    if any(op in others or not (isinstance(op, Load | Store) or op.is_pure) for op in ops[start:end]):
+        return False
+    one, other = _base(loads[0].buffer), _base(stores[0].buffer)
+    if one is other:
+        return all(is_same(load.offset, store.offset) for load, store in zip(loads, stores, strict=True))
+    return isinstance(one, Allocate) or isinstance(other, Allocate)
+
+
+def _base(value: Value) -> Value:
+    while isinstance(value, ViewBuffer):
+        value = value.buffer
+    return value
+
+
+def is_same(one: Value, other: Value, depth: int = 0) -> bool:
+    """Whether two values are computed alike."""
+    if one is other:
+        return True
+    if not isinstance(one, Op) or not isinstance(other, Op) or type(one) is not type(other) or depth > DEEPEST:
+        return False
+    if not one.is_pure or one.regions or one.attributes != other.attributes or one.type is not other.type:
+        return False
+    pairs = zip(one.operands, other.operands, strict=True)
+    return len(one.operands) == len(other.operands) and all(is_same(a, b, depth + 1) for a, b in pairs)
+
+
+# -- copies of one value ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Joined:
+    """The values of all copies as one.
+
+    `kind` is "same" (one value), "op" (the example's op on other operands) or "step": its only part, if it has one,
+    with the copy's number times `step`, and `start`, added to it (or put into its bits, if the example is an `Or`).
+    """
+
+    kind: str
+    example: Value
+    parts: tuple[_Joined, ...] = ()
+    start: int = 0
+    step: int = 0
+
+    def emit(self, counter: Value, made: dict[_Joined, Value]) -> Value:
+        """The value of the copy that the counter tells."""
+        if self.kind == "same":
+            return self.example
+        if self not in made:
+            parts = [part.emit(counter, made) for part in self.parts]
+            if self.kind == "step":
+                made[self] = self._emit_step(counter, parts)
+            else:
+                assert isinstance(self.example, Op)
+                made[self] = self.example.with_operands(tuple(parts))
+        return made[self]
+
+    def _emit_step(self, counter: Value, parts: Sequence[Value]) -> Value:
+        dtype = self.example.dtype
+        number = counter if counter.dtype == dtype else Convert(counter, dtype)
+        number = Multiply(number, Constant.of(self.step, dtype))
+        if self.start:
+            number = Add(number, Constant.of(self.start, dtype))
+        if not parts:
+            return number
+        return Or(parts[0], number) if isinstance(self.example, Or) else Add(parts[0], number)
+
+
+class _Copies:
+    """Joins values of copies; `loads` are those that this takes, a group of one per copy each."""
+
+    def __init__(self) -> None:
+        self.loads: list[Sequence[Load]] = []
+        self.known: dict[tuple[int, ...], _Joined | None] = {}
+
+    def join(self, values: Sequence[Value], depth: int = 0) -> _Joined | None:
+        """The values, one per copy, as one; None if they don't go on evenly."""
+        key = tuple(map(id, values))
+        if key not in self.known:
+            self.known[key] = self._join(values, depth)
+        return self.known[key]
+
+    def _join(self, values: Sequence[Value], depth: int) -> _Joined | None:
+        first = values[0]
+        if all(value is first for value in values):
+            return _Joined("same", first)
+        if depth > DEEPEST or any(value.type is not first.type for value in values):
+            return None
+        if isinstance(first.type, TensorType) and is_integer(first.dtype):
+            for kind in (Add, Or):
+                steps = _steps(values, kind)
+                if steps is not None:
+                    return steps
+        ops = [value for value in values if isinstance(value, Op)]
+        example = ops[0] if ops else None
+        if len(ops) < len(values) or example is None or isinstance(example, Constant) or example.regions:
+            return None
+        if any(type(op) is not type(example) or op.attributes != example.attributes for op in ops):
+            return None
+        if not example.is_pure and not isinstance(example, Load):
+            return None
+        parts = [self.join(operands, depth + 1) for operands in zip(*(op.operands for op in ops), strict=True)]
+        found = tuple(part for part in parts if part is not None)
+        if len(found) < len(parts):
+            return None
+        if isinstance(example, Load):
+            self.loads.append([op for op in ops if isinstance(op, Load)])
+        return _Joined("op", example, found)
+
+
+def _steps(values: Sequence[Value], kind: type[Add | Or]) -> _Joined | None:
+    """Integers of which each is the one before with a number added."""
+    stripped = [_without_number(value, kind) for value in values]
+    root, start = stripped[0]
+    step = stripped[1][1] - start
+    if any(each is not root or number != start + place * step for place, (each, number) in enumerate(stripped)):
+        return None
+    if root is None:
+        return _Joined("step", values[0], (), start, step) if kind is Add else None
+    return _Joined("step", values[1], (_Joined("same", root),), start, step)
+
+
+def _without_number(value: Value, kind: type[Add | Or]) -> tuple[Value | None, int]:
+    """What a known number is added to, and the number."""
+    total = 0
+    while isinstance(value, kind):
+        left, right = value.operands
+        if isinstance(left, Constant):
+            left, right = right, left
+        if not isinstance(right, Constant):
+            break
+        total, value = total + int(right.number), left
+        if kind is Or:
+            break
+    if isinstance(value, Constant):
+        return None, total + int(value.number)
+    return value, total

@@ -1,0 +1,61 @@
+"""What products become of which each thread makes several elements: one contraction, whatever the tiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import windlass as wl
+
+SOURCES = Path(__file__).parent
+
+
+def matrices(*shapes: tuple[int, int]) -> list[Any]:
+    draw = np.random.default_rng(0)
+    return [draw.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def ops_of(source: str, kernel: str, grid: Any, block: Any, *arguments: Any) -> dict[str, int]:
+    return wl.cuda.compile(SOURCES / source)[kernel].explain(grid, block, *arguments).ops
+
+
+@pytest.mark.parametrize(
+    ("source", "kernel", "tile", "block"),
+    [
+        ("shared.cu", "register_tiled_product", 32, (8, 8)),
+        ("register_tiles.cu", "squares_of_4", 64, 256),
+        ("register_tiles.cu", "squares_of_8", 64, 64),
+    ],
+)
+def test_squares_of_threads_are_one_contraction(source: str, kernel: str, tile: int, block: Any) -> None:
+    n = 3 * tile
+    grid = (3, 3)
+    assert ops_of(source, kernel, grid, block, *matrices((n, n), (n, n), (n, n)), n) == {"dot_general": 1}
+
+
+SCALED = {"dot_general": 1, "broadcast_in_dim": 2, "multiply": 2, "add": 1}
+
+
+def test_columns_of_threads_are_one_contraction() -> None:
+    m, n, k = 192, 256, 40
+    alpha, beta = np.float32(2), np.float32(3)
+    a, b, c = matrices((m, k), (k, n), (m, n))
+    assert ops_of("register_tiles.cu", "columns_of_8", (4, 3), 512, m, n, k, alpha, a, b, beta, c) == SCALED
+
+
+def test_loads_and_stores_of_four_words_are_of_one_array() -> None:
+    n = 192
+    alpha, beta = np.float32(2), np.float32(3)
+    a, b, c = matrices((n, n), (n, n), (n, n))
+    assert ops_of("register_tiles.cu", "fours_at_once", (3, 3), 64, n, alpha, a, b, beta, c) == SCALED
+
+
+def test_guards_of_tiles_are_zeros_around_the_matrices() -> None:
+    m, n, k = 150, 170, 130
+    a, b, c = matrices((m, k), (k, n), (m, n))
+    ops = ops_of("register_tiles.cu", "guarded_squares", (3, 3), (16, 16), a, b, c, m, n, k)
+    assert ops["dot_general"] == 1
+    assert ops.keys() <= {"dot_general", "pad", "reshape", "transpose", "slice"}
