@@ -63,8 +63,11 @@ __global__ void maybe(float *x, const float *extra, int n) {
     if (i < n) { if (extra) x[i] += extra[i]; else x[i] += 100; }
 }
 __global__ void tickets(int *next, int *taken, int n) {
-    int i = threadIdx.x;
-    if (i < n) taken[atomicAdd(next, 1)] = 1;
+    int ticket;
+    if (threadIdx.x >= n) return;
+    while ((ticket = atomicExch(next, -1)) < 0) {}
+    taken[ticket] = 1;
+    atomicExch(next, ticket + 1);
 }
 __global__ void __launch_bounds__(64) small_blocks(float *x) { x[threadIdx.x] = 1; }
 template <class T> __global__ void axpy(T a, T *x, int n) {

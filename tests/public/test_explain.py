@@ -27,7 +27,10 @@ template <class T> __global__ void sums(const T *x, T *y, int n) {
 }
 """
 
-QUEUE = "__global__ void queue(int *a, int *b) { int k = atomicAdd(a, 1); if (k < 3 && k > 1) b[k] = 1; }"
+QUEUE = """
+__global__ void queue(int *a, int *b) {
+    int k; while ((k = atomicExch(a, -1)) < 0) {} if (k < 3 && k > 1) b[k] = 1; atomicExch(a, k + 1);
+}"""
 
 
 class Text(html.parser.HTMLParser):
@@ -134,7 +137,7 @@ def test_html_of_what_is_not_raised_has_line_reason_and_trail(queue: Report) -> 
 PROGRAM = """\
 #include <cstdio>
 __global__ void twice(int *x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }
-__global__ void queue(int *x, int *out) { out[atomicAdd(x, 1)] = threadIdx.x; }
+__global__ void queue(int *x) { int k; while ((k = atomicExch(x, -1)) < 0) {} atomicExch(x, k + 1); }
 int main() {
     int *x;
     cudaMallocManaged(&x, 40);
@@ -142,7 +145,7 @@ int main() {
     twice<<<1, 16>>>(x, 10);
     twice<<<1, 16>>>(x, 10);
     twice<<<1, 32>>>(x, 10);
-    queue<<<1, 4>>>(x, x + 4);
+    queue<<<1, 4>>>(x);
     cudaDeviceSynchronize();
     printf("%d\\n", x[3]);
 }

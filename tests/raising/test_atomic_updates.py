@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from windlass.public.emulation import emulate_launch
+from windlass.runtime.launch_shape import LaunchShape
 
 HEAD = "__global__ void kernel(int *p, const int *x, int *out, int n) { int i = threadIdx.x; if (i >= n) return; "
 REFUSED = {
@@ -41,6 +43,10 @@ REFUSED = {
 }
 
 
+WAITING = HEAD + "__syncthreads(); "
+"""Threads that wait for one another can't run one after another."""
+
+
 def arguments() -> list[np.ndarray | int]:
     return [np.array([1, 2], np.int32), np.arange(8, dtype=np.int32), np.zeros(8, np.int32), 8]
 
@@ -49,12 +55,34 @@ def arguments() -> list[np.ndarray | int]:
 def test_what_depends_on_the_order_of_threads_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")
     body, reason = REFUSED[name]
-    kernel = wl.cuda.compile(HEAD + body + " }")["kernel"]
+    kernel = wl.cuda.compile(WAITING + body + " }")["kernel"]
     with pytest.raises(wl.RaisingError, match=reason) as caught:
         kernel[1, 8](*arguments())
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "WL0302"
     assert diagnostic.position is not None and diagnostic.position.line == 1
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if name != "a lock"])
+def test_threads_that_do_not_wait_take_turns_as_in_the_emulator(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    kernel = wl.cuda.compile(HEAD + REFUSED[name][0] + " }")["kernel"]
+    raised, emulated = arguments(), arguments()
+    kernel[3, 8](*raised)
+    emulate_launch(kernel, LaunchShape((3, 1, 1), (8, 1, 1)), emulated, finds_races=False)
+    for one, other in zip(raised, emulated, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert "run one after another" in str(kernel.explain())
+
+
+@pytest.mark.parametrize(
+    "body", [REFUSED["a lock"][0], "if (i > 0) while (atomicAdd(&p[0], 0) == 1) {} out[atomicAdd(&p[1], 1) & 7] = i;"]
+)
+def test_threads_that_wait_for_memory_to_change_take_no_turns(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    kernel = wl.cuda.compile(HEAD + body + " }")["kernel"]
+    with pytest.raises(wl.RaisingError, match="WL0302"):
+        kernel[1, 8](*arguments())
 
 
 def test_different_swaps_of_one_loop_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,6 +263,7 @@ def test_all_threads_add_to_one_place():
 def test_the_result_of_an_atomic_is_refused():
     def ticket(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
+        loops.Barrier("block")
         place = loops.Atomic("add", x, number(0, "i64"), number(1))
         store(i, y, place)
 
@@ -317,6 +318,8 @@ def test_a_block_sums_its_part_in_a_tree():
 def test_threads_that_add_to_one_place_without_an_atomic_are_refused():
     def total(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
+
+        loops.Barrier("block")
 
         def body():
             (found,) = repeat(number(3), [load(y, number(0))], lambda k, found: [Add(found, load(x, i))])

@@ -15,10 +15,10 @@ from windlass.public.explain import Report
 N = 32
 
 QUEUE = """\
-__global__ void queue(const int *x, int *out, int *count, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
+__global__ void queue(const int *x, int *out, float *count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; __syncthreads();
     if (x[i] > 0) {
-        int place = atomicAdd(count, 1);
+        int place = atomicAdd(count, 1.0f);
         int where = place * 2;
         if (place < n)
             out[where] = i * 10;
@@ -51,7 +51,7 @@ __global__ void shift(const float *x, float *y, const int *w) {
 
 RACE = """\
 __global__ void total(const float *x, float *sum, const float *weights) {
-    float weight = weights[3];
+    float weight = weights[3]; __syncthreads();
     float now = sum[0] * 0.5f;
     sum[0] = now + weight * x[threadIdx.x];
 }
@@ -59,9 +59,9 @@ __global__ void total(const float *x, float *sum, const float *weights) {
 
 EXCHANGE = """\
 __device__ int claim(int *owner, int place) {
-    return atomicCAS(&owner[place], 0, 7);
+    return atomicCAS(&owner[place], place, 7);
 }
-__global__ void take(int *owner, const int *slots, int *mine) {
+__global__ void take(int *owner, const int *slots, int *mine) { __syncthreads();
     int before = claim(owner, slots[threadIdx.x]);
     mine[threadIdx.x] = before;
 }
@@ -95,14 +95,14 @@ def floats() -> Any:
 
 
 def test_what_is_done_with_the_result_of_an_atomic_operation_is_followed() -> None:
-    report = explain(QUEUE, integers(), integers(), integers(), N)
+    report = explain(QUEUE, integers(), integers(), floats(), N)
     found = spell(report.trail)
     assert list(found) == [4, 5, 6, 7]
     assert found[4] == "an atomic operation on 'count'"
     assert found[6] == "decides what is done"
     assert found[7] == "decides what is stored to 'out'"
     assert [step.text for step in report.trail][1] == "int where = place * 2;"
-    assert "    7 | out[where] = i * 10;              <- decides what is stored to 'out'\n" in str(report)
+    assert "    7 | out[where] = i * 10;                 <- decides what is stored to 'out'\n" in str(report)
 
 
 def test_a_value_is_followed_to_its_load_and_round_the_loop() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError
+from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
 from windlass.ir.signature import KernelSignature
 from windlass.ops.loops import Print
 from windlass.runtime.binding import Binding
@@ -191,19 +192,18 @@ class Kernel:
 
     def _with_source(self, error: RaisingError) -> RaisingError:
         """The error with the source lines that it points to, where the source was given as text."""
+        return RaisingError(*(self._in_source(each) for each in error.diagnostics))
+
+    def _in_source(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with the source lines that it points to, where the source was given as text."""
 
         def line_of(position: Position | None, source: str | None) -> str | None:
             return self.module.source_line(position) if source is None and position is not None else source
 
-        return RaisingError(
-            *(
-                replace(
-                    each,
-                    source=line_of(each.position, each.source),
-                    trail=tuple(replace(step, source=line_of(step.position, step.source)) for step in each.trail),
-                )
-                for each in error.diagnostics
-            )
+        return replace(
+            diagnostic,
+            source=line_of(diagnostic.position, diagnostic.source),
+            trail=tuple(replace(step, source=line_of(step.position, step.source)) for step in diagnostic.trail),
         )
 
     def _defect(self, error: Exception) -> RaisingError:
@@ -280,9 +280,12 @@ class Kernel:
                     # A defect of ours must not take the user's result away: the emulator still has it.
                     found = self._defect(error)
                 else:
-                    outside = found.raised.report.outside
+                    outside, race = found.raised.report.outside, found.raised.race
                     if outside:
                         found = self._too_small(outside[0], binding)
+                    elif race is not None and not self.has_warned:
+                        self.has_warned = True
+                        warnings.warn(WindlassWarning(str(self._in_source(race))), stacklevel=6)
                 self._compiled[binding] = found
             if isinstance(found, Exception):
                 raise found

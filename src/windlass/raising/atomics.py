@@ -143,12 +143,17 @@ def lane_dimensions(domain: Domain) -> tuple[Dimension, ...]:
 
 
 def order_matters(state: RaisingState, what: str, reason: str | None = None, help: str | None = None) -> Obstacle:
-    """That an atomic operation can't be raised because of what depends on the order of threads."""
-    return state.obstacle(
+    """That an atomic operation can't be raised because of what depends on the order of threads.
+
+    Where it is repeated, another form of the loop may help: in some all that come to a place are one thread.
+    """
+    obstacle = state.obstacle(
         reason or f"the result of an atomic operation ({what}) is used, which depends on the order of threads",
         RESULT_OF_ATOMIC,
         help or "compute places with a scan instead, or run the kernel with wl.emulate",
     )
+    obstacle.is_final = not state.frames
+    return obstacle
 
 
 def is_alone(state: RaisingState, pointer: Buffer, offset: Index) -> bool:

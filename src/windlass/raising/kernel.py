@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from windlass.diagnostics import Diagnostic
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.ops.control import Return
-from windlass.ops.loops import Parallel
+from windlass.ops.loops import For, Parallel
 from windlass.raising.dimensions import Box
 from windlass.raising.domain import Domain
 from windlass.raising.interpreter import run_block, run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
-from windlass.raising.obstacle import LAUNCH_MISMATCH, Obstacle
+from windlass.raising.obstacle import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, Obstacle, UncountedObstacle
 from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles
@@ -32,6 +33,7 @@ from windlass.raising.specification import (
 )
 from windlass.raising.state import CountingBuilder, RaisingState
 from windlass.raising.threads import split_dimensions, thread_ids
+from windlass.raising.turns import BLOCKS, THREADS, take_turns
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 
 
@@ -46,6 +48,8 @@ class RaisedKernel:
     function: Function
     written: tuple[int, ...]
     report: RaisingReport = field(default_factory=RaisingReport)
+    race: Diagnostic | None = None
+    """The race that made its blocks or threads run one after another."""
 
 
 def raise_kernel(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
@@ -60,7 +64,39 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification) -> Raised
             return found
         return _raise_kernel(kernel, specification)[0]
     except Obstacle as obstacle:
-        raise obstacle.as_error(kernel.name) from obstacle
+        raised = _raise_in_turn(kernel, specification, obstacle)
+        if raised is None:
+            raise obstacle.as_error(kernel.name) from obstacle
+        return raised
+
+
+def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacle: Obstacle) -> RaisedKernel | None:
+    """The kernel with its blocks one after another, or else its threads.
+
+    None where neither has a form, or the obstacle is none that an order takes away.
+    """
+    if obstacle.code not in (RACE, RESULT_OF_ATOMIC):
+        return None
+    uncounted: list[UncountedObstacle] = []
+    for what in (BLOCKS, THREADS):
+        turns = take_turns(kernel, specification, what)
+        if turns is None:
+            continue
+        try:
+            raised, _ = _raise_kernel(turns.kernel, turns.specification, turns=turns.loop)
+        except UncountedObstacle as other:
+            uncounted.append(other)
+        except Obstacle:
+            continue
+        else:
+            raised.report.notes.append(f"its {what} run one after another, as in the emulator: {obstacle.reason}")
+            if obstacle.code == RACE:
+                reason = f"{kernel.name}: {obstacle.reason}; its {what} run one after another"
+                raised.race = Diagnostic(RACE, reason, obstacle.position, help=obstacle.help, severity="warning")
+            return raised
+    if uncounted:
+        raise uncounted[0].as_error(kernel.name) from uncounted[0]
+    return None
 
 
 def _raise_tiled(kernel: Function, specification: LaunchSpecification) -> RaisedKernel | None:
@@ -91,6 +127,7 @@ def _raise_kernel(
     specification: LaunchSpecification,
     tiles: RegisterTiles = NO_TILES,
     cuts: Mapping[int, Sequence[int]] | None = None,
+    turns: For | None = None,
 ) -> tuple[RaisedKernel, RaisingState]:
     parallel = _parallel_of(kernel)
     if parallel is None or len(kernel.arguments) != len(specification.arguments):
@@ -113,6 +150,7 @@ def _raise_kernel(
         ids = split_dimensions(thread_ids(parallel.body.block, list(kernel.arguments), specification), cuts or {})
         state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.register_tiles = tiles
+        state.turns = turns
         state.thread_dimensions = ids.dimensions
         inside = {dimension for item in ids.items[3:] for dimension in item.dimensions}
         state.block_dimensions = frozenset(ids.dimensions) - inside

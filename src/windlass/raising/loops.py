@@ -14,7 +14,7 @@ from windlass.ops.loops import DoWhile, For
 from windlass.raising.conditions import merge_items, yielded_dtype
 from windlass.raising.index import Index
 from windlass.raising.items import Item
-from windlass.raising.obstacle import Attempt, Obstacle
+from windlass.raising.obstacle import LOOP, Attempt, Obstacle
 from windlass.raising.predicate import Predicate
 from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
@@ -56,13 +56,13 @@ def run_for(state: RaisingState, op: For) -> None:
         and count * weight(op.body.block) <= MOST_UNROLLED_OPS
     )
     forms: list[Form] = []
-    if is_static and count > 1:
+    if is_static and count > 1 and op is not state.turns:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
     if can_unroll:
         # Barriers in a loop are a sign of tiles: all of them at once may be one contraction. A loop that fills a tile
         # is best as one store, from which loads can be forwarded.
         is_short = count <= FEW_TRIPS and not has_barrier(op.body.block) and not _fills_tile(state, op)
-        forms.insert(0 if is_short else 1, ("unroll", lambda: _unroll_for(state, op, trips, count)))
+        forms.insert(0 if is_short else len(forms), ("unroll", lambda: _unroll_for(state, op, trips, count)))
     if not counts_elements:
         forms.append(("while", lambda: run_counted_while(state, op, trips)))
     try_forms(state, op, forms, count if is_static else None)
@@ -109,7 +109,8 @@ def try_forms(state: RaisingState, op: For | DoWhile, forms: list[Form], count: 
                 return
         failures.append(failure)
         attempts.append(Attempt(op, name, failure.reason))
-    raise failures[-1].after(tuple(attempts[:-1]))
+    decisive = next((place for place, each in enumerate(failures) if each.code != LOOP), len(failures) - 1)
+    raise failures[decisive].after((*attempts[:decisive], *attempts[decisive + 1 :]))
 
 
 def weight(block: Block) -> int:

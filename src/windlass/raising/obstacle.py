@@ -72,7 +72,7 @@ class Obstacle(Exception):
     def after(self, attempts: tuple[Attempt, ...]) -> Obstacle:
         """The same, as what is left when other forms of a loop did not work either."""
         same = Obstacle(self.reason, self.position, self.code, self.help, self.value)
-        same.op = self.op
+        same.op, same.is_final = self.op, self.is_final
         same.attempts = (*attempts, *self.attempts)
         return same
 

@@ -72,7 +72,9 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
     if not differing.isdisjoint(several):
         state.shared_stores.append(SharedStore(pointer.memory, address, state.box, state.barriers))
     threads = [each for each in several if each not in domain.mask.dimensions]
-    if threads and _depends_on_load(state, op.value, pointer.memory, address):
+    # Threads of one block that wait for one another between load and store have all loaded before any of them stores.
+    waits = is_shared or state.block_number.dimensions.isdisjoint(several)
+    if threads and _depends_on_load(state, op.value, pointer.memory, address, waits):
         raise state.obstacle(
             f"several threads add to the same place of {pointer.memory.name} without an atomic operation",
             RACE,
@@ -107,15 +109,18 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
         del places[:-MOST_PLACES]
 
 
-def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index) -> bool:
-    """Whether a load may have read the place at an address, with no barrier since."""
-    if loaded.memory.segment.terms and loaded.barriers != state.barriers:
+def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index, waits: bool) -> bool:
+    """Whether a load may have read the place at an address, with no barrier since that the threads in question meet at.
+
+    `waits` says whether they do meet at barriers.
+    """
+    if waits and loaded.barriers != state.barriers:
         return False
     lower, upper = (loaded.address - address).value_range(loaded.box.hull(state.box))
     return lower <= 0 <= upper
 
 
-def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index) -> bool:
+def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index, waits: bool) -> bool:
     """Whether a value is made of one that may have been loaded from an address, perhaps by way of other memory."""
     went_through_memory = False
     seen: set[Value] = set()
@@ -134,7 +139,7 @@ def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address:
             continue
         if isinstance(owner, Load):
             places = state.loaded_from.get(owner, [])
-            if any(loaded.memory is memory and _may_be_same(state, loaded, address) for loaded in places):
+            if any(loaded.memory is memory and _may_be_same(state, loaded, address, waits) for loaded in places):
                 return True
             went_through_memory = True
             continue
@@ -143,7 +148,7 @@ def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address:
             for region in owner.regions:
                 waiting += region.block.terminator.operands
     return went_through_memory and any(
-        loaded.memory is memory and _may_be_same(state, loaded, address)
+        loaded.memory is memory and _may_be_same(state, loaded, address, waits)
         for places in state.loaded_from.values()
         for loaded in places
     )

@@ -27,7 +27,7 @@ from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
-    from windlass.ops.loops import Load
+    from windlass.ops.loops import For, Load
     from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
@@ -121,6 +121,8 @@ class RaisingState:
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int])
     """How many loops each block of a loop's body stands in."""
+    turns: For | None = None
+    """The loop over blocks or threads that have to run one after another."""
     reduction_mask: Predicate = TRUE
     """The mask of the loop that is being reduced: what holds for all its lanes need not be asked of terms."""
 
