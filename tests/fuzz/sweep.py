@@ -18,6 +18,7 @@ from tests.fuzz.frames import write_kernel
 from tests.fuzz.kernels import Kernel
 from tests.fuzz.running import Outcome, run_all, run_one
 from tests.fuzz.shrinking import shrink
+from tests.fuzz.tiles.author import write_tiled_kernel
 from windlass.diagnostics import CompilationError
 
 TOO_SLOW = 10.0
@@ -32,16 +33,19 @@ def main() -> None:
     parser.add_argument("--shrink", type=float, default=40.0, help="seconds for each failing kernel")
     parser.add_argument("--form", choices=("launch", "jit", "traced"), help="launch all kernels in this way")
     parser.add_argument("--failures", type=int, default=20, help="stop after so many")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--tiles", action="store_true", help="kernels whose threads share tiles, and nothing else")
     options = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
     reasons: dict[str, list[int]] = {}
     failures = 0
     start = time.monotonic()
+    write = write_tiled_kernel if options.tiles else write_kernel
     for first in range(options.first, options.first + options.count, options.batch):
         seeds = range(first, min(first + options.batch, options.first + options.count))
         faulthandler.dump_traceback_later(300, exit=True)
         print(f"-- seeds {first}..", file=sys.stderr, flush=True)
-        kernels = [write_kernel(seed) for seed in seeds]
+        kernels = [write(seed) for seed in seeds]
         if options.form:
             kernels = [
                 replace(kernel, form=options.form)
@@ -59,7 +63,7 @@ def main() -> None:
                 faulthandler.dump_traceback_later(300 + options.shrink, exit=True)
                 report(kernel, outcome, options.shrink)
         jax.clear_caches()
-        if failures >= options.failures:
+        if failures >= options.failures or time.monotonic() - start > 60 * options.minutes:
             break
     print(dict(counts), f"{time.monotonic() - start:.0f} s")
     for reason, seeds in sorted(reasons.items(), key=lambda each: -len(each[1])):

@@ -34,10 +34,8 @@ from windlass.ops.elementwise import (
     Add,
     And,
     BitwiseBinary,
-    Ceil,
     CountLeadingZeros,
     Divide,
-    Floor,
     IsFinite,
     Multiply,
     Negate,
@@ -46,8 +44,6 @@ from windlass.ops.elementwise import (
     Popcnt,
     Power,
     Remainder,
-    RoundNearestAfz,
-    RoundNearestEven,
     Select,
     Shift,
     ShiftLeft,
@@ -104,6 +100,7 @@ from windlass.ops.reduction import (
     reduce_with,
 )
 from windlass.ops.regions import combiner_of, combiner_region, identity_of, make_region
+from windlass.ops.rounding import Ceil, Floor, RoundNearestAfz, RoundNearestEven
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 from windlass.ops.sorting import Sort, TopK
 from windlass.ops.special_functions import (

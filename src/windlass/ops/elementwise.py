@@ -1,4 +1,4 @@
-"""Arithmetic, rounding, logic, bits and choices, each element by itself."""
+"""Arithmetic, logic, bits and choices, each element by itself."""
 
 from __future__ import annotations
 
@@ -266,74 +266,6 @@ class Sign(Unary):
         return widened(_sign_of_float, operand)
 
 
-# -- rounding ---------------------------------------------------------------------------------------------------------
-
-
-class Floor(Unary):
-    """The next integer below."""
-
-    name = "stablehlo.floor"
-    spreads_nan: ClassVar[bool] = True
-    dtypes: ClassVar[frozenset[str]] = FLOAT
-    loop_names: ClassVar[LoopNames] = LoopNames("math.floor")
-
-    def find_range(self, of: RangeOf) -> Range:
-        return rounded_to_whole(of(self.operand))
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.floor, operand)
-
-
-class Ceil(Unary):
-    """The next integer above."""
-
-    name = "stablehlo.ceil"
-    spreads_nan: ClassVar[bool] = True
-    dtypes: ClassVar[frozenset[str]] = FLOAT
-    loop_names: ClassVar[LoopNames] = LoopNames("math.ceil")
-
-    def find_range(self, of: RangeOf) -> Range:
-        return rounded_to_whole(of(self.operand))
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.ceil, operand)
-
-
-class RoundNearestEven(Unary):
-    """The nearest integer, halves to the even one."""
-
-    name = "stablehlo.round_nearest_even"
-    spreads_nan: ClassVar[bool] = True
-    dtypes: ClassVar[frozenset[str]] = FLOAT
-    loop_names: ClassVar[LoopNames] = LoopNames("math.roundeven")
-
-    def find_range(self, of: RangeOf) -> Range:
-        return rounded_to_whole(of(self.operand))
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(np.rint, operand)
-
-
-class RoundNearestAfz(Unary):
-    """The nearest integer, halves away from zero."""
-
-    name = "stablehlo.round_nearest_afz"
-    spreads_nan: ClassVar[bool] = True
-    dtypes: ClassVar[frozenset[str]] = FLOAT
-    loop_names: ClassVar[LoopNames] = LoopNames("math.round")
-
-    def find_range(self, of: RangeOf) -> Range:
-        return rounded_to_whole(of(self.operand))
-
-    def evaluate(self, operand: Array) -> Array:
-        def round_away(x: Array) -> Array:
-            whole = np.trunc(x)
-            rounded = np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones_like(x), x), whole)
-            return np.where(np.isfinite(x), np.copysign(rounded, x), x)
-
-        return widened(round_away, operand)
-
-
 class IsFinite(Predicate):
     """Neither NaN nor infinite."""
 
@@ -597,14 +529,6 @@ def bits_below(number: int) -> int:
     15
     """
     return (1 << number.bit_length()) - 1
-
-
-def rounded_to_whole(operand: Range) -> Range:
-    """What rounding to a whole number in any of the usual ways leaves."""
-    with np.errstate(all="ignore"):
-        low, high = float(np.floor(operand.low)), float(np.ceil(operand.high))
-    negative_zero = operand.negative_zero or operand.low < 0 <= high
-    return Range(low, high, operand.nan, negative_zero, True)
 
 
 def _sign_of_float(x: Array) -> Array:

@@ -344,7 +344,9 @@ class Condition(Predicate):
         return f"{'not ' if self.is_negated else ''}{self.lanes}"
 
 
-class _Combination(Predicate):
+class Combination(Predicate):
+    """Base of what is made of several parts."""
+
     __slots__ = ("_hash", "parts")
     joint = ""
 
@@ -362,7 +364,7 @@ class _Combination(Predicate):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, _Combination)
+            isinstance(other, Combination)
             and type(other) is type(self)
             and self._hash == other._hash
             and frozenset(self.parts) == frozenset(other.parts)
@@ -375,7 +377,7 @@ class _Combination(Predicate):
         return f"({self.joint.join(map(repr, self.parts))})"
 
 
-class Conjunction(_Combination):
+class Conjunction(Combination):
     """All parts hold."""
 
     __slots__ = ()
@@ -407,7 +409,7 @@ class Conjunction(_Combination):
         return all(part.at(point) for part in self.parts)
 
 
-class Disjunction(_Combination):
+class Disjunction(Combination):
     """Some part holds."""
 
     __slots__ = ()
@@ -533,9 +535,11 @@ def disjunction(parts: Iterable[Predicate]) -> Predicate:
 
 def _assemble(parts: list[Predicate], absorbing: Predicate, neutral: Predicate) -> Predicate:
     """A combination without superfluous parts. `absorbing` is what makes it all trivial: FALSE in a conjunction."""
+    from windlass.raising.superfluous import drop_superfluous
+
     is_conjunction = absorbing is FALSE
     if 1 < len(parts) <= MOST_PARTS:
-        reduced = _reduce(parts, is_conjunction)
+        reduced = drop_superfluous(parts, is_conjunction)
         if reduced is None:
             return absorbing
         if reduced != parts:
@@ -549,66 +553,6 @@ def _assemble(parts: list[Predicate], absorbing: Predicate, neutral: Predicate) 
     if len(parts) == 1:
         return parts[0]
     return Conjunction(tuple(parts)) if is_conjunction else Disjunction(tuple(parts))
-
-
-def _reduce(parts: list[Predicate], is_conjunction: bool) -> list[Predicate] | None:
-    """Drop what others make superfluous; None where parts contradict (or, in a disjunction, complete) each other."""
-    present = set(parts)
-    if any(~part in present for part in parts if not isinstance(part, _Combination)):
-        return None
-    dropped: set[int] = set()
-    for position, part in enumerate(parts):
-        for other_position, other in enumerate(parts):
-            if position == other_position or other_position in dropped:
-                continue
-            relation = _relation(part, other)
-            if relation == "excludes" and is_conjunction:
-                return None
-            if relation == "covers" and not is_conjunction:
-                return None
-            if relation == "implies":
-                # In a conjunction the weaker part goes, in a disjunction the stronger one.
-                dropped.add(other_position if is_conjunction else position)
-                break
-    kept = [part for position, part in enumerate(parts) if position not in dropped]
-    inner = Disjunction if is_conjunction else Conjunction
-    literals = {part for part in kept if not isinstance(part, _Combination)}
-    result: list[Predicate] = []
-    for part in kept:
-        if isinstance(part, inner):
-            if any(each in literals for each in part.parts):
-                continue  # a and (a or b) = a
-            rest = [each for each in part.parts if ~each not in literals]
-            if len(rest) < len(part.parts):  # a and (not a or b) = a and b
-                part = disjunction(rest) if is_conjunction else conjunction(rest)
-        result.append(part)
-    return result
-
-
-def _relation(one: Predicate, other: Predicate) -> str:
-    """How two comparisons of the same form stand to each other."""
-    if not isinstance(one, AtLeastZero):
-        if isinstance(one, EqualsZero) and isinstance(other, AtLeastZero | DiffersFromZero | EqualsZero):
-            for sign in (1, -1):
-                difference = (other.index - one.index.scale(sign)).constant_value
-                if difference is not None:
-                    holds = difference >= 0 if isinstance(other, AtLeastZero) else difference != 0
-                    if isinstance(other, EqualsZero):
-                        return "excludes" if difference != 0 else ""
-                    return "implies" if holds else "excludes"
-        return ""
-    if not isinstance(other, AtLeastZero):
-        return ""
-    difference = (other.index - one.index).constant_value
-    if difference is not None:
-        return "implies" if difference >= 0 else ""
-    total = (one.index + other.index).constant_value
-    if total is not None:
-        # x >= 0 and -x + total >= 0
-        if total < 0:
-            return "excludes"
-        return "covers" if total >= -1 else ""
-    return ""
 
 
 def _factor(parts: list[Predicate]) -> Predicate | None:

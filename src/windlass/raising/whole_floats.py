@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from windlass.ir import Op
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
-from windlass.ops.elementwise import Add, Floor, Subtract
+from windlass.ops.elementwise import Add, Subtract
+from windlass.ops.rounding import Floor
 from windlass.raising.index import Index
 from windlass.raising.integers import fit
 from windlass.raising.items import Item, is_integer

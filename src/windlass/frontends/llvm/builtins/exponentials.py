@@ -13,18 +13,10 @@ from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
-from windlass.ops.elementwise import (
-    Abs,
-    Add,
-    Divide,
-    IsFinite,
-    Multiply,
-    Power,
-    RoundNearestEven,
-    Subtract,
-)
+from windlass.ops.elementwise import Abs, Add, Divide, IsFinite, Multiply, Power, Subtract
 from windlass.ops.extremes import Clamp, Maximum, Minimum
 from windlass.ops.functions import Cbrt, Exponential, ExponentialMinusOne, Log, LogPlusOne, Sqrt
+from windlass.ops.rounding import RoundNearestEven
 
 
 @builtin("llvm.exp", "exp", "expf")

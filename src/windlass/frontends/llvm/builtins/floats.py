@@ -8,22 +8,9 @@ from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
 from windlass.ops.conversion import BitcastConvert, Convert
-from windlass.ops.elementwise import (
-    Abs,
-    And,
-    Ceil,
-    Floor,
-    IsFinite,
-    Multiply,
-    Or,
-    Remainder,
-    RoundNearestAfz,
-    RoundNearestEven,
-    ShiftLeft,
-    ShiftRightLogical,
-    Subtract,
-)
+from windlass.ops.elementwise import Abs, And, IsFinite, Multiply, Or, Remainder, ShiftLeft, ShiftRightLogical, Subtract
 from windlass.ops.functions import Sqrt
+from windlass.ops.rounding import Ceil, Floor, RoundNearestAfz, RoundNearestEven
 from windlass.ops.special_functions import NextAfter
 
 
