@@ -57,9 +57,7 @@ def kinds_of(line: str, name: str) -> str:
 def wanted_kinds(routine: Routine) -> str:
     """What the function's annotations expect: an address or number (p or i) where it may be either."""
     letters = {int: "*", Address: "p", Result: "p", Scalar: "p", Stream: "p", float: "#"}
-    return "".join(
-        letters.get(each) or ("i" if issubclass(each, Option) else "*") for each in routine.parameters.values()
-    )
+    return "".join(letters.get(each) or ("i" if issubclass(each, Option) else "*") for each in routine.words.values())
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +72,7 @@ def test_each_declared_function_is_there_with_its_parameters(lines: dict[str, st
         routine = find_routine(name)
         assert routine is not None, f"{name} is declared, and not there"
         found, wanted = kinds_of(line, name), wanted_kinds(routine)
-        assert len(found) == len(wanted), f"{name}: {found} {list(routine.parameters)}"
+        assert len(found) == len(wanted), f"{name}: {found} {list(routine.words)}"
         for place, (mine, theirs) in enumerate(zip(found, wanted, strict=True)):
             fits = (theirs == "*" and mine in "ip") or (theirs == "#" and mine in "fd") or mine == theirs
             assert fits, f"{name}: parameter {place} is {mine}, and taken for {theirs}"
@@ -95,11 +93,11 @@ def test_each_routine_of_the_older_interface_is_taken_as_it_is_declared(tmp_path
         assert routine is not None, f"{name} is declared, and not there"
         found = kinds_of(line, name)
         if routine.is_legacy:
-            kept = [each for name, each in routine.parameters.items() if name != "handle" and each is not Result]
+            kept = [each for name, each in routine.words.items() if name != "handle" and each is not Result]
             doubled = sum(each is Scalar for each in kept) if "dd" in found else 0
             assert len(found) in (len(kept), len(kept) + doubled), f"{name}: {found}"
         else:
-            assert len(found) in (len(routine.parameters), len(routine.parameters) + 1), f"{name}: {found}"
+            assert len(found) in (len(routine.words), len(routine.words) + 1), f"{name}: {found}"
 
 
 def test_headers_say_what_they_are() -> None:

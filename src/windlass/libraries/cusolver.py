@@ -17,9 +17,9 @@ from windlass.libraries.cublas.level1 import INT
 from windlass.libraries.cublas.level3 import require_sizes
 from windlass.libraries.cublas.state import Fill, Operation, Side
 from windlass.libraries.cublas.structured import put_triangle
-from windlass.libraries.cusparse.descriptors import Description, lines_of
+from windlass.libraries.cusparse.descriptors import SquareRows
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Failure, Library, Result
+from windlass.libraries.routines import Address, Columns, Failure, Library, Result
 from windlass.libraries.session import Call, Stateful
 
 cusolver = Library(
@@ -86,7 +86,7 @@ def put_info(call: Call, place: Address, value: int) -> None:
 
 @cusolver.routine("cusolverDn{}potrf_bufferSize", "SDCZ")
 @cusolver.routine("cusolverDn{}potri_bufferSize", "SDCZ")
-def potrf_buffer(call: Call, handle: Handle, uplo: Fill, n: int, a: Address, lda: int, size: Result) -> None:
+def potrf_buffer(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, size: Result) -> None:
     require_sizes(call, n=n)
     call.put(size, WORK_SIZE, INT)
 
@@ -101,19 +101,15 @@ def put_cholesky(call: Call, view: Array, uplo: Fill) -> int:
 
 
 @cusolver.routine("cusolverDn{}potrf", "SDCZ")
-def potrf(
-    call: Call, handle: Handle, uplo: Fill, n: int, a: Address, lda: int, work: Address, size: int, info: Address
-) -> None:
+def potrf(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, work: Address, size: int, info: Address) -> None:
     require_sizes(call, n=n)
-    put_info(call, info, put_cholesky(call, call.matrix("A", a, n, n, lda), uplo))
+    put_info(call, info, put_cholesky(call, call.matrix("A", a, n, n), uplo))
 
 
 @cusolver.routine("cusolverDn{}potri", "SDCZ")
-def potri(
-    call: Call, handle: Handle, uplo: Fill, n: int, a: Address, lda: int, work: Address, size: int, info: Address
-) -> None:
+def potri(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, work: Address, size: int, info: Address) -> None:
     require_sizes(call, n=n)
-    view = call.matrix("A", a, n, n, lda)
+    view = call.matrix("A", a, n, n)
     inverse, found = lapack_routine(call.dtype, "potri")(view, lower=uplo == Fill.LOWER) if n else (view, 0)
     if not found:
         put_triangle(view, inverse, uplo)
@@ -121,52 +117,29 @@ def potri(
 
 
 @cusolver.routine("cusolverDn{}potrs", "SDCZ")
-def potrs(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    n: int,
-    nrhs: int,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
-    info: Address,
-) -> None:
+def potrs(call: Call, handle: Handle, uplo: Fill, n: int, nrhs: int, a: Columns, b: Columns, info: Address) -> None:
     require_sizes(call, n=n, nrhs=nrhs)
-    factor, target = call.matrix("A", a, n, n, lda), call.matrix("B", b, n, nrhs, ldb)
+    factor, target = call.matrix("A", a, n, n), call.matrix("B", b, n, nrhs)
     if target.size:
         target[...], _ = lapack_routine(call.dtype, "potrs")(factor, target, lower=uplo == Fill.LOWER)
     put_info(call, info, 0)
 
 
 @cusolver.routine("cusolverDn{}potrfBatched", "SDCZ")
-def potrf_batched(
-    call: Call, handle: Handle, uplo: Fill, n: int, a: Address, lda: int, infos: Address, count: int
-) -> None:
+def potrf_batched(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, infos: Address, count: int) -> None:
     require_sizes(call, n=n, batchSize=count)
     marks = call.vector("infoArray", infos, count, dtype=INT)
-    for place, view in enumerate(call.pointed_matrices("A", a, count, n, n, lda)):
+    for place, view in enumerate(call.pointed_matrices("A", a, count, n, n)):
         marks[place] = put_cholesky(call, view, uplo)
 
 
 @cusolver.routine("cusolverDn{}potrsBatched", "SDCZ")
 def potrs_batched(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    n: int,
-    nrhs: int,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
-    info: Address,
-    count: int,
+    call: Call, handle: Handle, uplo: Fill, n: int, nrhs: int, a: Columns, b: Columns, info: Address, count: int
 ) -> None:
     require_sizes(call, n=n, nrhs=nrhs, batchSize=count)
-    factors = call.pointed_matrices("A", a, count, n, n, lda)
-    targets = call.pointed_matrices("B", b, count, n, nrhs, ldb)
+    factors = call.pointed_matrices("A", a, count, n, n)
+    targets = call.pointed_matrices("B", b, count, n, nrhs)
     for factor, target in zip(factors, targets, strict=True):
         if target.size:
             target[...], _ = lapack_routine(call.dtype, "potrs")(factor, target, lower=uplo == Fill.LOWER)
@@ -178,25 +151,17 @@ def potrs_batched(
 
 @cusolver.routine("cusolverDn{}getrf_bufferSize", "SDCZ")
 @cusolver.routine("cusolverDn{}geqrf_bufferSize", "SDCZ")
-def getrf_buffer(call: Call, handle: Handle, m: int, n: int, a: Address, lda: int, size: Result) -> None:
+def getrf_buffer(call: Call, handle: Handle, m: int, n: int, a: Columns, size: Result) -> None:
     require_sizes(call, m=m, n=n)
     call.put(size, WORK_SIZE, INT)
 
 
 @cusolver.routine("cusolverDn{}getrf", "SDCZ")
 def getrf(
-    call: Call,
-    handle: Handle,
-    m: int,
-    n: int,
-    a: Address,
-    lda: int,
-    work: Address,
-    pivots: Address,
-    info: Address,
+    call: Call, handle: Handle, m: int, n: int, a: Columns, work: Address, pivots: Address, info: Address
 ) -> None:
     require_sizes(call, m=m, n=n)
-    view = call.matrix("A", a, m, n, lda)
+    view = call.matrix("A", a, m, n)
     if not view.size:
         put_info(call, info, 0)
         return
@@ -220,15 +185,13 @@ def getrs(
     trans: Operation,
     n: int,
     nrhs: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     pivots: Address,
-    b: Address,
-    ldb: int,
+    b: Columns,
     info: Address,
 ) -> None:
     require_sizes(call, n=n, nrhs=nrhs)
-    factors, target = call.matrix("A", a, n, n, lda), call.matrix("B", b, n, nrhs, ldb)
+    factors, target = call.matrix("A", a, n, n), call.matrix("B", b, n, nrhs)
     places = call.vector("devIpiv", pivots, n, dtype=INT) - 1 if pivots else np.arange(n)
     call.require(n == 0 or bool(places.min() >= 0 and places.max() < n), "a pivot is outside the matrix")
     if target.size:
@@ -241,19 +204,10 @@ def getrs(
 
 @cusolver.routine("cusolverDn{}geqrf", "SDCZ")
 def geqrf(
-    call: Call,
-    handle: Handle,
-    m: int,
-    n: int,
-    a: Address,
-    lda: int,
-    tau: Address,
-    work: Address,
-    size: int,
-    info: Address,
+    call: Call, handle: Handle, m: int, n: int, a: Columns, tau: Address, work: Address, size: int, info: Address
 ) -> None:
     require_sizes(call, m=m, n=n)
-    view, scales = call.matrix("A", a, m, n, lda), call.vector("TAU", tau, min(m, n))
+    view, scales = call.matrix("A", a, m, n), call.vector("TAU", tau, min(m, n))
     if view.size:
         factors, found, _, _ = lapack_routine(call.dtype, "geqrf")(view)
         view[...] = factors
@@ -271,11 +225,9 @@ def ormqr_buffer(
     m: int,
     n: int,
     k: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     tau: Address,
-    c: Address,
-    ldc: int,
+    c: Columns,
     size: Result,
 ) -> None:
     require_sizes(call, m=m, n=n, k=k)
@@ -292,11 +244,9 @@ def ormqr(
     m: int,
     n: int,
     k: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     tau: Address,
-    c: Address,
-    ldc: int,
+    c: Columns,
     work: Address,
     size: int,
     info: Address,
@@ -304,8 +254,8 @@ def ormqr(
     require_sizes(call, m=m, n=n, k=k)
     is_complex = call.dtype.kind == "c"
     call.require(not (is_complex and trans == Operation.T), "the operation must be N or C")
-    factors = call.matrix("A", a, m if side == Side.LEFT else n, k, lda)
-    target = call.matrix("C", c, m, n, ldc)
+    factors = call.matrix("A", a, m if side == Side.LEFT else n, k)
+    target = call.matrix("C", c, m, n)
     scales = call.vector("tau", tau, k)
     letter = "N" if trans == Operation.N else "C" if is_complex else "T"
     if target.size:
@@ -318,9 +268,7 @@ def ormqr(
 
 @cusolver.routine("cusolverDn{}orgqr_bufferSize", "SD")
 @cusolver.routine("cusolverDn{}ungqr_bufferSize", "CZ")
-def orgqr_buffer(
-    call: Call, handle: Handle, m: int, n: int, k: int, a: Address, lda: int, tau: Address, size: Result
-) -> None:
+def orgqr_buffer(call: Call, handle: Handle, m: int, n: int, k: int, a: Columns, tau: Address, size: Result) -> None:
     require_sizes(call, m=m, n=n, k=k)
     call.put(size, WORK_SIZE, INT)
 
@@ -333,8 +281,7 @@ def orgqr(
     m: int,
     n: int,
     k: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     tau: Address,
     work: Address,
     size: int,
@@ -342,7 +289,7 @@ def orgqr(
 ) -> None:
     require_sizes(call, m=m, n=n, k=k)
     call.require(m >= n >= k, f"{m} rows, {n} columns and {k} reflections don't fit")
-    view, scales = call.matrix("A", a, m, n, lda), call.vector("tau", tau, k)
+    view, scales = call.matrix("A", a, m, n), call.vector("tau", tau, k)
     if view.size:
         name = "ungqr" if call.dtype.kind == "c" else "orgqr"
         result, _, _ = lapack_routine(call.dtype, name)(view, scales)
@@ -367,13 +314,10 @@ def gesvd(
     jobvt: int,
     m: int,
     n: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     s: Address,
-    u: Address,
-    ldu: int,
-    vt: Address,
-    ldvt: int,
+    u: Columns,
+    vt: Columns,
     work: Address,
     size: int,
     rwork: Address,
@@ -383,7 +327,7 @@ def gesvd(
     jobs = chr(jobu & 255), chr(jobvt & 255)
     call.require(set(jobs) <= set("ASON") and jobs != ("O", "O"), f"the jobs are {jobs}")
     call.require(m >= n, f"the matrix has {m} rows and {n} columns; there may be no more columns than rows")
-    view = call.matrix("A", a, m, n, lda)
+    view = call.matrix("A", a, m, n)
     if not view.size:
         put_info(call, info, 0)
         return
@@ -391,9 +335,9 @@ def gesvd(
     call.vector("S", s, n, dtype=call.real_dtype)[...] = values
     if jobs[0] in "AS":
         columns = m if jobs[0] == "A" else n
-        call.matrix("U", u, m, columns, ldu)[...] = left[:, :columns]
+        call.matrix("U", u, m, columns)[...] = left[:, :columns]
     if jobs[1] in "AS":
-        call.matrix("VT", vt, n, n, ldvt)[...] = right
+        call.matrix("VT", vt, n, n)[...] = right
     if jobs[0] == "O":
         view[...] = left[:, :n]
     if jobs[1] == "O":
@@ -445,13 +389,10 @@ def gesvdj_buffer(
     is_economic: int,
     m: int,
     n: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     s: Address,
-    u: Address,
-    ldu: int,
-    v: Address,
-    ldv: int,
+    u: Columns,
+    v: Columns,
     size: Result,
     parameters: JacobiInfo,
 ) -> None:
@@ -467,20 +408,17 @@ def gesvdj(
     is_economic: int,
     m: int,
     n: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     s: Address,
-    u: Address,
-    ldu: int,
-    v: Address,
-    ldv: int,
+    u: Columns,
+    v: Columns,
     work: Address,
     size: int,
     info: Address,
     parameters: JacobiInfo,
 ) -> None:
     require_sizes(call, m=m, n=n)
-    view = call.matrix("A", a, m, n, lda)
+    view = call.matrix("A", a, m, n)
     least = min(m, n)
     if not view.size:
         put_info(call, info, 0)
@@ -489,8 +427,8 @@ def gesvdj(
     call.vector("S", s, least, dtype=call.real_dtype)[...] = values
     if mode:
         columns = (least, least) if is_economic else (m, n)
-        call.matrix("U", u, m, columns[0], ldu)[...] = left[:, : columns[0]]
-        call.matrix("V", v, n, columns[1], ldv)[...] = np.conj(right[: columns[1]].T)
+        call.matrix("U", u, m, columns[0])[...] = left[:, : columns[0]]
+        call.matrix("V", v, n, columns[1])[...] = np.conj(right[: columns[1]].T)
     put_info(call, info, status)
 
 
@@ -500,7 +438,7 @@ def gesvdj(
 @cusolver.routine("cusolverDn{}syevd_bufferSize", "SD")
 @cusolver.routine("cusolverDn{}heevd_bufferSize", "CZ")
 def syevd_buffer(
-    call: Call, handle: Handle, mode: int, uplo: Fill, n: int, a: Address, lda: int, w: Address, size: Result
+    call: Call, handle: Handle, mode: int, uplo: Fill, n: int, a: Columns, w: Address, size: Result
 ) -> None:
     require_sizes(call, n=n)
     call.put(size, WORK_SIZE, INT)
@@ -514,8 +452,7 @@ def syevj_buffer(
     mode: int,
     uplo: Fill,
     n: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     w: Address,
     size: Result,
     parameters: JacobiInfo,
@@ -532,15 +469,14 @@ def syevd(
     mode: int,
     uplo: Fill,
     n: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     w: Address,
     work: Address,
     size: int,
     info: Address,
 ) -> None:
     require_sizes(call, n=n)
-    view, target = call.matrix("A", a, n, n, lda), call.vector("W", w, n, dtype=call.real_dtype)
+    view, target = call.matrix("A", a, n, n), call.vector("W", w, n, dtype=call.real_dtype)
     if n == 0:
         put_info(call, info, 0)
         return
@@ -560,15 +496,14 @@ def syevj(
     mode: int,
     uplo: Fill,
     n: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     w: Address,
     work: Address,
     size: int,
     info: Address,
     parameters: JacobiInfo,
 ) -> None:
-    syevd(call, handle, mode, uplo, n, a, lda, w, work, size, info)
+    syevd(call, handle, mode, uplo, n, a, w, work, size, info)
 
 
 # -- sparse systems ---------------------------------------------------------------------------------------------------
@@ -577,27 +512,12 @@ def syevj(
 @cusolver.routine("cusolverSp{}csrlsvqr", "SDCZ")
 @cusolver.routine("cusolverSp{}csrlsvchol", "SDCZ")
 def solve_sparse(
-    call: Call,
-    handle: Handle,
-    m: int,
-    count: int,
-    description: Description,
-    values: Address,
-    offsets: Address,
-    columns: Address,
-    b: Address,
-    tolerance: float,
-    order: int,
-    x: Address,
-    singular: Result,
+    call: Call, handle: Handle, a: SquareRows, b: Address, tolerance: float, order: int, x: Address, singular: Result
 ) -> None:
-    base = description.attributes["IndexBase"]
-    begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
-    places = call.vector("csrColInd", columns, count, dtype=INT).astype(np.int64) - base
-    rows = lines_of(begins, count)
-    call.require(not count or bool(places.min() >= 0 and places.max() < m), "a column is outside the matrix")
+    m, (rows, places) = a.m, a.places(call)
+    call.require(not a.count or bool(places.min() >= 0 and places.max() < m), "a column is outside the matrix")
     kind = np.dtype(np.complex128 if call.dtype.kind == "c" else np.float64)
-    numbers = call.vector("csrVal", values, count).astype(kind)
+    numbers = a.elements(call).astype(kind)
     matrix: Any = sparse.coo_array((numbers, (rows, places)), (m, m)).tocsc()
     factor: Any = linalg.splu
     try:

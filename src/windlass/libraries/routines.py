@@ -13,11 +13,11 @@ import importlib
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import Enum, IntEnum, auto
-from functools import cache
-from typing import Any, NewType, TypeVar
+from functools import cache, cached_property
+from typing import Any, NewType, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,39 @@ Result = NewType("Result", int)
 
 Stream = NewType("Stream", int)
 """The stream that a call goes into, where it is no handle's."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Base of what routines take as several arguments in a row: one for each field, in the fields' order."""
+
+    @classmethod
+    def kinds(cls) -> dict[str, Any]:
+        """The type of each field."""
+        hints = typing.get_type_hints(cls)
+        return {each.name: hints[each.name] for each in fields(cls)}
+
+
+@dataclass(frozen=True)
+class Columns(Group):
+    """Where a matrix by columns begins in device memory, and how many elements its columns are apart."""
+
+    address: Address
+    leading: int
+
+
+@dataclass(frozen=True)
+class Elements(Group):
+    """Where a vector begins in device memory, and how far its elements are apart."""
+
+    address: Address
+    step: int
+
+
+def is_group(kind: Any) -> TypeGuard[type[Group]]:
+    """Whether a parameter of that type stands for several arguments."""
+    return isinstance(kind, type) and issubclass(kind, Group)
+
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "S": np.dtype(np.float32),
@@ -86,10 +119,24 @@ class Routine:
     function: Callable[..., Any]
     dtype: np.dtype[Any] | None
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The function's parameters after the call, with their types."""
     is_legacy: bool = False
     prefix: str = ""
     letters: str = ""
     """What stands in the name for the dtype, and what before it."""
+
+    @cached_property
+    def words(self) -> Mapping[str, Any]:
+        """The arguments that a program passes, with their types: those of groups one by one."""
+        return dict(_flatten(self.parameters))
+
+
+def _flatten(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, kind in parameters.items():
+        if is_group(kind):
+            yield from _flatten({f"{name}.{part}": each for part, each in kind.kinds().items()})
+        else:
+            yield name, kind
 
 
 @dataclass(frozen=True)

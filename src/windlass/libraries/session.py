@@ -17,6 +17,7 @@ from windlass.diagnostics import Diagnostic
 from windlass.libraries.memory import Array, Matrices, Memory
 from windlass.libraries.routines import (
     Address,
+    Columns,
     Failure,
     LibraryError,
     Option,
@@ -25,6 +26,7 @@ from windlass.libraries.routines import (
     Scalar,
     Stream,
     find_routine,
+    is_group,
 )
 
 Object = TypeVar("Object")
@@ -91,42 +93,38 @@ class Call:
             return self.view(name, address + max(n - 1, 0) * -step * item, (n,), (step,), dtype)
         return self.view(name, address, (n,), (step,), dtype)
 
-    def matrix(
-        self, name: str, address: int, rows: int, columns: int, leading: int, dtype: np.dtype[Any] | None = None
-    ) -> Array:
-        """A matrix by columns that are `leading` elements apart."""
-        self.require(leading >= max(1, rows), f"columns of '{name}' have {rows} rows, but are {leading} apart")
-        return self.view(name, address, (rows, columns), (1, leading), dtype)
+    def matrix(self, name: str, place: Columns, rows: int, columns: int, dtype: np.dtype[Any] | None = None) -> Array:
+        """A matrix by columns."""
+        self._check_columns(name, place, rows)
+        return self.view(name, place.address, (rows, columns), (1, place.leading), dtype)
 
     def matrices(
         self,
         name: str,
-        address: int,
+        place: Columns,
         count: int,
         stride: int,
         rows: int,
         columns: int,
-        leading: int,
         dtype: np.dtype[Any] | None = None,
     ) -> Array:
         """Matrices by columns, `stride` elements apart."""
-        self.require(leading >= max(1, rows), f"columns of '{name}' have {rows} rows, but are {leading} apart")
-        return self.view(name, address, (count, rows, columns), (stride, 1, leading), dtype)
+        self._check_columns(name, place, rows)
+        return self.view(name, place.address, (count, rows, columns), (stride, 1, place.leading), dtype)
 
     def pointed_matrices(
-        self,
-        name: str,
-        address: int,
-        count: int,
-        rows: int,
-        columns: int,
-        leading: int,
-        dtype: np.dtype[Any] | None = None,
+        self, name: str, place: Columns, count: int, rows: int, columns: int, dtype: np.dtype[Any] | None = None
     ) -> Matrices:
         """Matrices by columns, whose addresses lie one after another in device memory."""
-        self.require(leading >= max(1, rows), f"columns of '{name}' have {rows} rows, but are {leading} apart")
-        addresses = self.view(f"{name} (array of pointers)", address, (count,), (1,), np.dtype(np.uint64))
-        return Matrices(self.session.memory, name, addresses.copy(), (rows, columns), leading, dtype or self.dtype)
+        self._check_columns(name, place, rows)
+        addresses = self.view(f"{name} (array of pointers)", place.address, (count,), (1,), np.dtype(np.uint64))
+        return Matrices(
+            self.session.memory, name, addresses.copy(), (rows, columns), place.leading, dtype or self.dtype
+        )
+
+    def _check_columns(self, name: str, place: Columns, rows: int) -> None:
+        far = place.leading
+        self.require(far >= max(1, rows), f"columns of '{name}' have {rows} rows, but are {far} apart")
 
     def scalar(self, scalar: Scalar, dtype: np.dtype[Any] | None = None) -> Any:
         """The value of a factor, as a NumPy scalar."""
@@ -235,7 +233,7 @@ class Session:
             self._finish(routine, result, self._report(routine, error))
             return
         stream = stream_of(routine, arguments)
-        if not stream or Address not in routine.parameters.values():
+        if not stream or Address not in routine.words.values():
             # What doesn't touch device memory is done when it is asked for, whatever the stream.
             self._finish(routine, result, self._do(routine, name, arguments))
             return
@@ -294,6 +292,8 @@ class Session:
                 if self.legacy_handle is None:
                     self.legacy_handle = wanted()
                 return self.legacy_handle
+        if is_group(wanted):
+            return wanted(*(self._argument(routine, each, source, result) for each in wanted.kinds().values()))
         kind, word = next(source)
         if wanted is int or wanted is Stream:
             return word - (1 << 64) if word >> 63 else word

@@ -13,7 +13,7 @@ from windlass.libraries.cublas.level1 import INT
 from windlass.libraries.cublas.level3 import require_sizes
 from windlass.libraries.cublas.state import Handle, Operation, cublas
 from windlass.libraries.memory import Array, Matrices
-from windlass.libraries.routines import Address, Result
+from windlass.libraries.routines import Address, Columns, Result
 from windlass.libraries.session import Call
 from windlass.libraries.tensor_programs import tensor_program
 
@@ -76,11 +76,9 @@ def singular_places(factors: Array) -> Array:
 
 
 @cublas.routine("cublas{}getrfBatched", "SDCZ")
-def getrf_batched(
-    call: Call, handle: Handle, n: int, a: Address, lda: int, pivots: Address, info: Address, count: int
-) -> None:
+def getrf_batched(call: Call, handle: Handle, n: int, a: Columns, pivots: Address, info: Address, count: int) -> None:
     require_sizes(call, n=n, batchSize=count)
-    matrices = call.pointed_matrices("A", a, count, n, n, lda)
+    matrices = call.pointed_matrices("A", a, count, n, n)
     infos = call.vector("info", info, count, dtype=INT)
     places = call.view("pivots", pivots, (count, n), (n, 1), INT) if pivots else None
     if not matrices or n == 0:
@@ -102,17 +100,15 @@ def getrs_batched(
     trans: Operation,
     n: int,
     nrhs: int,
-    a: Address,
-    lda: int,
+    a: Columns,
     pivots: Address,
-    b: Address,
-    ldb: int,
+    b: Columns,
     info: Result,
     count: int,
 ) -> None:
     require_sizes(call, n=n, nrhs=nrhs, batchSize=count)
-    factors = call.pointed_matrices("A", a, count, n, n, lda)
-    targets = call.pointed_matrices("B", b, count, n, nrhs, ldb)
+    factors = call.pointed_matrices("A", a, count, n, n)
+    targets = call.pointed_matrices("B", b, count, n, nrhs)
     call.put(info, 0, INT)
     if not factors or n == 0 or nrhs == 0:
         return
@@ -123,20 +119,11 @@ def getrs_batched(
 
 @cublas.routine("cublas{}getriBatched", "SDCZ")
 def getri_batched(
-    call: Call,
-    handle: Handle,
-    n: int,
-    a: Address,
-    lda: int,
-    pivots: Address,
-    c: Address,
-    ldc: int,
-    info: Address,
-    count: int,
+    call: Call, handle: Handle, n: int, a: Columns, pivots: Address, c: Columns, info: Address, count: int
 ) -> None:
     require_sizes(call, n=n, batchSize=count)
-    factors = call.pointed_matrices("A", a, count, n, n, lda)
-    targets = call.pointed_matrices("C", c, count, n, n, ldc)
+    factors = call.pointed_matrices("A", a, count, n, n)
+    targets = call.pointed_matrices("C", c, count, n, n)
     infos = call.vector("info", info, count, dtype=INT)
     infos[...] = singular_places(factors.stacked()) if n else 0
     if not factors or n == 0:
@@ -147,12 +134,10 @@ def getri_batched(
 
 
 @cublas.routine("cublas{}matinvBatched", "SDCZ")
-def matinv_batched(
-    call: Call, handle: Handle, n: int, a: Address, lda: int, c: Address, ldc: int, info: Address, count: int
-) -> None:
+def matinv_batched(call: Call, handle: Handle, n: int, a: Columns, c: Columns, info: Address, count: int) -> None:
     require_sizes(call, n=n, batchSize=count)
-    matrices = call.pointed_matrices("A", a, count, n, n, lda)
-    targets = call.pointed_matrices("C", c, count, n, n, ldc)
+    matrices = call.pointed_matrices("A", a, count, n, n)
+    targets = call.pointed_matrices("C", c, count, n, n)
     infos = call.vector("info", info, count, dtype=INT)
     if not matrices or n == 0:
         infos[...] = 0
@@ -177,11 +162,11 @@ def lapack_routine(dtype: np.dtype[Any], name: str) -> Any:
 
 @cublas.routine("cublas{}geqrfBatched", "SDCZ")
 def geqrf_batched(
-    call: Call, handle: Handle, m: int, n: int, a: Address, lda: int, tau: Address, info: Result, count: int
+    call: Call, handle: Handle, m: int, n: int, a: Columns, tau: Address, info: Result, count: int
 ) -> None:
     require_sizes(call, m=m, n=n, batchSize=count)
-    matrices = call.pointed_matrices("A", a, count, m, n, lda)
-    scales = call.pointed_matrices("TauArray", tau, count, min(m, n), 1, max(1, min(m, n)))
+    matrices = call.pointed_matrices("A", a, count, m, n)
+    scales = call.pointed_matrices("TauArray", Columns(tau, max(1, min(m, n))), count, min(m, n), 1)
     call.put(info, 0, INT)
     if min(m, n) == 0:
         return
@@ -199,10 +184,8 @@ def gels_batched(
     m: int,
     n: int,
     nrhs: int,
-    a: Address,
-    lda: int,
-    c: Address,
-    ldc: int,
+    a: Columns,
+    c: Columns,
     info: Result,
     infos: Address,
     count: int,
@@ -210,8 +193,8 @@ def gels_batched(
     require_sizes(call, m=m, n=n, nrhs=nrhs, batchSize=count)
     if trans != Operation.N or m < n:
         raise call.refuse("only least squares of overdetermined systems, with the matrix as it is, can be solved")
-    matrices = call.pointed_matrices("A", a, count, m, n, lda)
-    targets = call.pointed_matrices("C", c, count, m, nrhs, ldc)
+    matrices = call.pointed_matrices("A", a, count, m, n)
+    targets = call.pointed_matrices("C", c, count, m, nrhs)
     marks = call.vector("devInfoArray", infos, count, dtype=INT) if infos else None
     call.put(info, 0, INT)
     if n == 0 or nrhs == 0:

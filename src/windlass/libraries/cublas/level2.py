@@ -13,7 +13,7 @@ from windlass.libraries.cublas.level3 import apply, contract, mirror, require_si
 from windlass.libraries.cublas.state import Diagonal, Fill, Handle, Operation, cublas
 from windlass.libraries.cublas.structured import put_triangle
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Scalar
+from windlass.libraries.routines import Address, Columns, Elements, Scalar
 from windlass.libraries.session import Call, real_dtype
 from windlass.libraries.tensor_programs import tensor_program
 
@@ -90,41 +90,34 @@ def add_outer_twice(alpha: Any, x: Any, y: Any, a: Any, is_conjugate: bool) -> A
     return a + alpha * (jnp.outer(x, y) + jnp.outer(y, x))
 
 
-def view_matrix(call: Call, address: Address, leading: int, form: Form) -> Array:
+def view_matrix(call: Call, place: Columns, form: Form) -> Array:
     """The matrix as it is stored."""
     if form.storage == "packed":
-        return call.vector("AP", address, form.rows * (form.rows + 1) // 2)
+        return call.vector("AP", place.address, form.rows * (form.rows + 1) // 2)
     rows = form.below + form.above + 1 if form.storage == "band" else form.rows
-    return call.matrix("A", address, rows, form.columns, leading)
+    return call.matrix("A", place, rows, form.columns)
 
 
 def put_vector_product(
-    call: Call,
-    form: Form,
-    operation: Operation,
-    alpha: Scalar,
-    a: tuple[Address, int],
-    x: tuple[Address, int],
-    beta: Scalar,
-    y: tuple[Address, int],
+    call: Call, form: Form, operation: Operation, alpha: Scalar, a: Columns, x: Elements, beta: Scalar, y: Elements
 ) -> None:
     """y = alpha op(A) x + beta y."""
     require_sizes(call, m=form.rows, n=form.columns)
-    call.require(x[1] != 0 and y[1] != 0, "a step between elements is zero")
+    call.require(x.step != 0 and y.step != 0, "a step between elements is zero")
     is_plain = operation == Operation.N
     length, inner = (form.rows, form.columns) if is_plain else (form.columns, form.rows)
     if length == 0 or inner == 0:
         # As in BLAS, where a matrix without elements leaves y alone.
         return
     factors = call.scalar(alpha), call.scalar(beta)
-    target = call.vector("y", y[0], length, y[1])
+    target = call.vector("y", y.address, length, y.step)
     if factors[0] == 0:
         target[...] = factors[1] * target if factors[1] != 0 else 0
         return
     target[...] = multiply_vector(
         factors[0],
-        view_matrix(call, a[0], a[1], form),
-        call.vector("x", x[0], inner, x[1]),
+        view_matrix(call, a, form),
+        call.vector("x", x.address, inner, x.step),
         factors[1],
         target if factors[1] != 0 else None,
         form=form,
@@ -140,15 +133,12 @@ def gemv(
     m: int,
     n: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
+    a: Columns,
+    x: Elements,
     beta: Scalar,
-    y: Address,
-    step_y: int,
+    y: Elements,
 ) -> None:
-    put_vector_product(call, Form(m, n), trans, alpha, (a, lda), (x, step_x), beta, (y, step_y))
+    put_vector_product(call, Form(m, n), trans, alpha, a, x, beta, y)
 
 
 @cublas.routine("cublas{}gbmv", "SDCZ", legacy=True)
@@ -161,17 +151,14 @@ def gbmv(
     kl: int,
     ku: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
+    a: Columns,
+    x: Elements,
     beta: Scalar,
-    y: Address,
-    step_y: int,
+    y: Elements,
 ) -> None:
     require_sizes(call, kl=kl, ku=ku)
     form = Form(m, n, "band", kl, ku)
-    put_vector_product(call, form, trans, alpha, (a, lda), (x, step_x), beta, (y, step_y))
+    put_vector_product(call, form, trans, alpha, a, x, beta, y)
 
 
 def symmetric(call: Call, n: int, fill: Fill, storage: str = "full", width: int = 0) -> Form:
@@ -188,21 +175,10 @@ def band(form: Form, width: int) -> Form:
 @cublas.routine("cublas{}symv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}hemv", "CZ", legacy=True)
 def symv(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    n: int,
-    alpha: Scalar,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
-    beta: Scalar,
-    y: Address,
-    step_y: int,
+    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, a: Columns, x: Elements, beta: Scalar, y: Elements
 ) -> None:
     form = symmetric(call, n, uplo)
-    put_vector_product(call, form, Operation.N, alpha, (a, lda), (x, step_x), beta, (y, step_y))
+    put_vector_product(call, form, Operation.N, alpha, a, x, beta, y)
 
 
 @cublas.routine("cublas{}sbmv", "SD", legacy=True)
@@ -214,45 +190,32 @@ def sbmv(
     n: int,
     k: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
+    a: Columns,
+    x: Elements,
     beta: Scalar,
-    y: Address,
-    step_y: int,
+    y: Elements,
 ) -> None:
     require_sizes(call, k=k)
     form = symmetric(call, n, uplo, "band", k)
-    put_vector_product(call, form, Operation.N, alpha, (a, lda), (x, step_x), beta, (y, step_y))
+    put_vector_product(call, form, Operation.N, alpha, a, x, beta, y)
 
 
 @cublas.routine("cublas{}spmv", "SD", legacy=True)
 @cublas.routine("cublas{}hpmv", "CZ", legacy=True)
 def spmv(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    n: int,
-    alpha: Scalar,
-    a: Address,
-    x: Address,
-    step_x: int,
-    beta: Scalar,
-    y: Address,
-    step_y: int,
+    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, a: Address, x: Elements, beta: Scalar, y: Elements
 ) -> None:
     form = symmetric(call, n, uplo, "packed")
-    put_vector_product(call, form, Operation.N, alpha, (a, 1), (x, step_x), beta, (y, step_y))
+    put_vector_product(call, form, Operation.N, alpha, Columns(a, 1), x, beta, y)
 
 
-def put_triangular(call: Call, form: Form, operation: Operation, a: Address, lda: int, x: Address, step_x: int) -> None:
+def put_triangular(call: Call, form: Form, operation: Operation, a: Columns, x: Elements) -> None:
     """x = op(A) x, or the solution of op(A) z = x, as the routine's name says, for a triangular A."""
     require_sizes(call, n=form.rows, k=form.below + form.above)
-    call.require(step_x != 0, "a step between elements is zero")
+    call.require(x.step != 0, "a step between elements is zero")
     if form.rows == 0:
         return
-    matrix, vector = view_matrix(call, a, lda, form), call.vector("x", x, form.rows, step_x)
+    matrix, vector = view_matrix(call, a, form), call.vector("x", x.address, form.rows, x.step)
     if "sv" in call.routine.name:
         vector[...] = solve_vector(matrix, vector, form=form, operation=operation)
     else:
@@ -263,97 +226,58 @@ def put_triangular(call: Call, form: Form, operation: Operation, a: Address, lda
 @cublas.routine("cublas{}trmv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}trsv", "SDCZ", legacy=True)
 def trmv(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    trans: Operation,
-    diag: Diagonal,
-    n: int,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
+    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: Diagonal, n: int, a: Columns, x: Elements
 ) -> None:
-    put_triangular(call, Form(n, n, fill=uplo, kind="triangular", diagonal=diag), trans, a, lda, x, step_x)
+    put_triangular(call, Form(n, n, fill=uplo, kind="triangular", diagonal=diag), trans, a, x)
 
 
 @cublas.routine("cublas{}tbmv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}tbsv", "SDCZ", legacy=True)
 def tbmv(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    trans: Operation,
-    diag: Diagonal,
-    n: int,
-    k: int,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
+    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: Diagonal, n: int, k: int, a: Columns, x: Elements
 ) -> None:
     form = band(Form(n, n, "band", fill=uplo, kind="triangular", diagonal=diag), k)
-    put_triangular(call, form, trans, a, lda, x, step_x)
+    put_triangular(call, form, trans, a, x)
 
 
 @cublas.routine("cublas{}tpmv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}tpsv", "SDCZ", legacy=True)
 def tpmv(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    trans: Operation,
-    diag: Diagonal,
-    n: int,
-    a: Address,
-    x: Address,
-    step_x: int,
+    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: Diagonal, n: int, a: Address, x: Elements
 ) -> None:
     form = Form(n, n, "packed", fill=uplo, kind="triangular", diagonal=diag)
-    put_triangular(call, form, trans, a, 1, x, step_x)
+    put_triangular(call, form, trans, Columns(a, 1), x)
 
 
 @cublas.routine("cublas{}ger", "SD", legacy=True)
 @cublas.routine("cublas{}geru", "CZ", legacy=True)
 @cublas.routine("cublas{}gerc", "CZ", legacy=True)
-def ger(
-    call: Call,
-    handle: Handle,
-    m: int,
-    n: int,
-    alpha: Scalar,
-    x: Address,
-    step_x: int,
-    y: Address,
-    step_y: int,
-    a: Address,
-    lda: int,
-) -> None:
+def ger(call: Call, handle: Handle, m: int, n: int, alpha: Scalar, x: Elements, y: Elements, a: Columns) -> None:
     require_sizes(call, m=m, n=n)
     factor = call.scalar(alpha)
-    matrix = call.matrix("A", a, m, n, lda)
+    matrix = call.matrix("A", a, m, n)
     if matrix.size and factor != 0:
-        vectors = call.vector("x", x, m, step_x), call.vector("y", y, n, step_y)
+        vectors = call.vector("x", x.address, m, x.step), call.vector("y", y.address, n, y.step)
         matrix[...] = add_outer(factor, *vectors, matrix, is_conjugate=call.routine.name.endswith("c"))
 
 
 def put_update(
-    call: Call, n: int, uplo: Fill, factor: Any, vectors: tuple[Array, Array] | None, a: Address, lda: int | None
+    call: Call, n: int, uplo: Fill, factor: Any, vectors: tuple[Array, Array], a: Columns, is_packed: bool = False
 ) -> None:
-    """Add the outer product of x with itself, or the two of x and y, to a triangle, packed where `lda` is None."""
+    """Add the outer product of x with itself, or the two of x and y, to a triangle."""
     is_conjugate = "her" in call.routine.name or "hpr" in call.routine.name
-    if n == 0 or vectors is None or factor == 0:
+    if n == 0 or factor == 0:
         return
-    form = Form(n, n, "full" if lda is not None else "packed")
-    stored = view_matrix(call, a, lda or 1, form)
+    form = Form(n, n, "packed" if is_packed else "full")
+    stored = view_matrix(call, a, form)
     rows, columns = packed_places(n, uplo)
     whole = stored
-    if lda is None:
+    if is_packed:
         whole = np.zeros((n, n), call.dtype)
         whole[rows, columns] = stored
     is_twice = "2" in call.routine.name
     result = (add_outer_twice if is_twice else add_outer)(factor, *vectors, whole, is_conjugate=is_conjugate)
-    if lda is not None:
+    if not is_packed:
         put_triangle(stored, result, uplo, is_conjugate)
         return
     if is_conjugate:
@@ -365,59 +289,36 @@ def put_update(
 @cublas.routine("cublas{}syr", "SDCZ", legacy=True)
 @cublas.routine("cublas{}her", "C", legacy=True)
 @cublas.routine("cublas{}her", "Z")
-def syr(
-    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Address, step_x: int, a: Address, lda: int
-) -> None:
+def syr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, a: Columns) -> None:
     require_sizes(call, n=n)
     kind = real_dtype(call.dtype) if call.routine.name.endswith("her") else call.dtype
-    vector = call.vector("x", x, n, step_x)
-    call.matrix("A", a, n, n, lda)
-    put_update(call, n, uplo, call.scalar(alpha, kind), (vector, vector), a, lda)
+    vector = call.vector("x", x.address, n, x.step)
+    call.matrix("A", a, n, n)
+    put_update(call, n, uplo, call.scalar(alpha, kind), (vector, vector), a)
 
 
 @cublas.routine("cublas{}spr", "SD", legacy=True)
 @cublas.routine("cublas{}hpr", "C", legacy=True)
 @cublas.routine("cublas{}hpr", "Z")
-def spr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Address, step_x: int, a: Address) -> None:
+def spr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, a: Address) -> None:
     require_sizes(call, n=n)
-    vector = call.vector("x", x, n, step_x)
-    put_update(call, n, uplo, call.scalar(alpha, real_dtype(call.dtype)), (vector, vector), a, None)
+    vector = call.vector("x", x.address, n, x.step)
+    put_update(
+        call, n, uplo, call.scalar(alpha, real_dtype(call.dtype)), (vector, vector), Columns(a, 1), is_packed=True
+    )
 
 
 @cublas.routine("cublas{}syr2", "SDCZ", legacy=True)
 @cublas.routine("cublas{}her2", "CZ", legacy=True)
-def syr2(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    n: int,
-    alpha: Scalar,
-    x: Address,
-    step_x: int,
-    y: Address,
-    step_y: int,
-    a: Address,
-    lda: int,
-) -> None:
+def syr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, y: Elements, a: Columns) -> None:
     require_sizes(call, n=n)
-    vectors = call.vector("x", x, n, step_x), call.vector("y", y, n, step_y)
-    put_update(call, n, uplo, call.scalar(alpha), vectors, a, lda)
+    vectors = call.vector("x", x.address, n, x.step), call.vector("y", y.address, n, y.step)
+    put_update(call, n, uplo, call.scalar(alpha), vectors, a)
 
 
 @cublas.routine("cublas{}spr2", "SD", legacy=True)
 @cublas.routine("cublas{}hpr2", "CZ", legacy=True)
-def spr2(
-    call: Call,
-    handle: Handle,
-    uplo: Fill,
-    n: int,
-    alpha: Scalar,
-    x: Address,
-    step_x: int,
-    y: Address,
-    step_y: int,
-    a: Address,
-) -> None:
+def spr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, y: Elements, a: Address) -> None:
     require_sizes(call, n=n)
-    vectors = call.vector("x", x, n, step_x), call.vector("y", y, n, step_y)
-    put_update(call, n, uplo, call.scalar(alpha), vectors, a, None)
+    vectors = call.vector("x", x.address, n, x.step), call.vector("y", y.address, n, y.step)
+    put_update(call, n, uplo, call.scalar(alpha), vectors, Columns(a, 1), is_packed=True)

@@ -6,6 +6,8 @@ are stored: C^T = op(B)^T op(A)^T.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,7 +17,7 @@ from jax import lax
 
 from windlass.libraries.cublas.state import Diagonal, Fill, Handle, Operation, cublas
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Scalar
+from windlass.libraries.routines import Address, Columns, Group, Scalar
 from windlass.libraries.session import Call
 from windlass.libraries.tensor_programs import tensor_program
 
@@ -49,6 +51,8 @@ COMPUTE_TYPES = {
     73: (np.int32, np.int32),
 }
 """cublasComputeType_t: what is computed in, which is at least as precise as asked for, and the dtype of factors."""
+
+COMPUTE_32F = 68
 
 
 # -- as tensor programs -----------------------------------------------------------------------------------------------
@@ -246,111 +250,124 @@ def require_sizes(call: Call, **sizes: int) -> None:
         call.require(size >= 0, f"'{name}' is {size}")
 
 
+@dataclass(frozen=True)
+class Shape(Group):
+    """What is multiplied: op(A), with m rows, by op(B), with n columns; the sums have k terms."""
+
+    transa: Operation
+    transb: Operation
+    m: int
+    n: int
+    k: int
+
+    @property
+    def a(self) -> tuple[int, int]:
+        """Rows and columns of A."""
+        return extents(self.transa, self.m, self.k)
+
+    @property
+    def b(self) -> tuple[int, int]:
+        """Rows and columns of B."""
+        return extents(self.transb, self.k, self.n)
+
+    @property
+    def c(self) -> tuple[int, int]:
+        """Rows and columns of C."""
+        return self.m, self.n
+
+    def check(self, call: Call, count: int = 1) -> None:
+        """Raises LibraryError where a size is negative."""
+        require_sizes(call, m=self.m, n=self.n, k=self.k, batchCount=count)
+
+
+@dataclass(frozen=True)
+class SpacedColumns(Columns):
+    """Matrices by columns: also how many elements they are apart."""
+
+    stride: int
+
+
+@dataclass(frozen=True)
+class TypedColumns(Group):
+    """A matrix by columns, with the cudaDataType_t of its elements."""
+
+    address: Address
+    kind: int
+    leading: int
+
+    @property
+    def columns(self) -> Columns:
+        """The same without the type."""
+        return Columns(self.address, self.leading)
+
+
+@dataclass(frozen=True)
+class SpacedTypedColumns(TypedColumns):
+    """Matrices by columns, with the type of their elements, and how many they are apart."""
+
+    stride: int
+
+
 @cublas.routine("cublas{}gemm", "SDCZH", legacy=True)
+@cublas.routine("cublas{}gemm3m", "CZ")
 def gemm(
-    call: Call,
-    handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
-    alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
-    beta: Scalar,
-    c: Address,
-    ldc: int,
+    call: Call, handle: Handle, shape: Shape, alpha: Scalar, a: Columns, b: Columns, beta: Scalar, c: Columns
 ) -> None:
-    require_sizes(call, m=m, n=n, k=k)
+    shape.check(call)
     put_product(
-        call.matrix("C", c, m, n, ldc),
-        call.matrix("A", a, *extents(transa, m, k), lda),
-        call.matrix("B", b, *extents(transb, k, n), ldb),
+        call.matrix("C", c, *shape.c),
+        call.matrix("A", a, *shape.a),
+        call.matrix("B", b, *shape.b),
         call.scalar(alpha),
         call.scalar(beta),
-        transa,
-        transb,
+        shape.transa,
+        shape.transb,
         compute_dtype(call.dtype),
     )
-
-
-@cublas.routine("cublas{}gemm3m", "CZ")
-def gemm3m(
-    call: Call,
-    handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
-    alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
-    beta: Scalar,
-    c: Address,
-    ldc: int,
-) -> None:
-    gemm(call, handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 
 
 @cublas.routine("cublas{}gemmStridedBatched", "SDCZH")
 def gemm_strided(
     call: Call,
     handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    stride_a: int,
-    b: Address,
-    ldb: int,
-    stride_b: int,
+    a: SpacedColumns,
+    b: SpacedColumns,
     beta: Scalar,
-    c: Address,
-    ldc: int,
-    stride_c: int,
+    c: SpacedColumns,
     count: int,
 ) -> None:
-    require_sizes(call, m=m, n=n, k=k, batchCount=count)
+    shape.check(call, count)
     put_product(
-        call.matrices("C", c, count, stride_c, m, n, ldc),
-        call.matrices("A", a, count, stride_a, *extents(transa, m, k), lda),
-        call.matrices("B", b, count, stride_b, *extents(transb, k, n), ldb),
+        call.matrices("C", c, count, c.stride, *shape.c),
+        call.matrices("A", a, count, a.stride, *shape.a),
+        call.matrices("B", b, count, b.stride, *shape.b),
         call.scalar(alpha),
         call.scalar(beta),
-        transa,
-        transb,
+        shape.transa,
+        shape.transb,
         compute_dtype(call.dtype),
     )
 
 
 def put_products(
     call: Call,
-    shapes: tuple[Operation, Operation, int, int, int],
+    shape: Shape,
     factors: tuple[Any, Any],
-    addresses: tuple[Address, Address, Address],
-    leading: tuple[int, int, int],
+    places: Sequence[Columns],
     count: int,
-    dtypes: tuple[np.dtype[Any], np.dtype[Any], np.dtype[Any]],
+    dtypes: Sequence[np.dtype[Any]],
     compute: Any,
 ) -> None:
-    """Products of matrices whose addresses lie in device memory."""
-    transa, transb, m, n, k = shapes
-    require_sizes(call, m=m, n=n, k=k, batchCount=count)
-    all_a = call.pointed_matrices("A", addresses[0], count, *extents(transa, m, k), leading[0], dtypes[0])
-    all_b = call.pointed_matrices("B", addresses[1], count, *extents(transb, k, n), leading[1], dtypes[1])
-    all_c = call.pointed_matrices("C", addresses[2], count, m, n, leading[2], dtypes[2])
+    """Products of matrices A, B and C whose addresses lie in device memory."""
+    shape.check(call, count)
+    all_a, all_b, all_c = (
+        call.pointed_matrices(name, place, count, *sizes, dtype)
+        for name, place, sizes, dtype in zip("ABC", places, (shape.a, shape.b, shape.c), dtypes, strict=True)
+    )
     result = all_c.stacked()
-    put_product(result, all_a.stacked(), all_b.stacked(), *factors, transa, transb, compute)
+    put_product(result, all_a.stacked(), all_b.stacked(), *factors, shape.transa, shape.transb, compute)
     all_c.put(result)
 
 
@@ -358,25 +375,16 @@ def put_products(
 def gemm_batched(
     call: Call,
     handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
+    a: Columns,
+    b: Columns,
     beta: Scalar,
-    c: Address,
-    ldc: int,
+    c: Columns,
     count: int,
 ) -> None:
     factors = call.scalar(alpha), call.scalar(beta)
-    dtypes = call.dtype, call.dtype, call.dtype
-    compute = compute_dtype(call.dtype)
-    put_products(call, (transa, transb, m, n, k), factors, (a, b, c), (lda, ldb, ldc), count, dtypes, compute)
+    put_products(call, shape, factors, (a, b, c), count, [call.dtype] * 3, compute_dtype(call.dtype))
 
 
 def dtype_of(call: Call, number: int) -> np.dtype[Any]:
@@ -400,129 +408,93 @@ def precision(call: Call, kind: int, dtype: np.dtype[Any]) -> tuple[np.dtype[Any
     return compute, factor
 
 
+def put_mixed_product(
+    call: Call,
+    shape: Shape,
+    alpha: Scalar,
+    beta: Scalar,
+    places: Sequence[TypedColumns],
+    compute_type: int,
+    strides: Sequence[int] = (0, 0, 0),
+    count: int = 1,
+) -> None:
+    """Products of matrices A, B and C, each with elements of a type of its own."""
+    shape.check(call, count)
+    dtypes = [dtype_of(call, each.kind) for each in places]
+    compute, factor = precision(call, compute_type, dtypes[0])
+    a, b, c = (
+        call.matrices(name, place.columns, count, stride, *sizes, dtype)
+        for name, place, stride, sizes, dtype in zip(
+            "ABC", places, strides, (shape.a, shape.b, shape.c), dtypes, strict=True
+        )
+    )
+    put_product(c, a, b, call.scalar(alpha, factor), call.scalar(beta, factor), shape.transa, shape.transb, compute)
+
+
 @cublas.routine("cublasGemmEx")
 def gemm_mixed(
     call: Call,
     handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     alpha: Scalar,
-    a: Address,
-    type_a: int,
-    lda: int,
-    b: Address,
-    type_b: int,
-    ldb: int,
+    a: TypedColumns,
+    b: TypedColumns,
     beta: Scalar,
-    c: Address,
-    type_c: int,
-    ldc: int,
+    c: TypedColumns,
     compute_type: int,
     algorithm: int,
 ) -> None:
-    gemm_strided_mixed(
-        call, handle, transa, transb, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c, ldc, 0,
-        1, compute_type, algorithm,
-    )  # fmt: skip
+    put_mixed_product(call, shape, alpha, beta, (a, b, c), compute_type)
 
 
 @cublas.routine("cublas{}gemmEx", "SC")
 def gemm_single_mixed(
     call: Call,
     handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     alpha: Scalar,
-    a: Address,
-    type_a: int,
-    lda: int,
-    b: Address,
-    type_b: int,
-    ldb: int,
+    a: TypedColumns,
+    b: TypedColumns,
     beta: Scalar,
-    c: Address,
-    type_c: int,
-    ldc: int,
+    c: TypedColumns,
 ) -> None:
-    gemm_strided_mixed(
-        call, handle, transa, transb, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta, c, type_c, ldc, 0,
-        1, 68, 0,
-    )  # fmt: skip
+    put_mixed_product(call, shape, alpha, beta, (a, b, c), COMPUTE_32F)
 
 
 @cublas.routine("cublasGemmStridedBatchedEx")
 def gemm_strided_mixed(
     call: Call,
     handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     alpha: Scalar,
-    a: Address,
-    type_a: int,
-    lda: int,
-    stride_a: int,
-    b: Address,
-    type_b: int,
-    ldb: int,
-    stride_b: int,
+    a: SpacedTypedColumns,
+    b: SpacedTypedColumns,
     beta: Scalar,
-    c: Address,
-    type_c: int,
-    ldc: int,
-    stride_c: int,
+    c: SpacedTypedColumns,
     count: int,
     compute_type: int,
     algorithm: int,
 ) -> None:
-    require_sizes(call, m=m, n=n, k=k, batchCount=count)
-    dtypes = [dtype_of(call, each) for each in (type_a, type_b, type_c)]
-    compute, factor = precision(call, compute_type, dtypes[0])
-    put_product(
-        call.matrices("C", c, count, stride_c, m, n, ldc, dtypes[2]),
-        call.matrices("A", a, count, stride_a, *extents(transa, m, k), lda, dtypes[0]),
-        call.matrices("B", b, count, stride_b, *extents(transb, k, n), ldb, dtypes[1]),
-        call.scalar(alpha, factor),
-        call.scalar(beta, factor),
-        transa,
-        transb,
-        compute,
-    )
+    strides = a.stride, b.stride, c.stride
+    put_mixed_product(call, shape, alpha, beta, (a, b, c), compute_type, strides, count)
 
 
 @cublas.routine("cublasGemmBatchedEx")
 def gemm_batched_mixed(
     call: Call,
     handle: Handle,
-    transa: Operation,
-    transb: Operation,
-    m: int,
-    n: int,
-    k: int,
+    shape: Shape,
     alpha: Scalar,
-    a: Address,
-    type_a: int,
-    lda: int,
-    b: Address,
-    type_b: int,
-    ldb: int,
+    a: TypedColumns,
+    b: TypedColumns,
     beta: Scalar,
-    c: Address,
-    type_c: int,
-    ldc: int,
+    c: TypedColumns,
     count: int,
     compute_type: int,
     algorithm: int,
 ) -> None:
-    dtypes = dtype_of(call, type_a), dtype_of(call, type_b), dtype_of(call, type_c)
+    places = a, b, c
+    dtypes = [dtype_of(call, each.kind) for each in places]
     compute, factor = precision(call, compute_type, dtypes[0])
     factors = call.scalar(alpha, factor), call.scalar(beta, factor)
-    put_products(call, (transa, transb, m, n, k), factors, (a, b, c), (lda, ldb, ldc), count, dtypes, compute)
+    put_products(call, shape, factors, [each.columns for each in places], count, dtypes, compute)

@@ -20,7 +20,7 @@ from windlass.libraries.cublas.level3 import (
 )
 from windlass.libraries.cublas.state import Diagonal, Fill, Handle, Operation, Side, cublas
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Scalar
+from windlass.libraries.routines import Address, Columns, Scalar
 from windlass.libraries.session import Call, read_letter, real_dtype
 from windlass.libraries.tensor_programs import tensor_program
 
@@ -46,18 +46,15 @@ def symm(
     m: int,
     n: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
+    a: Columns,
+    b: Columns,
     beta: Scalar,
-    c: Address,
-    ldc: int,
+    c: Columns,
 ) -> None:
     require_sizes(call, m=m, n=n)
     order = m if side == Side.LEFT else n
     factors = call.scalar(alpha), call.scalar(beta)
-    views = call.matrix("A", a, order, order, lda), call.matrix("B", b, m, n, ldb), call.matrix("C", c, m, n, ldc)
+    views = call.matrix("A", a, order, order), call.matrix("B", b, m, n), call.matrix("C", c, m, n)
     if not views[2].size:
         return
     if factors[0] == 0:
@@ -82,10 +79,10 @@ def put_own_product(
     n: int,
     k: int,
     alpha: Any,
-    a: tuple[Address, int],
-    b: tuple[Address, int] | None,
+    a: Columns,
+    b: Columns | None,
     beta: Any,
-    c: tuple[Address, int],
+    c: Columns,
     is_twice: bool,
 ) -> None:
     """The products of a matrix with its transposed or adjoint, and their kin, into one triangle of C."""
@@ -93,9 +90,9 @@ def put_own_product(
     is_hermitian = "her" in call.routine.name
     if is_hermitian:
         call.require(trans != Operation.T, "the operation must be N or C")
-    view_a = call.matrix("A", a[0], *extents(trans, n, k), a[1])
-    view_b = None if b is None else call.matrix("B", b[0], *extents(trans, n, k), b[1])
-    view_c = call.matrix("C", c[0], n, n, c[1])
+    view_a = call.matrix("A", a, *extents(trans, n, k))
+    view_b = None if b is None else call.matrix("B", b, *extents(trans, n, k))
+    view_c = call.matrix("C", c, n, n)
     if n == 0:
         return
     if alpha == 0 or k == 0:
@@ -126,16 +123,14 @@ def syrk(
     n: int,
     k: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
+    a: Columns,
     beta: Scalar,
-    c: Address,
-    ldc: int,
+    c: Columns,
 ) -> None:
     # The factors of herk are real.
     kind = real_dtype(call.dtype) if "herk" in call.routine.name else call.dtype
     factors = call.scalar(alpha, kind), call.scalar(beta, kind)
-    put_own_product(call, uplo, trans, n, k, factors[0], (a, lda), None, factors[1], (c, ldc), False)
+    put_own_product(call, uplo, trans, n, k, factors[0], a, None, factors[1], c, False)
 
 
 @cublas.routine("cublas{}syr2k", "SDCZ", legacy=True)
@@ -151,18 +146,15 @@ def syr2k(
     n: int,
     k: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
+    a: Columns,
+    b: Columns,
     beta: Scalar,
-    c: Address,
-    ldc: int,
+    c: Columns,
 ) -> None:
     is_hermitian = "her" in call.routine.name
     factors = call.scalar(alpha), call.scalar(beta, real_dtype(call.dtype) if is_hermitian else call.dtype)
     is_twice = call.routine.name.endswith("2k")
-    put_own_product(call, uplo, trans, n, k, factors[0], (a, lda), (b, ldb), factors[1], (c, ldc), is_twice)
+    put_own_product(call, uplo, trans, n, k, factors[0], a, b, factors[1], c, is_twice)
 
 
 @cublas.routine("cublas{}trmm", "SDCZ")
@@ -176,21 +168,18 @@ def trmm(
     m: int,
     n: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
-    c: Address,
-    ldc: int,
+    a: Columns,
+    b: Columns,
+    c: Columns,
 ) -> None:
     require_sizes(call, m=m, n=n)
     order = m if side == Side.LEFT else n
     factor = call.scalar(alpha)
-    view_c = call.matrix("C", c, m, n, ldc)
+    view_c = call.matrix("C", c, m, n)
     if factor == 0:
         view_c[...] = 0
         return
-    views = call.matrix("A", a, order, order, lda), call.matrix("B", b, m, n, ldb)
+    views = call.matrix("A", a, order, order), call.matrix("B", b, m, n)
     if view_c.size:
         view_c[...] = multiply_triangular(
             factor, *views, fill=uplo, operation=trans, diagonal=diag, is_left=side == Side.LEFT
@@ -199,25 +188,14 @@ def trmm(
 
 @cublas.routine("cublasLegacy{}trmm", "SDCZ")
 def trmm_in_place(
-    call: Call,
-    side: int,
-    uplo: int,
-    trans: int,
-    diag: int,
-    m: int,
-    n: int,
-    alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
+    call: Call, side: int, uplo: int, trans: int, diag: int, m: int, n: int, alpha: Scalar, a: Columns, b: Columns
 ) -> None:
     call.session.legacy_handle = handle = call.session.legacy_handle or Handle()
     assert isinstance(handle, Handle)
     letters = [chr(word & 255) for word in (side, uplo, trans, diag)]
     sides, fills = read_letter(Side, letters[0]), read_letter(Fill, letters[1])
     operations, diagonals = read_letter(Operation, letters[2]), read_letter(Diagonal, letters[3])
-    trmm(call, handle, sides, fills, operations, diagonals, m, n, alpha, a, lda, b, ldb, b, ldb)
+    trmm(call, handle, sides, fills, operations, diagonals, m, n, alpha, a, b, b)
 
 
 def put_solution(b: Array, a: Array, alpha: Any, side: Side, uplo: Fill, trans: Operation, diag: Diagonal) -> None:
@@ -241,16 +219,14 @@ def trsm(
     m: int,
     n: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
+    a: Columns,
+    b: Columns,
 ) -> None:
     require_sizes(call, m=m, n=n)
     order = m if side == Side.LEFT else n
     put_solution(
-        call.matrix("B", b, m, n, ldb),
-        call.matrix("A", a, order, order, lda),
+        call.matrix("B", b, m, n),
+        call.matrix("A", a, order, order),
         call.scalar(alpha),
         side,
         uplo,
@@ -270,16 +246,14 @@ def trsm_batched(
     m: int,
     n: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
-    b: Address,
-    ldb: int,
+    a: Columns,
+    b: Columns,
     count: int,
 ) -> None:
     require_sizes(call, m=m, n=n, batchCount=count)
     order = m if side == Side.LEFT else n
-    all_a = call.pointed_matrices("A", a, count, order, order, lda)
-    all_b = call.pointed_matrices("B", b, count, m, n, ldb)
+    all_a = call.pointed_matrices("A", a, count, order, order)
+    all_b = call.pointed_matrices("B", b, count, m, n)
     result = all_b.stacked()
     put_solution(result, all_a.stacked(), call.scalar(alpha), side, uplo, trans, diag)
     all_b.put(result)
@@ -294,19 +268,16 @@ def geam(
     m: int,
     n: int,
     alpha: Scalar,
-    a: Address,
-    lda: int,
+    a: Columns,
     beta: Scalar,
-    b: Address,
-    ldb: int,
-    c: Address,
-    ldc: int,
+    b: Columns,
+    c: Columns,
 ) -> None:
     require_sizes(call, m=m, n=n)
     factors = call.scalar(alpha), call.scalar(beta)
-    view_c = call.matrix("C", c, m, n, ldc)
-    view_a = call.matrix("A", a, *extents(transa, m, n), lda) if factors[0] != 0 else None
-    view_b = call.matrix("B", b, *extents(transb, m, n), ldb) if factors[1] != 0 else None
+    view_c = call.matrix("C", c, m, n)
+    view_a = call.matrix("A", a, *extents(transa, m, n)) if factors[0] != 0 else None
+    view_b = call.matrix("B", b, *extents(transb, m, n)) if factors[1] != 0 else None
     if not view_c.size:
         return
     if view_a is None and view_b is None:
@@ -317,24 +288,14 @@ def geam(
 
 @cublas.routine("cublas{}dgmm", "SDCZ")
 def dgmm(
-    call: Call,
-    handle: Handle,
-    side: Side,
-    m: int,
-    n: int,
-    a: Address,
-    lda: int,
-    x: Address,
-    step_x: int,
-    c: Address,
-    ldc: int,
+    call: Call, handle: Handle, side: Side, m: int, n: int, a: Columns, x: Address, step_x: int, c: Columns
 ) -> None:
     require_sizes(call, m=m, n=n)
     is_left = side == Side.LEFT
-    view_c = call.matrix("C", c, m, n, ldc)
+    view_c = call.matrix("C", c, m, n)
     vector = call.vector("x", x, m if is_left else n, step_x)
     if view_c.size:
-        view_c[...] = scale_lines(call.matrix("A", a, m, n, lda), vector, is_left=is_left)
+        view_c[...] = scale_lines(call.matrix("A", a, m, n), vector, is_left=is_left)
 
 
 @tensor_program("is_left")

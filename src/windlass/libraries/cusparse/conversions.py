@@ -21,7 +21,7 @@ from windlass.libraries.cusparse.descriptors import (
 )
 from windlass.libraries.cusparse.products import by_rows
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Result
+from windlass.libraries.routines import Address, Columns, Result
 from windlass.libraries.session import Call
 
 # -- sparse and dense -------------------------------------------------------------------------------------------------
@@ -88,12 +88,11 @@ def count_nonzero(
     m: int,
     n: int,
     description: Description,
-    a: Address,
-    lda: int,
+    a: Columns,
     counts: Address,
     total: Result,
 ) -> None:
-    matrix = call.matrix("A", a, m, n, lda)
+    matrix = call.matrix("A", a, m, n)
     found = np.count_nonzero(matrix, axis=0 if direction == 1 else 1)
     call.vector("nnzPerRowColumn", counts, len(found), dtype=INT)[...] = found
     call.put(total, found.sum(), INT)

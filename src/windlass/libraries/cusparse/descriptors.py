@@ -9,7 +9,7 @@ import numpy as np
 
 from windlass.libraries.cublas.level3 import dtype_of
 from windlass.libraries.memory import Array
-from windlass.libraries.routines import Address, Failure, Library, LibraryError, Option, Result
+from windlass.libraries.routines import Address, Failure, Group, Library, LibraryError, Option, Result
 from windlass.libraries.session import Call, Stateful
 
 STATUS_TEXTS = {
@@ -196,6 +196,33 @@ def lines_of(offsets: Array, count: int) -> Array:
     if offsets[0] != 0 or offsets[-1] != count or (lengths < 0).any():
         raise LibraryError(Failure.invalid, f"the offsets do not ascend from the base to {count} elements")
     return np.repeat(np.arange(len(lengths)), lengths)
+
+
+@dataclass(frozen=True)
+class SquareRows(Group):
+    """A square matrix in CSR, as routines take it that know no descriptor of it."""
+
+    m: int
+    count: int
+    description: Description
+    values: Address
+    offsets: Address
+    columns: Address
+
+    @property
+    def base(self) -> int:
+        """The number of the first row and column."""
+        return self.description.attributes["IndexBase"]
+
+    def places(self, call: Call) -> tuple[Array, Array]:
+        """Rows and columns of the elements, counted from zero."""
+        begins = call.vector("csrRowPtr", self.offsets, self.m + 1, dtype=INT).astype(np.int64) - self.base
+        columns = call.vector("csrColInd", self.columns, self.count, dtype=INT).astype(np.int64) - self.base
+        return lines_of(begins, self.count), columns
+
+    def elements(self, call: Call) -> Array:
+        """The elements in device memory."""
+        return call.vector("csrVal", self.values, self.count)
 
 
 def checked(places: Array, limit: int, name: str) -> Array:

@@ -16,12 +16,11 @@ from windlass.libraries.cusparse.descriptors import (
     SIZE,
     DenseMatrix,
     DenseVector,
-    Description,
     Handle,
     Operation,
     SparseMatrix,
+    SquareRows,
     cusparse,
-    lines_of,
 )
 from windlass.libraries.cusparse.products import elements, extents, turn
 from windlass.libraries.memory import Array
@@ -215,67 +214,24 @@ def destroy_factor_plan(call: Call, plan: FactorPlan) -> None:
 
 
 @cusparse.routine("cusparse{}csrilu02_bufferSize", "SDCZ")
-def ilu_buffer(
-    call: Call,
-    handle: Handle,
-    m: int,
-    count: int,
-    description: Description,
-    values: Address,
-    offsets: Address,
-    columns: Address,
-    plan: FactorPlan,
-    size: Result,
-) -> None:
+def ilu_buffer(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, size: Result) -> None:
     call.put(size, BUFFER_SIZE, INT)
 
 
 @cusparse.routine("cusparse{}csrilu02_analysis", "SDCZ")
-def ilu_analysis(
-    call: Call,
-    handle: Handle,
-    m: int,
-    count: int,
-    description: Description,
-    values: Address,
-    offsets: Address,
-    columns: Address,
-    plan: FactorPlan,
-    policy: int,
-    buffer: Address,
-) -> None:
-    base = description.attributes["IndexBase"]
-    rows, places = read_structure(call, m, count, offsets, columns, base)
+def ilu_analysis(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, policy: int, buffer: Address) -> None:
+    m, base = a.m, a.base
+    rows, places = a.places(call)
     has_diagonal = np.zeros(m, bool)
     has_diagonal[rows[rows == places]] = True
     plan.pivot = -1 if has_diagonal.all() else int(np.argmin(has_diagonal)) + base
 
 
-def read_structure(
-    call: Call, m: int, count: int, offsets: Address, columns: Address, base: int
-) -> tuple[Array, Array]:
-    """Rows and columns of the elements of a matrix in CSR."""
-    begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
-    return lines_of(begins, count), call.vector("csrColInd", columns, count, dtype=INT).astype(np.int64) - base
-
-
 @cusparse.routine("cusparse{}csrilu02", "SDCZ")
-def ilu(
-    call: Call,
-    handle: Handle,
-    m: int,
-    count: int,
-    description: Description,
-    values: Address,
-    offsets: Address,
-    columns: Address,
-    plan: FactorPlan,
-    policy: int,
-    buffer: Address,
-) -> None:
-    base = description.attributes["IndexBase"]
-    rows, places = read_structure(call, m, count, offsets, columns, base)
-    view = call.vector("csrVal", values, count)
+def ilu(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, policy: int, buffer: Address) -> None:
+    m, base = a.m, a.base
+    rows, places = a.places(call)
+    view = a.elements(call)
     begins = np.searchsorted(rows, np.arange(m + 1))
     plan.pivot = -1
     numbers: list[Any] = view.tolist()
