@@ -4,8 +4,7 @@
 
 A source is a folder of StableHLO files (*.mlir), one such file, or an importable module that has PROGRAMS (objects by
 name whose `lower()` gives StableHLO text), as benchmarks.tensor.program has. By default: benchmarks/tensor, the
-functions of ordinary.py and ordinary_numerics.py, the programs in other_tools, and the transformer step of
-round_trip.py.
+functions of ordinary.py and its like, the programs in other_tools, and the transformer step of round_trip.py.
 
 Rules are counted on the CPU; those that fire nowhere there, on a GPU, or where floats are taken to be finite.
 """
@@ -53,6 +52,7 @@ def default_texts() -> Iterator[tuple[str, str]]:
     yield transformer_step()
     importlib.import_module("benchmarks.tensor.__main__")
     yield from texts_of("benchmarks.tensor.program")
+    importlib.import_module("benchmarks.ordinary_redundancies")
     importlib.import_module("benchmarks.ordinary_numerics")
     yield from texts_of("benchmarks.ordinary")
     yield from texts_of(str(ROOT / "benchmarks" / "other_tools"))
