@@ -100,7 +100,7 @@ class Words:
         return Words(fold(emission.reshape(self.value, (groups, size))), self.start.floor_divide(size))
 
 
-def _gather_words(state: RaisingState, item: Item, dtype: str, idle: int = 0, mask: Predicate = TRUE) -> Words:
+def gather_words(state: RaisingState, item: Item, dtype: str, idle: int = 0, mask: Predicate = TRUE) -> Words:
     """Each lane's value in its own word; lanes outside of the box or the mask have `idle`."""
     threads = -(-math.prod(state.specification.block) // WARP) * WARP
     start = state.block_number.scale(threads)
@@ -166,7 +166,7 @@ def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) 
     domain = state.domain.restrict(is_there)
     if domain.is_empty:
         return own, is_there
-    words = _gather_words(state, own, dtype)
+    words = gather_words(state, own, dtype)
     with state.within(domain):
         warp = words.start + (state.thread_number - lane)
         found = _load(state, words.value, warp + source)
@@ -227,7 +227,7 @@ def _ballot(state: RaisingState, condition: Item) -> Words:
     """For each warp the bits (an i32) of its active lanes for which the condition holds."""
     if isinstance(condition, Undefined):
         condition = FALSE
-    words = _gather_words(state, condition, "i1", mask=state.domain.mask)
+    words = gather_words(state, condition, "i1", mask=state.domain.mask)
     return words.folded(WARP, _bits)
 
 
@@ -242,7 +242,7 @@ def _among(state: RaisingState, mask: Item, ballot: Words) -> Words:
     """The ballot of the lanes that the mask names."""
     if not isinstance(mask, Index) or mask.constant_value == EVERY_LANE:
         return ballot
-    named = _gather_words(state, mask, "i32", mask=state.domain.mask).folded(WARP, lambda each: _fold(each, Or, 0))
+    named = gather_words(state, mask, "i32", mask=state.domain.mask).folded(WARP, lambda each: _fold(each, Or, 0))
     if named.value.shape != ballot.value.shape:
         raise state.obstacle("the mask of a vote differs between iterations of a loop in a way of its own")
     return Words(And(ballot.value, named.value), ballot.start)
@@ -271,8 +271,8 @@ def _vote(state: RaisingState, kind: str, mask: Item, condition: Item) -> Item:
 
 def _match(state: RaisingState, kind: str, mask: Item, value: Item, dtype: str) -> tuple[Item, ...]:
     """match.any: the lanes that have one's own value; match.all: the mask if all have it, else 0, and whether so."""
-    words = _gather_words(state, value, dtype)
-    active = _gather_words(state, TRUE, "i1", mask=state.domain.mask)
+    words = gather_words(state, value, dtype)
+    active = gather_words(state, TRUE, "i1", mask=state.domain.mask)
     groups = words.value.shape[0] // WARP
     square = (groups, WARP, WARP)
     if active.value.shape != words.value.shape:
@@ -304,7 +304,7 @@ def _reduce(state: RaisingState, kind: str, mask: Item, value: Item) -> Item:
     """The sum, extreme or bitwise combination of the values of the lanes that the mask names."""
     dtype = "ui32" if kind in ("umin", "umax") else "i32"
     identity = _identity(kind, dtype)
-    words = _gather_words(state, value, "i32", _signed(identity), state.domain.mask)
+    words = gather_words(state, value, "i32", _signed(identity), state.domain.mask)
 
     def fold(values: Value) -> Value:
         whole = values if dtype == "i32" else BitcastConvert(values, dtype)
@@ -313,7 +313,7 @@ def _reduce(state: RaisingState, kind: str, mask: Item, value: Item) -> Item:
 
     if not isinstance(mask, Index) or mask.constant_value == EVERY_LANE:
         return _result(state, words.folded(WARP, fold))
-    masks = _gather_words(state, mask, "i32", mask=state.domain.mask)
+    masks = gather_words(state, mask, "i32", mask=state.domain.mask)
     groups = words.value.shape[0] // WARP
     square = (groups, WARP, WARP)
     if masks.value.shape != words.value.shape:
@@ -351,7 +351,7 @@ def _count_block(state: RaisingState, kind: str, condition: Item, dtype: str) ->
     if not isinstance(condition, Predicate):
         condition = FALSE
     asks_for_all = ".and" in kind
-    words = _gather_words(state, ~condition if asks_for_all else condition, "i1", mask=state.domain.mask)
+    words = gather_words(state, ~condition if asks_for_all else condition, "i1", mask=state.domain.mask)
     threads = -(-math.prod(state.specification.block) // WARP) * WARP
     counts = words.folded(threads, lambda flags: _fold(Convert(flags, "i32"), Add, 0))
     count = _load(state, counts.value, counts.start)

@@ -13,6 +13,7 @@ from windlass.ops.creation import Constant
 from windlass.raising import memory as memories
 from windlass.raising.arithmetic import constant_item, run_scalar_op
 from windlass.raising.atomics import run_atomic, run_compare_exchange
+from windlass.raising.block_folds import run_with_folds
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
 from windlass.raising.extremes import select_by_test
@@ -34,7 +35,10 @@ def run_block(state: RaisingState, block: Block) -> Op:
             break
         state.builder.source = op.source or state.builder.source
         try:
-            run_op(state, op)
+            if op in state.folds.ops:
+                run_with_folds(state, op)
+            else:
+                run_op(state, op)
         except Obstacle as obstacle:
             obstacle.op = obstacle.op or op
             raise

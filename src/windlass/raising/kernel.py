@@ -10,6 +10,7 @@ from windlass.diagnostics import Diagnostic
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.ops.control import Return
 from windlass.ops.loops import For, Parallel
+from windlass.raising.block_folds import find_block_folds
 from windlass.raising.dimensions import Box
 from windlass.raising.domain import Domain
 from windlass.raising.interpreter import run_block, run_op
@@ -152,6 +153,7 @@ def _raise_kernel(
         state.register_tiles = tiles
         state.turns = turns
         state.thread_dimensions = ids.dimensions
+        state.folds = find_block_folds(kernel, parallel, specification)
         inside = {dimension for item in ids.items[3:] for dimension in item.dimensions}
         state.block_dimensions = frozenset(ids.dimensions) - inside
         for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops.conversion import Convert
+from windlass.raising.block_folds import BlockFolds
 from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import ZERO, Data, Index, Scalar
@@ -123,6 +124,8 @@ class RaisingState:
     """How many loops each block of a loop's body stands in."""
     turns: For | None = None
     """The loop over blocks or threads that have to run one after another."""
+    folds: BlockFolds = field(default_factory=BlockFolds)
+    """What threads of a block fold together."""
     reduction_mask: Predicate = TRUE
     """The mask of the loop that is being reduced: what holds for all its lanes need not be asked of terms."""
 

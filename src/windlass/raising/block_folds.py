@@ -1,0 +1,287 @@
+"""Folds over a block as one op: a running sum instead of a scan's steps, a reduction instead of a tree's.
+
+What a kernel's threads fold together is found by running it for one block (see block_execution.py). Where a fold of a
+known form (see fold_forms.py) is used for something else, the raiser puts a reduction or a running fold of the leaves
+in its place: of the cells of shared memory as they were before the first step, or of what a value was in each thread.
+The steps are raised as well, and fall away with all else that nothing uses.
+
+Sums of floats are then made in an order of XLA's choice, as all sums over threads are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from windlass.ir import Argument, Function, Op, Terminator, Value
+from windlass.ops import loops
+from windlass.ops.comparison import Compare
+from windlass.ops.conversion import BitcastConvert
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Or, Select
+from windlass.ops.reduction import Reduce, ReduceWindow
+from windlass.ops.regions import combiner_region
+from windlass.raising import access, emission
+from windlass.raising.block_execution import BlockExecution
+from windlass.raising.block_values import GaveUp
+from windlass.raising.dimensions import EVERYWHERE, Dimension
+from windlass.raising.fold_forms import Form, Line, Scheme
+from windlass.raising.fold_recipes import Part, Recipe, find_recipes, maker_of
+from windlass.raising.index import Index
+from windlass.raising.items import Item, Pointer, from_lanes, is_integer
+from windlass.raising.lanes import Lanes
+from windlass.raising.obstacle import Obstacle
+from windlass.raising.partial_folds import Kind
+from windlass.raising.predicate import TRUE
+from windlass.raising.reductions import Combiner, identity
+from windlass.raising.reinterpretation import byte_width, reinterpret
+from windlass.raising.specification import LaunchSpecification
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
+
+
+@dataclass
+class BlockFolds:
+    """Where a kernel folds over blocks.
+
+    `uses` are the ops that take a fold, and which; `definitions` the ops whose results are folds wherever they are
+    used. `captures` says after which ops to remember what a shared memory holds or a value is.
+    """
+
+    uses: dict[Op, list[Recipe]] = field(default_factory=dict["Op", "list[Recipe]"])
+    definitions: dict[Op, list[Recipe]] = field(default_factory=dict["Op", "list[Recipe]"])
+    captures: dict[Op, list[Value]] = field(default_factory=dict["Op", "list[Value]"])
+    openings: dict[Op, list[Value]] = field(default_factory=dict["Op", "list[Value]"])
+    """Parameters of a loop's body to be remembered before its first op."""
+
+    ops: frozenset[Op] = frozenset()
+    """All ops at which something is to be done."""
+
+
+def find_block_folds(kernel: Function, parallel: loops.Parallel, specification: LaunchSpecification) -> BlockFolds:
+    """The folds over blocks of a kernel whose threads are those of `parallel`."""
+    body = parallel.body.block
+    if not any(isinstance(op, loops.Collective | loops.Barrier) for op in body.walk()):
+        return BlockFolds()
+    execution = BlockExecution(body, kernel.arguments, specification)
+    try:
+        for op in kernel.body:
+            if op is parallel:
+                break
+            execution.run(op)
+        execution.run_block(body)
+    except GaveUp:
+        # What was found until then holds all the same.
+        pass
+    found = BlockFolds()
+    for recipe, user in find_recipes(execution):
+        if isinstance(user, Terminator):
+            found.definitions.setdefault(maker_of(recipe.value), []).append(recipe)
+        else:
+            found.uses.setdefault(user, []).append(recipe)
+        for part in recipe.parts:
+            if part.form is not None:
+                op = part.moment or maker_of(part.source)
+                places = found.openings if isinstance(part.source, Argument) else found.captures
+                if part.source not in places.setdefault(op, []):
+                    places[op].append(part.source)
+    found.ops = frozenset([*found.uses, *found.definitions, *found.captures, *found.openings])
+    return found
+
+
+# -- while raising ----------------------------------------------------------------------------------------------------
+
+
+def run_with_folds(state: RaisingState, op: Op) -> None:
+    """Interpret an op at which something is to be done about folds."""
+    from windlass.raising.interpreter import run_op
+
+    folds = state.folds
+    for value in folds.openings.get(op, ()):
+        _remember_value(state, value)
+    before: dict[Value, Item] = {}
+    for recipe in folds.uses.get(op, ()):
+        item = _make(state, recipe)
+        if item is not None:
+            before[recipe.value] = state.environment[recipe.value]
+            state.environment[recipe.value] = item
+    retried = {value: state.retried.pop(value) for value in before if value in state.retried}
+    run_op(state, op)
+    state.environment.update(before)
+    state.retried.update(retried)
+    for value in folds.captures.get(op, ()):
+        if isinstance(state.environment.get(value), Pointer):
+            _remember_memory(state, value, op)
+        else:
+            _remember_value(state, value)
+    for recipe in folds.definitions.get(op, ()):
+        item = _make(state, recipe)
+        if item is not None:
+            state.environment[recipe.value] = item
+            state.retried.pop(recipe.value, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """A flat tensor with `size` words for each segment; `start` is the address of each lane's segment."""
+
+    value: Value
+    start: Index
+    size: int
+
+
+def _remember_memory(state: RaisingState, allocation: Value, op: Op) -> None:
+    pointer = state.environment[allocation]
+    assert isinstance(pointer, Pointer) and pointer.memory is not None
+    words = pointer.memory.state.words
+    if words is not None:
+        state.memo["moment", op, allocation] = (words, pointer.memory.segment, pointer.memory.size_bytes)
+
+
+def _remember_value(state: RaisingState, value: Value) -> None:
+    from windlass.raising.collectives import gather_words
+
+    try:
+        words = gather_words(state, state.lookup(value), value.dtype)
+    except Obstacle:
+        return
+    threads = -(-int(np.prod(state.specification.block)) // 32) * 32
+    state.memo["moment", None, value] = _Words(words.value, words.start, threads)
+
+
+def _words_of(state: RaisingState, part: Part, dtype: str) -> _Words | None:
+    found = state.memo.get(("moment", part.moment, part.source))
+    if found is None or isinstance(found, _Words):
+        return found
+    words, segment, size_bytes = found
+    width = byte_width(dtype)
+    return _Words(reinterpret(words, dtype), segment.floor_divide(width), size_bytes // width)
+
+
+def _make(state: RaisingState, recipe: Recipe) -> Item | None:
+    """The fold for the lanes of now; None where it can't be made."""
+    kind = recipe.kind
+    dtype = recipe.value.dtype
+    total: Lanes | None = None
+    try:
+        for part in recipe.parts:
+            if part.form is None:
+                lanes = state.lanes(state.lookup(part.source), part.source.dtype)
+            else:
+                words = _words_of(state, part, dtype)
+                if words is None:
+                    return None
+                lanes = _load(state, part.form, words, recipe)
+            if lanes.dtype != dtype:
+                lanes = Lanes(BitcastConvert(lanes.value, dtype), lanes.dims, lanes.lower)
+            total = lanes if total is None else _combined(state, kind, total, lanes)
+    except Obstacle:
+        return None
+    return None if total is None else from_lanes(total)
+
+
+def _combined(state: RaisingState, kind: Kind, one: Lanes, other: Lanes) -> Lanes:
+    box = state.box
+
+    def combine(left: Value, right: Value) -> Value:
+        if is_integer(kind.dtype) and left.dtype != kind.dtype:
+            return BitcastConvert(combine(*(BitcastConvert(each, kind.dtype) for each in (left, right))), left.dtype)
+        found: Value = kind.combiner(left, right)
+        if kind.leaves_nan:
+            found = Select(Compare(right, right, "NE"), left, found)
+            found = Select(Compare(left, left, "NE"), right, found)
+        return found
+
+    return Lanes.elementwise(combine, state.covering(one), state.covering(other), box=box)
+
+
+def _load(state: RaisingState, form: Form, words: _Words, recipe: Recipe) -> Lanes:
+    """What each lane has of the folds of a form."""
+    key = ("folds", form.scheme, recipe.kind, recipe.is_seeded, id(words.value))
+    if key not in state.memo:
+        state.memo[key] = (words, _fold(form.scheme, words, recipe))
+    folds = state.memo[key][1]
+    groups = words.value.shape[0] // words.size
+    each = folds.shape[0] // groups
+    box = state.box
+    entry = (state.thread_number - form.first_thread).floor_divide(form.step, box)
+    index = words.start.floor_divide(words.size).scale(each) + _place(form.places, entry, state)
+    return access.load(folds, index, box, state.domain.mask)
+
+
+def _place(line: Line, entry: Index, state: RaisingState) -> Index:
+    """The number at a place of a line."""
+    index = Index(line.start)
+    weight = 1
+    for number, (extent, stride) in reversed(list(enumerate(line.digits))):
+        digit = entry.floor_divide(weight, state.box)
+        if number:
+            digit = digit.modulo(extent, state.box)
+        index = index + digit.scale(stride)
+        weight *= extent
+    return index
+
+
+def _fold(scheme: Scheme, words: _Words, recipe: Recipe) -> Value:
+    """The folds of all segments, flat."""
+    kind = recipe.kind
+    leaves = _leaves(scheme, words)
+    rows = leaves.shape[0] * scheme.leaves.count // scheme.length
+    leaves = emission.reshape(leaves, (rows, scheme.length))
+    own_dtype = leaves.dtype
+    if own_dtype != kind.dtype:
+        leaves = BitcastConvert(leaves, kind.dtype)
+    neutral = identity(kind.combiner, kind.dtype)
+    if recipe.is_seeded and not kind.leaves_nan:
+        neutral = 0.0
+    is_number: Value | None = None
+    if kind.leaves_nan:
+        is_number = Compare(leaves, leaves, "EQ")
+        leaves = Select(is_number, leaves, emission.constant(neutral, kind.dtype, leaves.shape))
+    folds = _folded(leaves, kind.combiner, neutral, scheme)
+    if is_number is not None and not recipe.is_seeded:
+        found = _folded(is_number, Or, False, scheme)
+        folds = Select(found, folds, emission.constant(float("nan"), kind.dtype, folds.shape))
+    if own_dtype != kind.dtype:
+        folds = BitcastConvert(folds, own_dtype)
+    return emission.reshape(folds, (folds.tensor.size,))
+
+
+def _leaves(scheme: Scheme, words: _Words) -> Value:
+    """The leaves of each group of words, in order."""
+    groups = words.value.shape[0] // words.size
+    dimensions = [Dimension("group", groups, 0)]
+    index = Index.of(dimensions[0]).scale(words.size) + scheme.leaves.start
+    for extent, stride in scheme.leaves.digits:
+        dimension = Dimension("leaf", extent, len(dimensions))
+        dimensions.append(dimension)
+        index = index + Index.of(dimension).scale(stride)
+    lanes = access.load(words.value, index, EVERYWHERE, TRUE)
+    return emission.reshape(lanes.expand(dimensions, EVERYWHERE), (groups, scheme.leaves.count))
+
+
+def _folded(leaves: Value, combiner: Combiner, neutral: int | float | bool, scheme: Scheme) -> Value:
+    """Each row's fold, or all folds of the beginnings of each row."""
+    dtype = leaves.dtype
+    init = Constant.of(neutral, dtype)
+    if scheme.is_total:
+        total = Reduce((leaves,), (init,), (1,), combiner_region(combiner, dtype)).results[0]
+        total = emission.reshape(total, (*total.shape, 1))
+        return emission.pad_axis(total, 1, 1, 0, neutral) if scheme.is_exclusive else total
+    length = leaves.shape[1]
+    running = ReduceWindow(
+        (leaves,),
+        (init,),
+        (1, length),
+        (1, 1),
+        (1, 1),
+        (1, 1),
+        ((0, 0), (length - 1, 0)),
+        combiner_region(combiner, dtype),
+    ).results[0]
+    if not scheme.is_exclusive:
+        return running
+    return emission.pad_axis(emission.slice_axis(running, 1, 0, scheme.each - 1), 1, 1, 0, neutral)
