@@ -7,7 +7,8 @@ static thread_local cudaError_t last_error = cudaSuccess;
 namespace windlass {
 // What breaks the device stays: nothing after it can be trusted.
 __host__ __device__ static bool is_broken() {
-    return last_error == cudaErrorIllegalAddress || last_error == cudaErrorLaunchFailure || last_error == cudaErrorAssert;
+    return last_error == cudaErrorIllegalAddress || last_error == cudaErrorMisalignedAddress ||
+           last_error == cudaErrorLaunchFailure || last_error == cudaErrorAssert;
 }
 cudaError_t fail(cudaError_t error) { return last_error = is_broken() ? last_error : error; }
 }  // namespace windlass
@@ -44,6 +45,7 @@ cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
     entry(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped")     \
     entry(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region")           \
     entry(cudaErrorAssert, "device-side assert triggered") entry(cudaErrorLaunchFailure, "unspecified launch failure") \
+    entry(cudaErrorMisalignedAddress, "misaligned address") entry(cudaErrorStreamCaptureUnmatched, "the capture was not initiated in this stream") \
     entry(cudaErrorNotSupported, "operation not supported") entry(cudaErrorUnknown, "unknown error")
 
 __host__ __device__ const char *cudaGetErrorString(cudaError_t error) {

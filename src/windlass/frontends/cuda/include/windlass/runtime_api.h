@@ -77,6 +77,9 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t stream, enum cudaStreamAttrID at
                                    const union cudaStreamAttrValue *value);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags);
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
 // ---- graphs
 cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned int flags);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
@@ -84,6 +87,14 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t stream);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, void *result);
+cudaError_t cudaGraphClone(cudaGraph_t *clone, cudaGraph_t graph);
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                  size_t count);
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                       size_t count, cudaGraph_t child);
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const struct cudaKernelNodeParams *parameters);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                    size_t count, const struct cudaKernelNodeParams *parameters);
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
@@ -286,6 +297,22 @@ inline cudaError_t cudaLaunchCooperativeKernel(F *kernel, dim3 grid, dim3 block,
 template <class... Rest>
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, Rest...) {
     return __windlass_graph_instantiate(executable, graph);
+}
+
+inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long = 0) {
+    return __windlass_graph_instantiate(executable, graph);
+}
+inline cudaError_t cudaLaunchKernelExC(const struct cudaLaunchConfig_t *c, const void *kernel, void **arguments) {
+    return __windlass_launch(kernel, c->gridDim, c->blockDim, arguments, c->dynamicSmemBytes, c->stream);
+}
+template <class... Parameters, class... Arguments>
+inline cudaError_t cudaLaunchKernelEx(const struct cudaLaunchConfig_t *c, void (*kernel)(Parameters...),
+                                      Arguments &&...arguments) {
+    // Arguments are converted to the kernel's parameters before their bytes are taken.
+    return [&](Parameters... converted) {
+        void *places[] = {(void *)&converted..., nullptr};
+        return cudaLaunchKernelExC(c, (const void *)kernel, places);
+    }(static_cast<Arguments &&>(arguments)...);
 }
 
 // ---- small values

@@ -220,7 +220,21 @@ enum cudaStreamCaptureMode {
     cudaStreamCaptureModeThreadLocal,
     cudaStreamCaptureModeRelaxed
 };
-enum cudaMemPoolAttr { cudaMemPoolReuseFollowEventDependencies = 1, cudaMemPoolAttrReleaseThreshold = 4 };
+enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone,
+    cudaStreamCaptureStatusActive,
+    cudaStreamCaptureStatusInvalidated
+};
+enum cudaMemPoolAttr {
+    cudaMemPoolReuseFollowEventDependencies = 1,
+    cudaMemPoolReuseAllowOpportunistic,
+    cudaMemPoolReuseAllowInternalDependencies,
+    cudaMemPoolAttrReleaseThreshold,
+    cudaMemPoolAttrReservedMemCurrent,
+    cudaMemPoolAttrReservedMemHigh,
+    cudaMemPoolAttrUsedMemCurrent,
+    cudaMemPoolAttrUsedMemHigh
+};
 enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
 
 typedef struct CUstream_st *cudaStream_t;
