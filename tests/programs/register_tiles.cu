@@ -105,6 +105,106 @@ __global__ void fours_at_once(int n, float alpha, const float *a, const float *b
         }
 }
 
+// Warps have tiles of their own, which their threads go over in steps.
+template <int BM, int BN, int BK, int WM, int WN, int WMITER, int WNITER, int TM, int TN>
+__device__ void product_by_warps(int m, int n, int k, const float *a, const float *b, float *c) {
+    __shared__ float left[BM * BK], right[BK * BN];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int warp_row = warp / (BN / WN), warp_column = warp % (BN / WN);
+    const int WSUBM = WM / WMITER, WSUBN = WN / WNITER;
+    const int row = lane / (WSUBN / TN), column = lane % (WSUBN / TN);
+    const int threads = (BM / WM) * (BN / WN) * 32;
+    a += blockIdx.y * BM * k;
+    b += blockIdx.x * BN;
+    c += (blockIdx.y * BM + warp_row * WM) * n + blockIdx.x * BN + warp_column * WN;
+    float sums[WMITER * TM * WNITER * TN] = {0.0}, down[WMITER * TM] = {0.0}, across[WNITER * TN] = {0.0};
+    for (int t = 0; t < k; t += BK) {
+        for (int o = 0; o + (threads * 4) / BK <= BM; o += (threads * 4) / BK) {
+            int i = threadIdx.x / (BK / 4) + o, j = threadIdx.x % (BK / 4);
+            const float4 v = reinterpret_cast<const float4 *>(&a[i * k + j * 4])[0];
+            left[(j * 4 + 0) * BM + i] = v.x;
+            left[(j * 4 + 1) * BM + i] = v.y;
+            left[(j * 4 + 2) * BM + i] = v.z;
+            left[(j * 4 + 3) * BM + i] = v.w;
+        }
+        for (int o = 0; o + threads / (BN / 4) <= BK; o += threads / (BN / 4)) {
+            int i = threadIdx.x / (BN / 4) + o, j = threadIdx.x % (BN / 4);
+            reinterpret_cast<float4 *>(&right[i * BN + j * 4])[0] = reinterpret_cast<const float4 *>(&b[i * n + j * 4])[0];
+        }
+        __syncthreads();
+        for (int l = 0; l < BK; ++l) {
+            for (int u = 0; u < WMITER; ++u)
+                for (int i = 0; i < TM; ++i) down[u * TM + i] = left[l * BM + warp_row * WM + u * WSUBM + row * TM + i];
+            for (int u = 0; u < WNITER; ++u)
+                for (int i = 0; i < TN; ++i)
+                    across[u * TN + i] = right[l * BN + warp_column * WN + u * WSUBN + column * TN + i];
+            for (int u = 0; u < WMITER; ++u)
+                for (int v = 0; v < WNITER; ++v)
+                    for (int i = 0; i < TM; ++i)
+                        for (int j = 0; j < TN; ++j)
+                            sums[(u * TM + i) * (WNITER * TN) + v * TN + j] += down[u * TM + i] * across[v * TN + j];
+        }
+        a += BK;
+        b += BK * n;
+        __syncthreads();
+    }
+    for (int u = 0; u < WMITER; ++u)
+        for (int v = 0; v < WNITER; ++v) {
+            float *out = c + (u * WSUBM) * n + v * WSUBN;
+            for (int i = 0; i < TM; ++i)
+                for (int j = 0; j < TN; j += 4) {
+                    float4 w;
+                    const int place = (u * TM + i) * (WNITER * TN) + v * TN + j;
+                    w.x = sums[place + 0];
+                    w.y = sums[place + 1];
+                    w.z = sums[place + 2];
+                    w.w = sums[place + 3];
+                    reinterpret_cast<float4 *>(&out[(row * TM + i) * n + column * TN + j])[0] = w;
+                }
+        }
+}
+__global__ void tiles_of_warps(int m, int n, int k, const float *a, const float *b, float *c) {
+    product_by_warps<64, 64, 8, 32, 32, 2, 1, 4, 4>(m, n, k, a, b, c);
+}
+
+// Fragments are read in fours; 128 by 128.
+__global__ void fragments_of_fours(const float *a, const float *b, float *c, int n) {
+    __shared__ float left[8][128], right[8][128];
+    float sums[8][8] = {}, down[8], across[8];
+    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    for (int t = 0; t < n; t += 8) {
+        float4 v = *(const float4 *)&a[(blockIdx.y * 128 + threadIdx.x / 2) * n + t + threadIdx.x % 2 * 4];
+        left[threadIdx.x % 2 * 4][threadIdx.x / 2] = v.x;
+        left[threadIdx.x % 2 * 4 + 1][threadIdx.x / 2] = v.y;
+        left[threadIdx.x % 2 * 4 + 2][threadIdx.x / 2] = v.z;
+        left[threadIdx.x % 2 * 4 + 3][threadIdx.x / 2] = v.w;
+        *(float4 *)&right[threadIdx.x / 32][threadIdx.x % 32 * 4] =
+            *(const float4 *)&b[(t + threadIdx.x / 32) * n + blockIdx.x * 128 + threadIdx.x % 32 * 4];
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            *(float4 *)&down[0] = *(float4 *)&left[k][ty * 4];
+            *(float4 *)&down[4] = *(float4 *)&left[k][ty * 4 + 64];
+            *(float4 *)&across[0] = *(float4 *)&right[k][tx * 4];
+            *(float4 *)&across[4] = *(float4 *)&right[k][tx * 4 + 64];
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+#pragma unroll
+                for (int j = 0; j < 8; j++) sums[i][j] += down[i] * across[j];
+        }
+        __syncthreads();
+    }
+    c += (blockIdx.y * 128 + ty * 4) * n + blockIdx.x * 128 + tx * 4;
+    for (int i = 0; i < 4; i++) {
+        *(float4 *)&c[i * n] = *(float4 *)&sums[i][0];
+        *(float4 *)&c[i * n + 64] = *(float4 *)&sums[i][4];
+    }
+    for (int i = 0; i < 4; i++) {
+        *(float4 *)&c[(i + 64) * n] = *(float4 *)&sums[i + 4][0];
+        *(float4 *)&c[(i + 64) * n + 64] = *(float4 *)&sums[i + 4][4];
+    }
+}
+
 // Any size, with guards; no fragments; every 16th row and column for each thread.
 __global__ void guarded_squares(const float *a, const float *b, float *c, int m, int n, int k) {
     __shared__ float left[64][16], right[16][64];
@@ -254,4 +354,15 @@ __global__ void overlapping_copies(float *x, const float *w, int n) {
     row[4] = row[3] * 2;
     row[5] = row[4] * 2;
     row[6] = row[5] * 2;
+}
+
+// One of the sums begins anew in each round, with what the others began with.
+__global__ void one_sum_begins_anew(const float *x, float *y, int n) {
+    float sums[4] = {};
+    int t = threadIdx.x;
+    for (int k = 0; k < n; k++) {
+        sums[1] = 0;
+        for (int i = 0; i < 4; i++) sums[i] += x[(k * 8 + t) * 4 + i];
+    }
+    for (int i = 0; i < 4; i++) y[t * 4 + i] = sums[i];
 }

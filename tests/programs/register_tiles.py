@@ -43,6 +43,20 @@ def fours_at_once(n: int, alpha: float, a: Array, b: Array, beta: float, c: Arra
 
 
 @program(
+    (launch((1, 1), 128, m=64, n=64, k=16), launch((3, 2), 128, m=128, n=192, k=24, slow=True)),
+    lambda draw, m, n, k: (m, n, k, draw.floats(m, k), draw.floats(k, n), draw.floats(m, n)),
+    1e-5,
+)
+def tiles_of_warps(m: int, n: int, k: int, a: Array, b: Array, c: Array) -> None:
+    c[...] = a @ b
+
+
+@program((launch((1, 1), 256, n=128), launch((2, 2), 256, n=256, slow=True)), matrices, 1e-5)
+def fragments_of_fours(a: Array, b: Array, c: Array, n: int) -> None:
+    c[:n] = a @ b
+
+
+@program(
     (
         launch((2, 1), (16, 16), m=50, n=70, k=21),
         launch((1, 1), (16, 16), m=1, n=1, k=1),
@@ -127,3 +141,9 @@ def overlapping_copies(x: Array, w: Array, n: int) -> None:
     x[:, :4] = np.roll(x[:, :4], -1, axis=1) + w.sum(0)
     for i in (4, 5, 6):
         x[:, i] = x[:, i - 1] * 2
+
+
+@program((launch(1, 8, n=5),), lambda draw, n: (draw.floats(n, 8, 4), draw.floats(8, 4), n), 1e-5)
+def one_sum_begins_anew(x: Array, y: Array, n: int) -> None:
+    y[...] = x.sum(0)
+    y[:, 1] = x[-1, :, 1]

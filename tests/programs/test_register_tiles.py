@@ -53,6 +53,16 @@ def test_loads_and_stores_of_four_words_are_of_one_array() -> None:
     assert ops_of("register_tiles.cu", "fours_at_once", (3, 3), 64, n, alpha, a, b, beta, c) == SCALED
 
 
+@pytest.mark.parametrize(("kernel", "tile", "block"), [("tiles_of_warps", 64, 128), ("fragments_of_fours", 128, 256)])
+def test_tiles_within_tiles_are_one_contraction(kernel: str, tile: int, block: int) -> None:
+    n = 2 * tile
+    a, b, c = matrices((n, n), (n, n), (n, n))
+    arguments = (n, n, n, a, b, c) if kernel == "tiles_of_warps" else (a, b, c, n)
+    ops = ops_of("register_tiles.cu", kernel, (2, 2), block, *arguments)
+    assert ops["dot_general"] == 1
+    assert ops.keys() <= {"dot_general", "reshape", "transpose", "slice", "concatenate"}
+
+
 def test_guards_of_tiles_are_zeros_around_the_matrices() -> None:
     m, n, k = 150, 170, 130
     a, b, c = matrices((m, k), (k, n), (m, n))

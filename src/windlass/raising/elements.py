@@ -6,6 +6,7 @@ What the loops around accumulate in the array is an accumulation over the array'
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -92,15 +93,21 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
     coordinates = _coordinates(state, memory, offset)
     key = _only_key(state, memory, dtype)
     counters = _counters(state, memory, coordinates)
-    if counters is None:
-        _fill(state, memory, key, item)
+    merged = _merged(state, memory, coordinates, item, dtype) if counters is None else None
+    if counters is None and merged is None:
+        _fill(state, memory, key, item, coordinates)
         return
     for frame in _note_places(state, memory, key, coordinates, stores=True):
         is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
         if not is_whole and (memory, key) not in frame.written_slots:
             frame.read_slots.add((memory, key))
         frame.written_slots.add((memory, key))
-    places = {counter: own for own, counter in counters.items()}
+    if merged is not None:
+        item, domain = merged
+        with state.within(domain):
+            store_slot(state, memory, key, item)
+        return
+    places = {counter: own for own, counter in (counters or {}).items()}
     if isinstance(item, Accumulation):
         if item.elements != frozenset(places.items()):
             raise NotElementwise(state, memory, "added to by way of other elements")
@@ -120,7 +127,7 @@ def _only_key(state: RaisingState, memory: Memory, dtype: str) -> SlotKey:
     return key
 
 
-def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item) -> None:
+def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item, coordinates: Sequence[Index]) -> None:
     """A store to some elements of an array that nothing else was written to: the others may hold the same number."""
     from windlass.raising.memory import Slot, fresh_version
 
@@ -132,10 +139,56 @@ def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item) -> None
     for frame in state.frames:
         if (memory, key) in frame.element_places:
             raise NotElementwise(state, memory, "written at some of its elements")
-        frame.written_slots.add((memory, key))
+        is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
+        filled = frame.filled_places.setdefault((memory, key), set())
+        if is_whole and not any(coordinate.terms for coordinate in coordinates):
+            filled.add(tuple(coordinate.constant for coordinate in coordinates))
+        if len(filled) == math.prod(axis.dimension.size for axis in memory.axes):
+            frame.written_slots.add((memory, key))
     if old is None:
         slot = Slot(item, Domain(state.domain.dimensions, home.box, home.mask))
         memory.state = replace(memory.state, slots={**slots, key: slot}, version=fresh_version())
+
+
+def _merged(
+    state: RaisingState, memory: Memory, coordinates: Sequence[Index], item: Item, dtype: str
+) -> tuple[Lanes, Domain] | None:
+    """What is stored to all elements, of which several loops count those along one axis."""
+    counters = [_even_counters(state, coordinate) for coordinate in coordinates]
+    every = [counter for found in counters or () for counter in found or ()]
+    if len(set(every)) < len(every) or isinstance(item, Accumulation | Undefined):
+        return None
+    for axis, coordinate, found in zip(memory.axes, coordinates, counters, strict=True):
+        if not found or coordinate.constant or min(coordinate.terms.values()) != 1:
+            return None
+        if state.box.count(found) != axis.dimension.size or any(state.box.lower(each) for each in found):
+            return None
+    if not state.domain.mask.dimensions.isdisjoint(every):
+        return None
+    lanes = state.lanes(item, dtype)
+    if not set(lanes.dims).isdisjoint(every):
+        others = [each for each in lanes.dims if each not in every]
+        value = lanes.expand([*others, *every], state.box)
+        own = [axis.dimension for axis in memory.axes]
+        value = emission.reshape(value, (*state.box.shape(others), *(each.size for each in own)))
+        lower = [*(state.box.lower(each) for each in others), *(0 for _ in own)]
+        lanes = _in_order(value, [*others, *own], lower)
+    dimensions = [each for each in state.domain.dimensions if each not in every]
+    dimensions += [axis.dimension for axis in memory.axes]
+    return lanes, Domain(tuple(dimensions), state.box.without(every), state.domain.mask)
+
+
+def _even_counters(state: RaisingState, coordinate: Index) -> list[Dimension] | None:
+    """The loops that count along an axis in equal steps, the outermost first; None if that is not all there is."""
+    terms = sorted(coordinate.terms.items(), key=lambda term: -term[1])
+    counters = [atom for atom, _ in terms if isinstance(atom, Dimension)]
+    if not terms or len(counters) < len(terms) or terms[-1][1] < 1:
+        return None
+    if any(all(frame.dimension is not counter for frame in state.frames) for counter in counters):
+        return None
+    extents = state.box.shape(counters)
+    steps = zip(pairwise(factor for _, factor in terms), extents[1:], strict=True)
+    return counters if all(outer == inner * size for (outer, inner), size in steps) else None
 
 
 def _number(item: Item) -> tuple[str, bytes] | int | None:
@@ -221,20 +274,15 @@ def _lanes_at(state: RaisingState, memory: Memory, lanes: Lanes, coordinates: Se
         if coordinate.constant_value is not None:
             lanes = lanes_at(lanes, own, coordinate.constant_value)
             continue
-        terms = sorted(coordinate.terms.items(), key=lambda term: -term[1])
-        counters = [atom for atom, _ in terms if isinstance(atom, Dimension)]
-        factors = [factor for _, factor in terms]
-        extents = state.box.shape(counters)
-        is_counted = len(counters) == len(terms) and factors[-1] > 0 and set(lanes.dims).isdisjoint(counters)
-        if not is_counted or any(
-            outer != inner * size for (outer, inner), size in zip(pairwise(factors), extents[1:], strict=True)
-        ):
+        counters = _even_counters(state, coordinate)
+        if counters is None or not set(lanes.dims).isdisjoint(counters):
             raise NotElementwise(state, memory, "read in an order that loops don't count evenly")
         lanes = lanes.cover(lanes.region.replace(own, 0, own.size))
         first, last = coordinate.value_range(state.box)
         value, dims = lanes.before_transpose()
         place = dims.index(own)
-        cut = emission.slice_axis(value, place, first, last + 1, factors[-1])
+        extents = state.box.shape(counters)
+        cut = emission.slice_axis(value, place, first, last + 1, min(coordinate.terms.values()))
         split = emission.reshape(cut, (*cut.shape[:place], *extents, *cut.shape[place + 1 :]))
         lower = [lanes.region.lower(each) for each in dims]
         lower[place : place + 1] = [state.box.lower(each) for each in counters]

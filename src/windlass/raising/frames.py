@@ -67,6 +67,10 @@ class VectorFrame:
         default_factory=dict["tuple[Memory, tuple[int, str]]", "set[tuple[tuple[Dimension, Index], ...]]"]
     )
     """Which elements of a local array an iteration touches: places along those of its axes that the loop counts."""
+    filled_places: dict[tuple[Memory, tuple[int, str]], set[tuple[int, ...]]] = field(
+        default_factory=dict["tuple[Memory, tuple[int, str]]", "set[tuple[int, ...]]"]
+    )
+    """Elements of a local array that each iteration stores a known number to."""
     counted_stores: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
     """Local arrays of which iterations store to elements of their own."""
 

@@ -19,7 +19,7 @@ from windlass.raising.memory import Memory, MemoryState
 from windlass.raising.obstacle import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, Obstacle, UncountedObstacle
 from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
-from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles
+from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
 from windlass.raising.reinterpretation import byte_width, write_back
 from windlass.raising.report import RaisingReport
 from windlass.raising.rerolling import reroll
@@ -103,13 +103,15 @@ def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacl
 def _raise_tiled(kernel: Function, specification: LaunchSpecification) -> RaisedKernel | None:
     """The kernel with elements of local arrays as lanes, where that works out."""
     parallel = _parallel_of(kernel)
-    if parallel is None or not find_register_tiles(parallel.body.block).arrays:
+    if parallel is None or not has_register_tiles(parallel.body.block):
         return None
     kernel = kernel.clone()
     parallel = _parallel_of(kernel)
     assert parallel is not None
     reroll(parallel.body.block)
     tiles = find_register_tiles(parallel.body.block)
+    if not tiles.arrays:
+        return None
     found: RaisedKernel | None = None
     with suppress(Obstacle):
         found, state = _raise_kernel(kernel, specification, tiles)

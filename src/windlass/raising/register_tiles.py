@@ -56,6 +56,12 @@ class _Access:
         return self.op.dtype_read if isinstance(self.op, Load) else self.op.value.dtype
 
 
+def has_register_tiles(body: Block) -> bool:
+    """Whether it looks as if some arrays were such; copies of statements may have to be made loops first."""
+    arrays = [op for op in body.walk() if isinstance(op, Allocate) and op.space == "local"]
+    return any(_is_accumulated_in(_accesses(array) or []) for array in arrays)
+
+
 def find_register_tiles(body: Block) -> RegisterTiles:
     """The arrays that are accumulated in, and those that the same loops count; none at all if one doesn't fit."""
     accesses = {op: _accesses(op) for op in body.walk() if isinstance(op, Allocate) and op.space == "local"}
@@ -187,22 +193,23 @@ def _is_counted_by(array: Allocate, accesses: list[_Access] | None, loops: set[F
 
 
 def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ...] | None:
-    """The axes as stores count them, if each store that loops count fills the array."""
+    """The axes as loops count them: of what is added to, those of the stores that do; else as few as there are."""
+    is_sum = _is_accumulated_in(accesses)
     found: set[tuple[tuple[int, int], ...]] = set()
     for access in accesses:
-        if not isinstance(access.op, Store) or not access.strides:
+        if not access.strides or (is_sum and not isinstance(access.op, Store)):
             continue
         axes = sorted(((stride, trips_of(loop) or 0) for loop, stride in access.strides.items()), reverse=True)
         size = max(bit_width(access.dtype) // 8, 1)
         for stride, count in reversed(axes):
             if stride != size:
-                return None
+                break
             size *= count
-        if access.constant or size != array.size:
-            return None
-        found.add(tuple(axes))
-    # Arrays that are cleared by one loop and added to by several have the axes of the latter.
-    return max(found, key=len, default=None)
+        else:
+            if not access.constant and size == array.size:
+                found.add(tuple(axes))
+    # Sums that are cleared by one loop and added to by several have the axes of the latter.
+    return max(found, key=len, default=None) if is_sum else min(found, key=len, default=None)
 
 
 # -- threads ----------------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ Nothing may come between the loads and the stores, and no store may write what a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from windlass.ir import Block, Builder, Op, Region, TensorType, Value
+from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_type
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or
@@ -23,6 +23,8 @@ from windlass.raising.items import is_integer
 from windlass.raising.reinterpretation import byte_width
 
 MOST_COPIES = 16
+ROWS = (4, 2)
+"""Copies may be in rows of so many, as the words of several `float4` are."""
 DEEPEST = 24
 """Values that are computed in more steps than this are not looked into."""
 
@@ -46,42 +48,57 @@ def _reroll_run(run: Sequence[Store]) -> None:
     """Make loops of stores between which there are only loads and arithmetic."""
     place = 0
     while place < len(run) - 1:
-        for count in range(min(len(run) - place, MOST_COPIES), 1, -1):
-            if _reroll_stores(run[place : place + count], run):
+        for count, row in _groupings(min(len(run) - place, MOST_COPIES)):
+            if _reroll_stores(run[place : place + count], row, run):
                 place += count - 1
                 break
         place += 1
 
 
-def _reroll_stores(stores: Sequence[Store], run: Sequence[Store]) -> bool:
-    """Make one loop of all these stores, if they are copies of one."""
+def _groupings(most: int) -> Iterator[tuple[int, int]]:
+    """How many stores to take for copies, and how many of them to take for a row, the largest first."""
+    for count in range(most, 1, -1):
+        yield count, count
+        for row in ROWS:
+            if count > row and count % row == 0:
+                yield count, row
+
+
+def _reroll_stores(stores: Sequence[Store], row: int, run: Sequence[Store]) -> bool:
+    """Make one loop of all these stores, if they are copies of one: two loops where there are several rows."""
     first, last = stores[0], stores[-1]
     if any(store.buffer is not first.buffer or store.value.dtype != first.value.dtype for store in stores):
         return False
     if all(store.value is first.value for store in stores):
         return False
-    copies = _Copies()
+    copies = _Copies(row)
     offset, value = copies.join([s.offset for s in stores]), copies.join([s.value for s in stores])
-    if offset is None or value is None or abs(offset.step) < byte_width(first.value.dtype):
+    width = byte_width(first.value.dtype)
+    if offset is None or value is None or abs(offset.step) < width:
+        return False
+    if row < len(stores) and abs(offset.leap) < row * abs(offset.step):
         return False
     block = first.block
     assert block is not None
     if not all(_may_move(loads, stores, run) for loads in copies.loads):
         return False
-    body = Block([Constant.of(0, "i64").type])
-    with Builder(body) as builder:
+    sizes = [len(stores)] if row == len(stores) else [len(stores) // row, row]
+    bodies = [Block([tensor_type((), "i64")]) for _ in sizes]
+    counters = [body.arguments[0] for body in bodies]
+    made: dict[_Joined, Value] = {}
+    with Builder(bodies[-1]) as builder:
         builder.source = first.source
-        counter = body.arguments[0]
-        made: dict[_Joined, Value] = {}
-        Store(value.emit(counter, made), first.buffer, offset.emit(counter, made))
+        Store(value.emit(counters, made), first.buffer, offset.emit(counters, made))
         Yield(())
-    with Builder(Block()) as builder:
-        builder.source = first.source
-        count = Constant.of(len(stores), "i64")
-        loop = For(count, (), Region(body))
-    for op in (count, loop):
-        assert op.block is not None
-        op.block.unlink(op)
+    outside = Block()
+    for size, body, around in zip(reversed(sizes), reversed(bodies), [*reversed(bodies[:-1]), outside], strict=True):
+        with Builder(around) as builder:
+            builder.source = first.source
+            For(Constant.of(size, "i64"), (), Region(body))
+            if around is not outside:
+                Yield(())
+    for op in tuple(outside):
+        outside.unlink(op)
         block.insert_before(op, last)
     for store in stores:
         _erase(store)
@@ -140,7 +157,8 @@ class _Joined:
     """The values of all copies as one.
 
     `kind` is "same" (one value), "op" (the example's op on other operands) or "step": its only part, if it has one,
-    with the copy's number times `step`, and `start`, added to it (or put into its bits, if the example is an `Or`).
+    with `start`, the copy's place in its row times `step` and the row's times `leap` added to it (or put into its bits,
+    if the example is an `Or`).
     """
 
     kind: str
@@ -148,26 +166,27 @@ class _Joined:
     parts: tuple[_Joined, ...] = ()
     start: int = 0
     step: int = 0
+    leap: int = 0
 
-    def emit(self, counter: Value, made: dict[_Joined, Value]) -> Value:
-        """The value of the copy that the counter tells."""
+    def emit(self, counters: Sequence[Value], made: dict[_Joined, Value]) -> Value:
+        """The value of the copy that the counters tell: its row, if there are several, and its place in it."""
         if self.kind == "same":
             return self.example
         if self not in made:
-            parts = [part.emit(counter, made) for part in self.parts]
+            parts = [part.emit(counters, made) for part in self.parts]
             if self.kind == "step":
-                made[self] = self._emit_step(counter, parts)
+                made[self] = self._emit_step(counters, parts)
             else:
                 assert isinstance(self.example, Op)
                 made[self] = self.example.with_operands(tuple(parts))
         return made[self]
 
-    def _emit_step(self, counter: Value, parts: Sequence[Value]) -> Value:
+    def _emit_step(self, counters: Sequence[Value], parts: Sequence[Value]) -> Value:
         dtype = self.example.dtype
-        number = counter if counter.dtype == dtype else Convert(counter, dtype)
-        number = Multiply(number, Constant.of(self.step, dtype))
-        if self.start:
-            number = Add(number, Constant.of(self.start, dtype))
+        number: Value = Constant.of(self.start, dtype)
+        for counter, factor in zip(reversed(counters), (self.step, self.leap), strict=False):
+            place = counter if counter.dtype == dtype else Convert(counter, dtype)
+            number = Add(number, Multiply(place, Constant.of(factor, dtype)))
         if not parts:
             return number
         return Or(parts[0], number) if isinstance(self.example, Or) else Add(parts[0], number)
@@ -176,7 +195,8 @@ class _Joined:
 class _Copies:
     """Joins values of copies; `loads` are those that this takes, a group of one per copy each."""
 
-    def __init__(self) -> None:
+    def __init__(self, row: int) -> None:
+        self.row = row
         self.loads: list[Sequence[Load]] = []
         self.known: dict[tuple[int, ...], _Joined | None] = {}
 
@@ -195,7 +215,7 @@ class _Copies:
             return None
         if isinstance(first.type, TensorType) and is_integer(first.dtype):
             for kind in (Add, Or):
-                steps = _steps(values, kind)
+                steps = _steps(values, kind, self.row)
                 if steps is not None:
                     return steps
         ops = [value for value in values if isinstance(value, Op)]
@@ -215,16 +235,17 @@ class _Copies:
         return _Joined("op", example, found)
 
 
-def _steps(values: Sequence[Value], kind: type[Add | Or]) -> _Joined | None:
+def _steps(values: Sequence[Value], kind: type[Add | Or], row: int) -> _Joined | None:
     """Integers of which each is the one before with a number added."""
     stripped = [_without_number(value, kind) for value in values]
     root, start = stripped[0]
-    step = stripped[1][1] - start
-    if any(each is not root or number != start + place * step for place, (each, number) in enumerate(stripped)):
-        return None
+    step, leap = stripped[1][1] - start, stripped[row % len(values)][1] - start
+    for place, (each, number) in enumerate(stripped):
+        if each is not root or number != start + place % row * step + place // row * leap:
+            return None
     if root is None:
-        return _Joined("step", values[0], (), start, step) if kind is Add else None
-    return _Joined("step", values[1], (_Joined("same", root),), start, step)
+        return _Joined("step", values[0], (), start, step, leap) if kind is Add else None
+    return _Joined("step", values[1], (_Joined("same", root),), start, step, leap)
 
 
 def _without_number(value: Value, kind: type[Add | Or]) -> tuple[Value | None, int]:
