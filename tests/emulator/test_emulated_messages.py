@@ -324,12 +324,12 @@ def test_endless_loop(emulate: Emulate, waits: str) -> None:
 def test_inline_ptx_is_refused_where_control_comes_to_it(emulate: Emulate) -> None:
     emulator = emulate("""__global__ void run(int *x) {
     int r = 3;
-    if (x[0]) asm("bfind.u32 %0, %1;" : "=r"(r) : "r"(x[0]));
+    if (x[0]) asm("vadd4.u32.u32.u32 %0, %1, %1, %1;" : "=r"(r) : "r"(x[0]));
     x[1] = r;
 }""")
     emulator.launch("run", 1, 1, (np.zeros(2, np.int32),))
     message = message_of(emulator, (np.ones(2, np.int32),), block=1)
-    assert message.startswith("error[WL0611]: the emulator can't carry out inline PTX: bfind.u32")
+    assert message.startswith("error[WL0611]: the emulator can't carry out inline PTX: vadd4.u32")
 
 
 def test_function_without_a_definition(emulate: Emulate) -> None:

@@ -121,6 +121,11 @@ def _build() -> dict[str, RuntimeCall]:
     calls["vprintf"] = RuntimeCall("wl_print", "i32", ("ptr", "ptr"))
     calls["malloc"] = RuntimeCall("wl_malloc", "ptr", ("i64",))
     calls["free"] = RuntimeCall("wl_heap_free", "void", ("ptr",))
+    calls["__windlass_shared_pointer"] = RuntimeCall("wl_shared_pointer", "ptr", ("i32",), takes_site=False)
+    for name in ("_Znwm", "_Znam"):
+        calls[name] = calls["malloc"]
+    for name in ("_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm"):
+        calls[name] = calls["free"]
     calls["__windlass_grid_sync"] = RuntimeCall("wl_grid_barrier", waits=True)
     phase = ("ptr", "i32")
     calls["__windlass_barrier_open"] = RuntimeCall("wl_barrier_open", "void", phase)

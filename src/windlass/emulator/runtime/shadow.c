@@ -495,6 +495,14 @@ EXPORT uint32_t wl_is_shared(uint64_t address) {
     const region *found = find_region(address, 1);
     return found && found->kind == SHARED;
 }
+// The shared memory of which an address has these lower 32 bits.
+EXPORT void *wl_shared_pointer(uint32_t low) {
+    for (uint32_t i = 0; i < launch.region_count; i++) {
+        const region *each = &launch.regions[i];
+        if (each->kind == SHARED && low - (uint32_t)each->base < each->size) return (void *)(each->base + (low - (uint32_t)each->base));
+    }
+    return (void *)(uint64_t)low;
+}
 EXPORT uint32_t wl_is_constant(uint64_t address) {
     const region *found = find_region(address, 1);
     return found && (found->kind == CONSTANT || found->kind == LITERAL);

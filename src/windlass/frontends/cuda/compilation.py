@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.frontends.cuda.assembly import with_assembly_translated
 from windlass.frontends.cuda.clang import (
     TIME_LIMIT_SECONDS,
     UMBRELLA_HEADER,
@@ -114,7 +115,7 @@ def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
     """
     with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
         path = Path(folder) / "device.ll"
-        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(llvm_ir)))
+        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(with_assembly_translated(llvm_ir))))
         path.write_text(text, "utf-8")
         return run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
 

@@ -40,12 +40,12 @@ class LinkedUnits:
 
 
 def unresolved_symbols(llvm_ir: str) -> tuple[str, ...]:
-    """Linker names of C++ functions and of variables that a module uses and does not define.
+    """Linker names of C++ functions (but `new` and `delete`) and of variables that a module uses and does not define.
 
     >>> unresolved_symbols("@v = external addrspace(1) global i32\\ndeclare float @_Z1ff(float)\\ndeclare void @g()")
     ('_Z1ff', 'v')
     """
-    functions = [name for name in _DECLARED_FUNCTION.findall(llvm_ir) if name.startswith("_Z")]
+    functions = [name for name in _DECLARED_FUNCTION.findall(llvm_ir) if re.match(r"_Z(?!nwm|nam|dlPv|daPv)", name)]
     return (*functions, *_DECLARED_VARIABLE.findall(llvm_ir))
 
 

@@ -10,11 +10,11 @@ import math
 
 from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.layout import FloatType, IntegerType, LLVMType, PointerType, VectorType
-from windlass.frontends.llvm.registry import translates
+from windlass.frontends.llvm.registry import called, translates
 from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import WORD_DTYPES, Translator, container_of, element_of
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
-from windlass.ir import Op, Value
+from windlass.ir import BufferType, Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.elementwise import (
@@ -70,10 +70,11 @@ _ON_BOOLEANS: dict[str, type[Op]] = {"add": Xor, "sub": Xor, "mul": And, "and": 
 def translate_wrapping(translator: Translator, instruction: Instruction) -> LLVMValue:
     """Arithmetic modulo 2**bits, in which the sign does not matter; also on integers that hold addresses."""
     emit, opcode, bits = translator.emit, instruction.opcode, bits_of(instruction.type)
-    if bits == 64 and not isinstance(instruction.type, VectorType):
+    if bits in (32, 64) and not isinstance(instruction.type, VectorType):
         left, right = (translator.value(operand) for operand in instruction.operands)
         if isinstance(left, AddressNumber) or isinstance(right, AddressNumber):
-            return address_arithmetic(translator, opcode, left, right)
+            wide = [emit.extend_signed(each, "i64") if isinstance(each, Value) else each for each in (left, right)]
+            return address_arithmetic(translator, opcode, wide[0], wide[1])
     translator.dtype_of(element_of(instruction.type))
     kind = _ON_BOOLEANS[opcode] if bits == 1 else _WRAPPING[opcode]
 
@@ -355,6 +356,10 @@ def select_pointer(translator: Translator, condition: Value, on_true: Pointer, o
 def translate_width(translator: Translator, instruction: Instruction) -> LLVMValue:
     emit, opcode = translator.emit, instruction.opcode
     source, target = bits_of(instruction.operands[0].type), bits_of(instruction.type)
+    if {source, target} == {32, 64} and not isinstance(instruction.type, VectorType):
+        address = translator.value(instruction.operands[0])
+        if isinstance(address, AddressNumber) and has_short_addresses(address.pointer):
+            return address
     translator.dtype_of(element_of(instruction.type))
     translator.dtype_of(element_of(instruction.operands[0].type))
     return translator.each(instruction, lambda value: change_width(emit, value, opcode, source, target))
@@ -482,11 +487,18 @@ def join(emit: Emitter, parts: list[Value], narrow: int, dtype: str) -> Value:
 @translates("ptrtoint", "ptrtoaddr")
 def translate_pointer_to_integer(translator: Translator, instruction: Instruction) -> LLVMValue:
     place = translator.pointer(instruction.operands[0])
-    if bits_of(instruction.type) != 64:
+    if bits_of(instruction.type) != 64 and not (bits_of(instruction.type) == 32 and has_short_addresses(place)):
         raise translator.refusal("WL0206", "an address is used as a number", instruction)
     return AddressNumber(place)
 
 
+def has_short_addresses(place: Pointer) -> bool:
+    """Whether addresses have 32 bits, too: in shared memory."""
+    type_ = place.buffer.type
+    return isinstance(type_, BufferType) and type_.space == "shared"
+
+
+@called("__windlass_shared_pointer")
 @translates("inttoptr")
 def translate_integer_to_pointer(translator: Translator, instruction: Instruction) -> LLVMValue:
     found = translator.value(instruction.operands[0])

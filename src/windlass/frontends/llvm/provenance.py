@@ -24,7 +24,7 @@ class Base(NamedTuple):
 NULL = Base("null", "")
 
 _FOLLOW_FIRST = frozenset({
-    "getelementptr", "addrspacecast", "bitcast", "freeze", "ptrtoint", "ptrtoaddr", "inttoptr",
+    "getelementptr", "addrspacecast", "bitcast", "freeze", "ptrtoint", "ptrtoaddr", "inttoptr", "trunc", "zext", "sext",
 })  # fmt: skip
 _ADDRESS_ARITHMETIC = frozenset({"add", "sub", "and", "or", "xor"})
 
@@ -73,7 +73,7 @@ class Provenance:
     def _transfer(self, instruction: Instruction) -> Base | None:
         opcode, operands = instruction.opcode, instruction.operands
         own = Base("value", instruction.name)
-        if opcode in _FOLLOW_FIRST:
+        if opcode in _FOLLOW_FIRST or instruction.callee == "__windlass_shared_pointer":
             found = self.base_of(operands[0])
             if found is None and opcode == "inttoptr" and not isinstance(operands[0], Local):
                 return NULL
@@ -102,7 +102,7 @@ def _may_hold_address(instruction: Instruction) -> bool:
     type_ = instruction.type
     if isinstance(type_, PointerType):
         return True
-    if not (isinstance(type_, IntegerType) and type_.bits == 64):
+    if not (isinstance(type_, IntegerType) and type_.bits in (32, 64)):
         return False
     opcode = instruction.opcode
-    return opcode in _ADDRESS_ARITHMETIC or opcode in ("phi", "select", "ptrtoint", "ptrtoaddr", "freeze")
+    return opcode in _ADDRESS_ARITHMETIC or opcode in ("phi", "select", "ptrtoint", "ptrtoaddr", "freeze", "trunc", "zext", "sext")
