@@ -27,6 +27,7 @@ _FOLLOW_FIRST = frozenset({
     "getelementptr", "addrspacecast", "bitcast", "freeze", "ptrtoint", "ptrtoaddr", "inttoptr", "trunc", "zext", "sext",
 })  # fmt: skip
 _ADDRESS_ARITHMETIC = frozenset({"add", "sub", "and", "or", "xor"})
+_HOLDING_ADDRESSES = frozenset({"phi", "select", "ptrtoint", "ptrtoaddr", "freeze", "trunc", "zext", "sext"})
 
 
 class Provenance:
@@ -104,5 +105,4 @@ def _may_hold_address(instruction: Instruction) -> bool:
         return True
     if not (isinstance(type_, IntegerType) and type_.bits in (32, 64)):
         return False
-    opcode = instruction.opcode
-    return opcode in _ADDRESS_ARITHMETIC or opcode in ("phi", "select", "ptrtoint", "ptrtoaddr", "freeze", "trunc", "zext", "sext")
+    return instruction.opcode in _ADDRESS_ARITHMETIC | _HOLDING_ADDRESSES
