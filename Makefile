@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test test-all fuzz lint bench bench-tensor rules rule-counts clean
+.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,10 @@ test-all: .venv/ready lint
 # Random StableHLO programs, optimized and as written, for MINUTES (or --count of them: see the module).
 fuzz: .venv/ready
 	$(BIN)/python -m tests.fuzz.tensor.sweep --first $(FIRST) --minutes $(MINUTES)
+
+# Random kernels whose threads share tiles, raised and emulated, for MINUTES.
+fuzz-tiles: .venv/ready
+	$(BIN)/python -m tests.fuzz.sweep --tiles --first $(FIRST) --count 1000000 --minutes $(MINUTES)
 
 bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'

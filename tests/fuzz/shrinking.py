@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import collections
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tests.fuzz.kernels import Kernel
-from tests.fuzz.running import Outcome, run_one
+from tests.fuzz.running import Outcome, run_all, run_one
 from tests.fuzz.trees import smaller_blocks
+
+
+def count_outcomes(kernels: Sequence[Kernel]) -> collections.Counter[str]:
+    """How many had which outcome. Raises AssertionError with the smallest form of the first kernel that went wrong."""
+    counts: collections.Counter[str] = collections.Counter()
+    for kernel, outcome in run_all(kernels):
+        counts[outcome.kind] += 1
+        if outcome.is_bad:
+            raise AssertionError(f"{outcome.kind}: {outcome.message}\n{shrink(kernel, outcome).describe()}")
+    return counts
 
 
 def shrink(kernel: Kernel, outcome: Outcome, seconds: float = 60.0) -> Kernel:

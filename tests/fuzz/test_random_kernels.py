@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import collections
-from collections.abc import Sequence
-
 import pytest
 
 from tests.fuzz.frames import write_kernel
 from tests.fuzz.kernels import Kernel
 from tests.fuzz.running import Outcome, run_all
-from tests.fuzz.shrinking import candidates, shrink
+from tests.fuzz.shrinking import candidates, count_outcomes, shrink
 
 BATCH = 20
 
 
-def run_batch(seeds: Sequence[int]) -> collections.Counter[str]:
-    """How many had which outcome; fails with the smallest form of the first kernel that went wrong."""
-    counts: collections.Counter[str] = collections.Counter()
-    for kernel, outcome in run_all([write_kernel(seed) for seed in seeds]):
-        counts[outcome.kind] += 1
-        if outcome.is_bad:
-            small = shrink(kernel, outcome)
-            pytest.fail(f"{outcome.kind}: {outcome.message}\n{small.describe()}", pytrace=False)
-    return counts
-
-
 @pytest.mark.parametrize("first", range(0, 80, BATCH))
 def test_raised_kernels_agree_with_the_emulator(first: int) -> None:
-    counts = run_batch(range(first, first + BATCH))
+    counts = count_outcomes([write_kernel(seed) for seed in range(first, first + BATCH)])
     assert counts["same"] >= 0.8 * BATCH, f"few kernels wrote something and were compared: {counts}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(100_000, 102_000, BATCH))
 def test_many_raised_kernels_agree_with_the_emulator(first: int) -> None:
-    run_batch(range(first, first + BATCH))
+    count_outcomes([write_kernel(seed) for seed in range(first, first + BATCH)])
 
 
 def test_kernels_are_varied() -> None:

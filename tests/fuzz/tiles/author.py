@@ -7,7 +7,7 @@ import random
 from tests.fuzz.arrays import Argument
 from tests.fuzz.kernels import Extents, Kernel
 from tests.fuzz.tiles.sections import BARRIER, Scene, Sections, Tile
-from tests.fuzz.trees import FLOAT, UNSIGNED, Statement, statement
+from tests.fuzz.trees import DOUBLE, FLOAT, UNSIGNED, WORD, Statement, statement
 
 BLOCKS: tuple[Extents, ...] = ((16, 1, 1), (4, 4, 1), (32, 1, 1), (8, 4, 1), (64, 1, 1), (8, 8, 1))
 GRID = 3
@@ -38,7 +38,8 @@ class TileAuthor:
 
     def tile(self, name: str, size: int) -> Tile:
         has_rows = self.draw.random() < 0.2 and size % 4 == 0
-        return Tile(name, size, 4 if has_rows else 0)
+        other = (DOUBLE if self.ctype == FLOAT else WORD) if self.draw.random() < 0.15 else None
+        return Tile(name, size, 4 if has_rows else 0, other)
 
     def write(self) -> Kernel:
         draw, number = self.draw, self.ctype.name
@@ -89,7 +90,13 @@ class TileAuthor:
         """So many sections and loops of sections."""
         body: list[Statement] = []
         for _ in range(count):
-            if depth and self.draw.random() < 0.2:
+            if self.draw.random() < 0.1:
+                # All threads of a block are of one mind.
+                condition = self.draw.choice(
+                    [f"{self.sections.counter(scene)} % 2 == 1", "blockIdx.x > 0", "blockIdx.x == 1"]
+                )
+                body.append(statement(f"if ({condition}) ", tuple(self.sections.section(scene))))
+            elif depth and self.draw.random() < 0.2:
                 counter = f"u{depth}"
                 trips = self.draw.choice([1, 2, 3, 5])
                 inner = self.several(scene.within(counter), self.draw.randint(1, 2), depth - 1)

@@ -21,6 +21,8 @@ class Tile:
     name: str
     size: int
     columns: int = 0
+    ctype: CType | None = None
+    """The type of its numbers where that is not the kernel's."""
 
     def at(self, index: str) -> str:
         """An element by its number."""
@@ -30,7 +32,7 @@ class Tile:
 
     def declaration(self, ctype: CType) -> str:
         extents = f"[{self.size // self.columns}][{self.columns}]" if self.columns else f"[{self.size}]"
-        return f"__shared__ {ctype.name} {self.name}{extents};"
+        return f"__shared__ {(self.ctype or ctype).name} {self.name}{extents};"
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,9 @@ class Sections:
         self.declarations: list[Statement] = []
         """Shared arrays that sections have of their own."""
         self.kinds: list[Callable[[Scene], list[Statement]]] = [
-            *[self.store] * 4,
-            *[self.load] * 4,
+            *[self.store] * 3,
+            *[self.load] * 3,
+            *[self.exchange] * 3,
             self.tree,
             self.running_sum,
             self.sweeps,
@@ -71,7 +74,11 @@ class Sections:
             self.halves,
             self.count_block,
             self.leader,
-            *([self.shuffle, self.warp_tree, self.warp_sum] if threads % 32 == 0 else []),
+            self.views,
+            self.either_tile,
+            self.memory_of_rounds,
+            self.until,
+            *([self.shuffle, self.warp_tree, self.warp_sum, self.vote] if threads % 32 == 0 else []),
             *([self.transpose] if threads in (16, 64) else []),
         ]
 
@@ -147,6 +154,9 @@ class Sections:
                 f"if ((l + {self.counter(scene)}) % 3 == 0) ",
                 f"if ({self.counter(scene)} < {self.number(1, 3)}) ",
                 f"if (x[l + {self.counter(scene)}] > {self.half()}) ",
+                f"if (l > {self.number(0, 3)} && x[l] > {self.half()}) ",
+                f"if (l % {self.number(2, 4)} == {self.number(0, 1)}) ",
+                f"if (l < {self.number(1, self.threads // 2)} || l == {self.threads - 1}) ",
             ]
         )
 
@@ -182,6 +192,17 @@ class Sections:
             statement(f"{self.guard(scene)}{tile.at(self.own_place(tile.size, scene))} = {name};"),
         ]
 
+    def exchange(self, scene: Scene) -> list[Statement]:
+        """What some threads have just stored, read by others."""
+        tile = self.pick(self.tiles)
+        own, guard = self.own_place(tile.size, scene), self.guard(scene)
+        other = self.pick(["l", own, f"{self.threads - 1} - l", self.place(tile.size, scene)])
+        return [
+            statement(f"{guard}{tile.at(own)} = {self.given(scene)};"),
+            BARRIER,
+            statement(f"{self.pick([guard, '', self.guard(scene)])}v += {tile.at(other)};"),
+        ]
+
     def load(self, scene: Scene) -> list[Statement]:
         tile, number = self.pick(self.tiles), self.ctype.name
         inner = scene.within("k")
@@ -190,6 +211,8 @@ class Sections:
                 [
                     statement(f"{self.guard(scene)}v += {tile.at(self.place(tile.size, scene))};"),
                     statement(f"for (int k = 0; k < {tile.size}; k++) v += {tile.at('k')} * ({number})(k + 1);"),
+                    statement(f"for (int k = {self.number(1, 3)}; k < {tile.size}; k *= 2) v += {tile.at('k')};"),
+                    statement(f"for (int k = {tile.size - 1}; k >= l; k -= {self.number(1, 5)}) v -= {tile.at('k')};"),
                     statement(
                         f"for (int k = 0; k < {self.threads}; k++) ",
                         (
@@ -238,7 +261,8 @@ class Sections:
 
     def warp_tree(self, scene: Scene) -> list[Statement]:
         """A tree whose last rounds are one warp's."""
-        tile = self.pick([each for each in self.tiles if not each.columns] or [Tile(self.filled(), self.threads)])
+        plain = [each for each in self.tiles if not each.columns and each.ctype is None]
+        tile = self.pick(plain or [Tile(self.filled(), self.threads)])
         name, number = self.name("p"), self.ctype.name
         # The last warp reads before any lane writes, as `__syncwarp` sees to.
         old = self.name("q")
@@ -250,10 +274,8 @@ class Sections:
                 statement(f"{name}[l] += {old}_{s};"),
                 statement("__syncwarp();"),
             ]
-        outer = [
-            statement(f"for (int s = {self.threads // 2}; s > 16; s >>= 1) ",
-                      (statement(f"if (l < s) {tile.name}[l] += {tile.name}[l + s];"), BARRIER))
-        ]  # fmt: skip
+        step = statement(f"if (l < s) {tile.name}[l] += {tile.name}[l + s];")
+        outer = [statement(f"for (int s = {self.threads // 2}; s > 16; s >>= 1) ", (step, BARRIER))]
         volatile = self.pick(["volatile ", "volatile ", ""])
         return [
             *(outer if self.threads > 32 else []),
@@ -361,9 +383,9 @@ class Sections:
         return [
             *self.pick([(whole,), parts]),
             BARRIER,
-            *([statement(f"{self.guard(scene)}{name}[l].q = v + {self.given(scene)};"), BARRIER] if self.number(0, 1) else []),
+            *self.pick([(), (statement(f"{self.guard(scene)}{name}[l].q = v + {self.given(scene)};"), BARRIER)]),
             statement(f"{{ Pair pair = {name}[{other}]; v += pair.p - pair.q; }}"),
-        ]  # fmt: skip
+        ]
 
     def halves(self, scene: Scene) -> list[Statement]:
         """Two halves of an array, each made from the other in turn."""
@@ -424,3 +446,69 @@ class Sections:
             BARRIER,
             self.sum_up(f"{square.name}[l % {side}][l / {side}]"),
         ]
+
+    def views(self, scene: Scene) -> list[Statement]:
+        """Two arrays in one piece of shared memory, one of them behind the other."""
+        threads, number = self.threads, self.ctype.name
+        name, first, second = self.shared("raw", 2 * threads, "unsigned"), self.name("first"), self.name("second")
+        place = self.place(threads, scene)
+        return [
+            statement(f"{number} *{first} = ({number} *){name};"),
+            statement(f"{number} *{second} = {first} + {threads};"),
+            statement(f"{first}[l] = v;"),
+            statement(f"{second}[{threads - 1} - l] = {self.given(scene)};"),
+            BARRIER,
+            self.sum_up(f"{first}[{place}] - {second}[{self.place(threads, scene)}]"),
+        ]
+
+    def either_tile(self, scene: Scene) -> list[Statement]:
+        """A pointer into one of two tiles, by round, block or thread."""
+        plain = [each for each in self.tiles if not each.columns and each.ctype is None]
+        if len(plain) < 2:
+            return self.store(scene)
+        name, number = self.name("some"), self.ctype.name
+        condition = self.pick([f"({self.counter(scene)} & 1)", "(blockIdx.x == 1)", "(l & 1)", f"(v > {self.half()})"])
+        least = min(each.size for each in plain)
+        return [
+            statement(f"{number} *{name} = {condition} ? {plain[0].name} : {plain[1].name};"),
+            self.pick(
+                [
+                    statement(f"v += {name}[{self.place(least, scene)}];"),
+                    statement(f"{self.guard(scene)}{name}[l] = v;"),
+                ]
+            ),
+        ]
+
+    def memory_of_rounds(self, scene: Scene) -> list[Statement]:
+        """Numbers of a thread's own that last from round to round."""
+        name, size = self.name("kept"), self.pick([1, 2, 4])
+        self.declarations.append(statement(f"{self.ctype.name} {name}[{size}] = {{}};"))
+        index = f"({self.pick(['l', '0'])} + {self.counter(scene)}) % {size}"
+        return [
+            statement(f"{self.guard(scene)}{name}[{index}] {self.pick(['=', '+='])} {self.value(scene)};"),
+            self.sum_up(f"{name}[{self.number(0, size - 1)}]"),
+        ]
+
+    def until(self, scene: Scene) -> list[Statement]:
+        """Rounds until all threads agree that it is enough."""
+        name, tile = self.name("left"), self.pick(self.tiles)
+        read = statement(f"v += {tile.at(self.place(tile.size, scene))};")
+        return [
+            statement(f"int {name} = {self.pick(['l', 'l % 3', '(int)blockIdx.x'])} + {self.counter(scene)};"),
+            statement(f"while (__syncthreads_or({name} > 0)) ", (statement(f"if ({name}-- > 0) ", (read,)),)),
+        ]
+
+    def vote(self, scene: Scene) -> list[Statement]:
+        condition = f"x[l + {self.counter(scene)}] > {self.half()}"
+        text = self.pick(
+            [
+                f"__popc(__ballot_sync(~0u, {condition}))",
+                f"(__ballot_sync(~0u, {condition}) >> l % 32 & 3)",
+                f"__any_sync(~0u, {condition})",
+                f"__ffs(__ballot_sync(~0u, {condition}))",
+                f"__popc(__ballot_sync(~0u, {condition}) & ((1u << l % 32) - 1))",
+            ]
+        )
+        vote = self.sum_up(f"({self.ctype.name}){text}")
+        # A whole warp may vote alone.
+        return [statement("if (l < 32) ", (vote,)) if self.number(0, 2) == 0 else vote]
