@@ -163,6 +163,13 @@ def specialize_textures(
     return specialize(code, signature, textures, first_memory, allow_contraction)
 
 
+def give_pointers_apart(code: DeviceCode, signature: KernelSignature, allow_contraction: bool) -> DeviceCode:
+    """The kernel, alone in its module, with the pointers in its structs as parameters behind all others."""
+    from windlass.frontends.cuda import give_pointers_apart as give
+
+    return give(code, signature, allow_contraction)
+
+
 def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collection[str] = ()) -> Function:
     """The kernel as a loop-level function.
 

@@ -19,6 +19,7 @@ class Parameter:
     vector types, with the C offsets and padding); None for `void *` and for types that NumPy can't hold.
     `size` and `alignment` are those of the parameter itself, in bytes: 8 for a pointer.
     `shape` are the fixed inner extents of a pointer to arrays: `double (*)[4][3]` has (4, 3).
+    `pointers` are the pointers in a struct by value.
     """
 
     name: str
@@ -29,6 +30,19 @@ class Parameter:
     alignment: int
     is_const: bool = False
     shape: tuple[int, ...] = ()
+    pointers: tuple[PointerMember, ...] = ()
+
+
+@dataclass(frozen=True)
+class PointerMember:
+    """A pointer in a struct by value: the way to it (names of members, places in arrays), and its byte offset.
+
+    `parameter` describes it as if the kernel took it by itself; its name is the way as C writes it: "mesh.sides[1]".
+    """
+
+    path: tuple[str | int, ...]
+    offset: int
+    parameter: Parameter
 
 
 @dataclass(frozen=True)

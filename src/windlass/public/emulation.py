@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
+from windlass.public.record_launch import takes_pointers_in_records, with_pointers_apart
 from windlass.public.texture_launch import EmulatedTextures, read_textures, textures_in_memory
 from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
@@ -58,6 +59,8 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any],
 
     Raises EmulationError where the kernel itself is wrong.
     """
+    if takes_pointers_in_records(kernel) and not kernel.texture_uses:
+        kernel, arguments = with_pointers_apart(kernel, arguments)
     signature = kernel.signature
     variables = kernel.module.variables
     textures = EmulatedTextures({}, [], [])

@@ -176,9 +176,10 @@ def explain(kernel: Kernel, grid: Any = None, block: Any = None, *given: Any, sh
             )
         return kernel.last_report
     from windlass.public.lowered import compile_for
+    from windlass.public.record_launch import with_pointers_apart
     from windlass.public.texture_launch import with_known_textures
 
-    kernel, arguments = with_known_textures(kernel, given)
+    kernel, arguments = with_pointers_apart(*with_known_textures(kernel, given))
     shape = read_launch_shape(kernel.signature, (grid, block, shared_bytes))
     try:
         return report_of(kernel, shape, compile_for(kernel, shape, arguments))

@@ -57,6 +57,8 @@ class Kernel:
         """For kernels with textures: the kernel for textures of known forms, and the variables with their texels."""
         self.has_textures_known = False
         self._texture_uses: tuple[TextureUse, ...] | None = None
+        self.apart: Kernel | None = None
+        """The same with the pointers in structs that it takes as parameters of their own, once that is wanted."""
         self.last_report: Report | None = None
         self.has_warned = False
         self.has_warned_of_print = False
@@ -78,6 +80,7 @@ class Kernel:
         except (KeyError, TypeError):
             pass
         from windlass.public.launch import Launch
+        from windlass.public.record_launch import RecordLaunch, takes_pointers_in_records
         from windlass.public.texture_launch import TextureLaunch
 
         shape = read_launch_shape(self.signature, brackets)
@@ -85,7 +88,9 @@ class Kernel:
         if launch is None:
             if len(self._launches) >= MOST_COMPILED:
                 self._launches.clear()
-            launch = self._launches[shape] = (TextureLaunch if self.texture_uses else Launch)(self, shape)
+            is_plain = not takes_pointers_in_records(self)
+            form = TextureLaunch if self.texture_uses else Launch if is_plain else RecordLaunch
+            launch = self._launches[shape] = form(self, shape)
         with contextlib.suppress(TypeError):
             self._launches[brackets] = launch
         return launch
@@ -98,6 +103,7 @@ class Kernel:
         twice is two memories. Python integers are compiled in; traced integers stay unknown.
         """
         from windlass.public.jax_function import jax_function
+        from windlass.public.record_launch import apart_function, takes_pointers_in_records
 
         if self.texture_uses:
             from windlass.public.texture_launch import no_function
@@ -108,7 +114,11 @@ class Kernel:
         if function is None:
             if len(self._jax_functions) >= MOST_COMPILED:
                 self._jax_functions.clear()
-            function = self._jax_functions[shape] = jax_function(self, shape)
+            if takes_pointers_in_records(self):
+                function = apart_function(self, lambda kernel: jax_function(kernel, shape))
+            else:
+                function = jax_function(self, shape)
+            self._jax_functions[shape] = function
         return function
 
     def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
@@ -120,9 +130,10 @@ class Kernel:
     def lower(self, grid: Any, block: Any, *arguments: Any, shared_bytes: int = 0) -> Lowered:
         """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""
         from windlass.public.lowered import lower_launch
+        from windlass.public.record_launch import with_pointers_apart
         from windlass.public.texture_launch import with_known_textures
 
-        kernel, given = with_known_textures(self, arguments)
+        kernel, given = with_pointers_apart(*with_known_textures(self, arguments))
         return lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)
 
     # -- facts about the body, for launches ---------------------------------------------------------------------------

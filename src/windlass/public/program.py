@@ -36,6 +36,7 @@ from windlass.public.explain import Report
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
 from windlass.public.patience import Mode, Tier
+from windlass.public.record_launch import SplitRecord, kernel_with_pointers_apart, takes_pointers_in_records
 from windlass.public.texture_launch import TextureLaunch, with_known_textures
 from windlass.runtime.launch_shape import Extents, LaunchShape
 
@@ -137,6 +138,32 @@ class Program:
             if module is not None:
                 module.variables.reset(module.code.variables, pipeline.initial_values(module.code))
         return _Run(self, observe).run(arguments)
+
+
+def _addresses(kernel: Kernel, values: Sequence[bytes]) -> list[tuple[str, int]]:
+    """The names and values of all pointers among the arguments, those in structs too."""
+    found: list[tuple[str, int]] = []
+    for parameter, value in zip(kernel.signature.parameters, values, strict=True):
+        if parameter.kind == "pointer":
+            found.append((parameter.name, int.from_bytes(value, "little")))
+        found += _members(parameter, value)
+    return found
+
+
+def _members(parameter: Parameter, value: bytes) -> list[tuple[str, int]]:
+    """The names and values of the pointers in a struct."""
+    return [
+        (each.parameter.name, int.from_bytes(value[each.offset : each.offset + 8], "little"))
+        for each in parameter.pointers
+    ]
+
+
+def _without_members(parameter: Parameter, value: bytes) -> bytes:
+    """A struct's bytes, those of its pointers 0: where memory lies says nothing of what a kernel does."""
+    plain = bytearray(value)
+    for each in parameter.pointers:
+        plain[each.offset : each.offset + 8] = bytes(8)
+    return bytes(plain)
 
 
 def _load_copy(path: Path) -> ctypes.CDLL:
@@ -313,7 +340,13 @@ class _Run:
         sys.stdout.flush()
         if self.observe is not None:
             named = zip(kernel.signature.parameters, self._arguments(kernel, values, memories, True), strict=True)
-            arrays = {parameter.name: each for parameter, each in named if parameter.kind == "pointer"}
+            arrays: dict[str, Any] = {}
+            for parameter, each in named:
+                if parameter.kind == "pointer":
+                    arrays[parameter.name] = each
+                elif isinstance(each, SplitRecord):
+                    names = (member.parameter.name for member in parameter.pointers)
+                    arrays.update(zip(names, each.arrays, strict=True))
 
             def explain() -> Report:
                 return self._explain(kernel, shape, values, memories)
@@ -344,14 +377,15 @@ class _Run:
 
     def _refuse_pointers_to_variables(self, kernel: Kernel, values: list[bytes]) -> None:
         """Raised launches take a variable, and an array that an argument points to, for different memories."""
-        for name, array in kernel.variables().items():
+        plain = kernel_with_pointers_apart(kernel) if takes_pointers_in_records(kernel) else kernel
+        for name, array in plain.variables().items():
             start = array.ctypes.data
-            for parameter, value in zip(kernel.signature.parameters, values, strict=True):
-                if parameter.kind == "pointer" and start <= int.from_bytes(value, "little") < start + array.nbytes:
+            for pointer, address in _addresses(kernel, values):
+                if start <= address < start + array.nbytes:
                     raise RaisingError(
                         Diagnostic(
                             "WL0304",
-                            f"argument '{parameter.name}' points into variable '{name}', which the kernel uses too",
+                            f"argument '{pointer}' points into variable '{name}', which the kernel uses too",
                             kernel.signature.position,
                         )
                     )
@@ -359,11 +393,7 @@ class _Run:
     def _emulate(
         self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]
     ) -> None:
-        pointers = [
-            (parameter.name, int.from_bytes(value, "little"))
-            for parameter, value in zip(kernel.signature.parameters, values, strict=True)
-            if parameter.kind == "pointer"
-        ]
+        pointers = _addresses(kernel, values)
         named = [
             (_name_memory(size, [name for name, address in pointers if start <= address < start + size]), start, size)
             for start, size in memories
@@ -393,6 +423,14 @@ class _Run:
                 found.append(self._array(kernel, parameter, address, memories, is_lenient))
             elif parameter.dtype is None:
                 found.append(np.frombuffer(value, np.uint8))
+            elif parameter.pointers:
+                arrays = (
+                    self._array(kernel, each.parameter, address, memories, is_lenient=True)
+                    for each, (_, address) in zip(parameter.pointers, _members(parameter, value), strict=True)
+                )
+                found.append(
+                    SplitRecord(np.frombuffer(_without_members(parameter, value), parameter.dtype)[0], tuple(arrays))
+                )
             else:
                 found.append(np.frombuffer(value, parameter.dtype)[0])
         return found

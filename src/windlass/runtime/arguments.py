@@ -159,11 +159,10 @@ def check_dtype(signature: KernelSignature, parameter: Parameter, dtype: np.dtyp
         help_ = f"convert it: {name} = {name}.astype({_dtype_name(kinds.pop())})"
     else:
         notes = (_first_difference(expected, dtype),)
-        position = signature.parameters.index(parameter)
-        help_ = (
-            f"make it an array of the struct, or say that its bytes are the struct's: "
-            f"{name}.view({signature.name}.signature.parameters[{position}].dtype)"
-        )
+        place = f"parameters[{signature.parameters.index(parameter)}].dtype"
+        help_ = "make it an array of the struct"
+        if name.isidentifier():  # no pointer in a struct by value
+            help_ += f", or say that its bytes are the struct's: {name}.view({signature.name}.signature.{place})"
     raise _fault(
         "WL0401",
         signature,

@@ -7,7 +7,7 @@ lists. Errors are `CompilationError` with the user's file, line and column.
 
 Start reading at `compilation.py`; `clang.py` has the flags, `include/windlass_cuda.h` the headers, `signatures.py`
 the way from debug metadata to NumPy dtypes, `lookup.py` how users' names find kernels, `textures.py` kernels whose
-textures are known, `linking.py` programs of several units.
+textures are known, `records.py` those whose structs hold pointers, `linking.py` programs of several units.
 """
 
 from windlass.frontends.cuda.compilation import compile_device
@@ -15,6 +15,7 @@ from windlass.frontends.cuda.host_code import build_program
 from windlass.frontends.cuda.linking import LinkedUnits, link_units, unresolved_symbols
 from windlass.frontends.cuda.lookup import find_kernel
 from windlass.frontends.cuda.reach import reached_names
+from windlass.frontends.cuda.records import give_pointers_apart
 from windlass.frontends.cuda.textures import TextureUse, specialize_textures, texels_variable, texture_uses
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "build_program",
     "compile_device",
     "find_kernel",
+    "give_pointers_apart",
     "link_units",
     "reached_names",
     "specialize_textures",

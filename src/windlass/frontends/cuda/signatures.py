@@ -10,8 +10,8 @@ import numpy as np
 from windlass.diagnostics import Position
 from windlass.frontends.cuda.metadata import Metadata, Node
 from windlass.frontends.cuda.source import Source, position_of
-from windlass.frontends.cuda.types import TypeReader
-from windlass.ir.signature import DeviceVariable, KernelSignature, Parameter
+from windlass.frontends.cuda.types import MOST_POINTERS, TypeReader
+from windlass.ir.signature import DeviceVariable, KernelSignature, Parameter, PointerMember
 
 TEXTURE_TYPES = frozenset({"cudaTextureObject_t", "CUtexObject"})
 SURFACE_TYPES = frozenset({"cudaSurfaceObject_t", "CUsurfObject"})
@@ -136,20 +136,9 @@ def _record_alignments(ir_parameters: str) -> dict[str, int]:
 
 
 def _parameter(types: TypeReader, node: Node | None, name: str, record_alignment: int | None) -> Parameter:
-    type_name = types.name(node)
     if types.is_pointer(node):
-        pointee = types.pointee(node)
-        element, shape = types.array(pointee)
-        return Parameter(
-            name=name,
-            type_name=type_name,
-            kind="pointer",
-            dtype=None if types.is_pointer(element) else types.dtype(element),
-            size=8,
-            alignment=8,
-            is_const=types.is_const(element),
-            shape=shape,
-        )
+        return _pointer(types, node, name)
+    type_name = types.name(node)
     size = types.size(node)
     is_record = types.is_record(node)
     # Textures are known by the name of their type, which may have others.
@@ -163,4 +152,27 @@ def _parameter(types: TypeReader, node: Node | None, name: str, record_alignment
         size=size,
         alignment=record_alignment or max(1, size),
         is_const=types.is_const(node),
+        pointers=_pointers(types, node, name) if is_record else (),
     )
+
+
+def _pointer(types: TypeReader, node: Node | None, name: str) -> Parameter:
+    element, shape = types.array(types.pointee(node))
+    return Parameter(
+        name=name,
+        type_name=types.name(node),
+        kind="pointer",
+        dtype=None if types.is_pointer(element) else types.dtype(element),
+        size=8,
+        alignment=8,
+        is_const=types.is_const(element),
+        shape=shape,
+    )
+
+
+def _pointers(types: TypeReader, node: Node | None, name: str) -> tuple[PointerMember, ...]:
+    found: list[PointerMember] = []
+    for path, offset, pointer in types.pointers(node)[:MOST_POINTERS]:
+        way = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
+        found.append(PointerMember(path, offset, _pointer(types, pointer, name + way)))
+    return tuple(found)

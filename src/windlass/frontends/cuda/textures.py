@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,12 +16,12 @@ from pathlib import Path
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import cache_directory
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
-from windlass.frontends.cuda.clang import UMBRELLA_HEADER, Outcome, device_flags, optimization_flags, run_clang
+from windlass.frontends.cuda.clang import UMBRELLA_HEADER, device_flags, run_clang
 from windlass.frontends.cuda.host_code import keep_in_cache
-from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import headers_digest
 from windlass.frontends.cuda.reach import reached_names
 from windlass.frontends.cuda.signatures import SURFACE_TYPES, TEXTURE_TYPES
+from windlass.frontends.cuda.specialization import alone_in_module, optimized, take_name, with_parameters
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 from windlass.ir.textures import WORDS, TextureForm
 
@@ -30,7 +29,6 @@ _FETCHES = Path(__file__).parent / "device" / "textures.cu"
 _DECLARATION = re.compile(
     r"^declare [^\n]*@(__windlass_(?:texture_\w+|texels|bound_texture|surface_place))\(.*\n", re.M
 )
-_NAME = r'(?:[-\w$.]+|"[^"]*")'
 
 
 @dataclass(frozen=True)
@@ -78,15 +76,14 @@ def specialize_textures(
 
     Raises CompilationError (WL0108) where clang fails.
     """
-    text = _alone(code.llvm_ir, signature.mangled)
+    text = alone_in_module(code.llvm_ir, signature.mangled)
     numbers = {key: number for number, key in enumerate(textures, 1)}
     constants = {key: number for key, number in numbers.items() if isinstance(key, int)}
     text = _with_constant_parameters(text, signature.mangled, constants)
     variables = _texel_variables(list(textures.values()), first_memory)
     text = _DECLARATION.sub("", text)
     text += _definitions(text, list(textures.values()), first_memory, variables, numbers)
-    outcome = _optimize(text, fast_math)
-    llvm_ir = without_unneeded_metadata(with_all_positions(outcome.output))
+    llvm_ir = optimized(text, fast_math, "a kernel with textures")
     kept = tuple(each for each in code.variables if each.space not in ("texture", "surface"))
     return replace(code, llvm_ir=llvm_ir, kernels=(signature,), variables=(*kept, *variables), templates=())
 
@@ -105,56 +102,18 @@ def _texel_variables(textures: Sequence[tuple[TextureForm, int]], first: int) ->
     return found
 
 
-def _alone(llvm_ir: str, kernel: str) -> str:
-    """The module in which all other kernels are local, so that they go."""
-
-    def change(match: re.Match[str]) -> str:
-        line = match[0]
-        if " ptx_kernel " not in line or re.search(rf'@"?{re.escape(kernel)}"?\(', line):
-            return line
-        line = re.sub(
-            r"^define (?:(?:linkonce_odr|weak_odr|linkonce|weak|hidden|dso_local) )*", "define internal ", line
-        )
-        return re.sub(r" comdat(?:\(\$[^)]*\))?(?= )", "", line)
-
-    return re.sub(r"^define [^\n]*$", change, llvm_ir, flags=re.MULTILINE)
-
-
 def _with_constant_parameters(llvm_ir: str, kernel: str, constants: Mapping[int, int]) -> str:
     """The module in which the kernel's parameters at these positions are numbers."""
-    head = re.search(rf'^define [^\n]*@"?{re.escape(kernel)}"?\(', llvm_ir, re.MULTILINE)
-    if head is None or not constants:
-        return llvm_ir
-    end = llvm_ir.index("\n", head.end())
-    line = llvm_ir[head.end() : end]
-    pieces, closing = _split_parameters(line)
-    lines: list[str] = []
-    for position, number in constants.items():
-        match = re.search(rf"%({_NAME})$", pieces[position])
-        if match is None:
-            continue
-        pieces[position] = f"{pieces[position][: match.start()]}%__windlass_given_{position}"
-        lines.append(f"  %{match[1]} = add i64 0, {number}\n")
-    label = re.compile(rf"\n{_NAME}:[^\n]*").match(llvm_ir, end)
-    start = end if label is None else label.end()
-    signature = ", ".join(pieces) + line[closing:]
-    return f"{llvm_ir[: head.end()]}{signature}{llvm_ir[end:start]}\n{''.join(lines)}{llvm_ir[start + 1 :]}"
 
+    def change(pieces: list[str]) -> list[str]:
+        lines: list[str] = []
+        for position, number in constants.items():
+            name = take_name(pieces, position)
+            if name is not None:
+                lines.append(f"  %{name} = add i64 0, {number}\n")
+        return lines
 
-def _split_parameters(line: str) -> tuple[list[str], int]:
-    """The parameters at the beginning of a line, and where the closing bracket stands."""
-    pieces, depth, start, quoted = list[str](), 0, 0, False
-    for place, letter in enumerate(line):
-        quoted ^= letter == '"'
-        if quoted:
-            continue
-        if depth == 0 and letter in ",)":
-            pieces.append(line[start:place].strip())
-            start = place + 1
-        if letter == ")" and depth == 0:
-            return pieces, place
-        depth += (letter in "([{<") - (letter in ")]}>")
-    raise AssertionError("the brackets of a definition close")
+    return with_parameters(llvm_ir, kernel, change) if constants else llvm_ir
 
 
 def _definitions(
@@ -209,17 +168,6 @@ def _element(variable: DeviceVariable) -> str:
     assert variable.dtype is not None
     names = {("f", 2): "half", ("f", 4): "float"}
     return names.get((variable.dtype.kind, variable.dtype.itemsize), f"i{8 * variable.dtype.itemsize}")
-
-
-def _optimize(text: str, fast_math: bool) -> Outcome:
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
-        path = Path(folder) / "kernel.ll"
-        path.write_text(text, "utf-8")
-        outcome = run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
-    if outcome.status != 0:
-        lines = tuple(line for line in outcome.messages.splitlines() if "error" in line)[:5]
-        raise CompilationError(Diagnostic("WL0108", "clang stopped on a kernel with textures", notes=lines))
-    return outcome
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from windlass.frontends.cuda.metadata import Metadata, Node
 
+MOST_POINTERS = 64
+"""Of an array of pointers in a record so many are looked at."""
 _QUALIFIERS = {
     "DW_TAG_const_type": "const",
     "DW_TAG_volatile_type": "volatile",
@@ -178,6 +181,30 @@ class TypeReader:
             elif tag == "DW_TAG_member" and "DIFlagStaticMember" not in flags and "DIFlagBitField" not in flags:
                 found.append((member.text("name"), base, offset))
         return found
+
+    def pointers(self, node: Node | None) -> list[tuple[tuple[str | int, ...], int, Node]]:
+        """The pointers in a record, in arrays and records within it too: the way to each, its byte offset and type."""
+        stripped = self.strip(node)
+        if stripped is None:
+            return []
+        element, extents = self.array(stripped)
+        if extents:
+            inner, size = self.pointers(element), self.size(element)
+            places = np.ndindex(*extents) if inner and math.prod(extents) <= MOST_POINTERS else ()
+            return [
+                ((*place, *path), size * number + offset, each)
+                for number, place in enumerate(places)
+                for path, offset, each in inner
+            ]
+        if self.is_pointer(stripped):
+            return [((), 0, stripped)]
+        if not self.is_record(stripped):
+            return []
+        return [
+            ((name, *path), start + offset, each)
+            for name, member, start in self._fields(stripped)
+            for path, offset, each in self.pointers(member)
+        ]
 
     def name(self, node: Node | None) -> str:
         """The C++ spelling of a type: "const float *", "double (*)[4][3]", "ns::Point"."""
