@@ -72,6 +72,17 @@ def test_emulator_has_grid_barriers_of_one_block(program: wl.cuda.Program, capfd
     assert how["turn"] == "emulated"
 
 
+def test_warning_says_what_a_kernel_with_a_grid_barrier_lacks(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "prints.cu"
+    source.write_text(COOPERATIVE.replace("    meet();", '    if (x[i] < 0) printf("negative");\n    meet();'))
+    assert wl.cuda.program(source).run() == 0
+    out, err = capfd.readouterr()
+    assert out == "cudaSuccess 128 255\n"
+    assert "warning[WL0412]: turn is raised for its barrier across the grid: it prints, which only the emulator" in err
+
+
 def test_error_says_why_a_kernel_with_a_grid_barrier_was_not_raised(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

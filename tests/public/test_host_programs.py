@@ -224,6 +224,43 @@ def test_kernels_that_print_stay_in_the_emulator(
     assert capfd.readouterr().out == "step 1\nstep 2\nstep 3\n"
 
 
+def test_kernels_that_assert_stay_in_the_emulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "asserts.cu"
+    source.write_text(
+        r"""
+#include <cassert>
+#include <cstdio>
+__device__ void check(int x) { assert(x < 3); }
+__global__ void f(int *x) { check(++x[threadIdx.x]); }
+__global__ void g(int *x) { if (x[threadIdx.x] > 2) __trap(); }
+__global__ void plain(int *x) { x[threadIdx.x] += 0; }
+int main() {
+    int *x;
+    cudaMallocManaged(&x, 8);
+    for (int i = 0; i < 3; i++) {
+        plain<<<1, 2>>>(x), g<<<1, 2>>>(x), f<<<1, 2>>>(x);
+        printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    }
+}
+""".replace("\\\\", "\\")
+    )
+    monkeypatch.setattr("windlass.public.patience.PATIENCE", 0.0)
+    how: list[tuple[str, str, str]] = []
+
+    def observe(launch: wl.cuda.LaunchRecord) -> None:
+        how.append((launch.kernel, launch.how, launch.reason.diagnostics[0].headline if launch.reason else ""))
+
+    assert wl.cuda.program(source).run([], observe=observe) == 0
+    out, err = capfd.readouterr()
+    assert out == "cudaSuccess\ncudaSuccess\ncudaErrorAssert\n"
+    assert "error[WL0607]: assertion failed: x < 3" in err and "asserts.cu:4:" in err
+    assert ("plain", "raised", "") in how
+    why = "it asserts, which only the emulator does"
+    assert {each for each in how if each[0] != "plain"} == {("f", "emulated", why), ("g", "emulated", why)}
+
+
 BAD_LAUNCHES = r"""
 #include <cstdio>
 __global__ void f(float *x) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
 from windlass.ir.signature import KernelSignature
-from windlass.ops.loops import Print
+from windlass.ops.loops import Assert, Print
 from windlass.runtime.binding import Binding
 from windlass.runtime.effects import variables_used, written_parameters
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 
+_TELLING = re.compile(r"@(?:vprintf|\w*assert_?fail|llvm\.(?:debug|ubsan)?trap|__windlass_trap|abort|exit)\b")
 MOST_COMPILED = 256
 """How many compiled launches a kernel keeps."""
 
@@ -146,14 +148,20 @@ class Kernel:
         return f"@{name}" in code.llvm_ir and name in pipeline.reached_names(code, self.signature)
 
     @cached_property
-    def prints(self) -> bool:
-        """Whether it holds a printf, which does something only in the emulator."""
-        if "@vprintf" not in self.module.code.llvm_ir:
-            return False
+    def left_out(self) -> tuple[Print | Assert, ...]:
+        """Its printf and assertions, which only the emulator carries out."""
+        if not _TELLING.search(self.module.code.llvm_ir):
+            return ()
         try:
-            return any(isinstance(op, Print) for op in self.function.walk())
+            ops = [op for op in self.function.walk() if isinstance(op, Print | Assert)]
         except RaisingError:
-            return False
+            return ()
+        return tuple(op for op in ops if isinstance(op, Print) or not op.counted_loop)
+
+    @property
+    def prints(self) -> bool:
+        """Whether it holds a printf."""
+        return any(isinstance(op, Print) for op in self.left_out)
 
     @property
     def texture_uses(self) -> tuple[TextureUse, ...]:

@@ -6,13 +6,14 @@ from Python are raised at once.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from windlass.diagnostics import EmulationError, LaunchError, RaisingError
+from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
 
 if TYPE_CHECKING:
     from windlass.public.explain import Report
@@ -60,6 +61,14 @@ class Policy:
 policy = Policy()
 
 
+def _left_out(kernel: Kernel, before: str = "", severity: str = "error") -> Diagnostic:
+    """What is said of a kernel that prints or asserts, and why it stays in the emulator."""
+    what = "prints" if kernel.prints else "asserts"
+    help_ = None if kernel.prints else "-D NDEBUG takes assertions out"
+    headline = f"{before}it {what}, which only the emulator does"
+    return Diagnostic("WL0412", headline, kernel.left_out[0].source, help=help_, severity=severity)
+
+
 class Tier:
     """How the launches of a kernel with one grid and block run: raised, or in the emulator while that is quick."""
 
@@ -68,9 +77,14 @@ class Tier:
     def __init__(self, kernel: Kernel, shape: LaunchShape, mode: Mode) -> None:
         self._kernel = kernel
         self._mode: Mode = mode
-        # The emulator runs blocks one after another, which a barrier across the grid does not allow. Only it prints.
-        has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier and not kernel.prints
+        # The emulator runs blocks one after another, which a barrier across the grid does not allow.
+        has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
         self._is_raised = mode == "raised" or (mode == "auto" and has_grid_barrier)
+        if mode == "auto" and has_grid_barrier and kernel.left_out:
+            print(
+                _left_out(kernel, f"{kernel.name} is raised for its barrier across the grid: ", "warning"),
+                file=sys.stderr,
+            )
         self._emulated_seconds = 0.0
         self.reason: RaisingError | LaunchError | None = None
         """Why launches are not raised, where that was tried."""
@@ -100,8 +114,10 @@ class Tier:
             raise self._with_reason(error) from None
         seconds = time.perf_counter() - begin
         self._emulated_seconds += seconds
-        if self._mode == "auto" and self._emulated_seconds > PATIENCE and not self._kernel.prints:
+        if self._mode == "auto" and self._emulated_seconds > PATIENCE and not self._is_raised:
             self._is_raised = True
+            if self._kernel.left_out:
+                self.reason = RaisingError(_left_out(self._kernel))
         return "emulated", seconds
 
     def _with_reason(self, error: EmulationError) -> EmulationError:

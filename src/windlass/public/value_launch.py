@@ -305,11 +305,10 @@ def fallback_diagnostic(kernel: Kernel, error: RaisingError) -> Diagnostic:
 
 def print_diagnostic(kernel: Kernel) -> Diagnostic:
     """What is said, once per kernel, when its printf is left out."""
-    place = next((op.source for op in kernel.function.walk() if isinstance(op, Print)), None)
     return Diagnostic(
         "WL0412",
         f"{kernel.name} prints nothing: its raised form has no printf",
-        place,
+        next((op.source for op in kernel.left_out if isinstance(op, Print)), None),
         help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
         severity="warning",
     )
