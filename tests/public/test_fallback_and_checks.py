@@ -156,3 +156,23 @@ def test_planned_names_say_that_they_are_planned() -> None:
     with pytest.raises(wl.WindlassError, match=r"WL0905.*windlass.grad is not there yet"):
         wl.grad  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue]
     assert not hasattr(wl, "vjp")
+
+
+TABLE_OF_FUNCTIONS = """
+typedef int (*Function)(int);
+__device__ int twice(int x) { return 2 * x; }
+__device__ int next(int x) { return x + 1; }
+__device__ Function functions[2] = {twice, next};
+__device__ int numbers[3] = {10, 20, 30};
+__device__ int *second = numbers + 1;
+__global__ void apply(int *x) { x[threadIdx.x] = functions[threadIdx.x % 2](x[threadIdx.x]) + second[threadIdx.x % 2]; }
+"""
+
+
+def test_variables_that_begin_with_addresses_have_them_in_the_emulator() -> None:
+    module = wl.cuda.compile(TABLE_OF_FUNCTIONS)
+    for _ in range(2):
+        x = np.arange(4, dtype=np.int32)
+        wl.emulate(module["apply"])[1, 4](x)
+        np.testing.assert_array_equal(x, [20, 32, 24, 34])
+        module.reset_variables()

@@ -146,6 +146,11 @@ class Emulator:
 
     # ---- device variables
 
+    def restore_addresses(self) -> None:
+        """Give the variables that begin with addresses (tables of functions) their initial values anew."""
+        if self._compiled is not None:
+            self._compiled.initialize(lambda variable: variable.holds_addresses)
+
     def set_variable(self, name: str, value: object) -> None:
         """Writes a `__device__` or `__constant__` variable, given by its readable or mangled name."""
         variable, memory = self._find_variable(name)

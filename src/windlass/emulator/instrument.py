@@ -128,8 +128,10 @@ class Instrumenter:
         if initial is not None and initial not in ("zeroinitializer", "undef", "poison") and space != "3":
             copy = INITIAL + str(len(self.globals))
             self.lines.append(f"@{copy} = constant {value_type} {initial}")
+        is_constant = kind == "constant" or space == "4"
+        holds_addresses = copy is not None and "@" in re.sub(r'c"[^"]*"', "", initial or "")
         self.globals.append(
-            Global(plain, size, max(alignment, natural), int(space or 0), kind == "constant" or space == "4", copy)
+            Global(plain, size, max(alignment, natural), int(space or 0), is_constant, copy, holds_addresses)
         )
 
     def _function(self, head: str, body: list[str]) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import itertools
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.emulator.instrument import instrument
 from windlass.emulator.library import Library, load_library
 from windlass.emulator.positions import Positions
-from windlass.emulator.sites import Instrumented
+from windlass.emulator.sites import Global, Instrumented
 from windlass.ir.signature import DeviceCode
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
@@ -102,9 +102,14 @@ class CompiledModule:
             engine.add_global_mapping(module.get_global_variable(variable.name), address)
         engine.finalize_object()
         self._engine = engine
+        self.initialize(lambda variable: variable.holds_addresses or variable.name not in self._given)
+
+    def initialize(self, is_wanted: Callable[[Global], bool]) -> None:
+        """Give the wanted ones of the variables that have one their initial value."""
         for variable, memory in zip(self.instrumented.globals, self.memories, strict=True):
-            if variable.initial is not None and variable.name not in self._given:
-                ctypes.memmove(memory.address, engine.get_global_value_address(variable.initial), variable.size)
+            if variable.initial is not None and is_wanted(variable):
+                address = self._engine.get_global_value_address(variable.initial)
+                ctypes.memmove(memory.address, address, variable.size)
 
     def _place(self, name: str, size: int, space: int, is_constant: bool) -> int:
         if space == 3 and size == 0:

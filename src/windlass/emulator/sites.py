@@ -23,7 +23,8 @@ class Site:
 
 @dataclass(frozen=True)
 class Global:
-    """A variable of the module. `space` is LLVM's address space; `initial` names a copy of its first contents."""
+    """A variable of the module. `space` is LLVM's address space; `initial` names a copy of its first contents,
+    which only the compiled module knows where they hold addresses (of functions, of other variables)."""
 
     name: str
     size: int
@@ -31,6 +32,7 @@ class Global:
     space: int
     is_constant: bool
     initial: str | None
+    holds_addresses: bool = False
 
 
 @dataclass

@@ -111,6 +111,12 @@ class Module:
             self._emulator = Emulator(self.code, self.variables.storage)
         return self._emulator
 
+    def reset_variables(self) -> None:
+        """Give all variables their initial values, in place: compiled launches hold their storage."""
+        self.variables.reset(self.code.variables, pipeline.initial_values(self.code))
+        if self._emulator is not None:
+            self._emulator.restore_addresses()
+
     def move_variable(self, mangled: str, memory: Array) -> None:
         """Have a variable in other memory, which gets its value; launches that were made before are forgotten."""
         memory = memory.view(self.variables.storage[mangled].dtype).reshape(self.variables.storage[mangled].shape)
@@ -144,7 +150,7 @@ class Variables(MutableMapping[str, Array]):
                 self.storage[name] = place_variable(value)
 
     def reset(self, variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> None:
-        """Give all variables their initial values, in place: compiled launches hold their storage."""
+        """Give all variables their initial values, in place; zeros to those that hold addresses."""
         for name, value in _initial_arrays(variables, initial):
             self.storage[name][...] = value
 

@@ -136,7 +136,7 @@ class Program:
         """
         for module in {id(each): each for each in self.modules}.values():
             if module is not None:
-                module.variables.reset(module.code.variables, pipeline.initial_values(module.code))
+                module.reset_variables()
         return _Run(self, observe).run(arguments)
 
 
