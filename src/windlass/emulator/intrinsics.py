@@ -127,6 +127,7 @@ def _build() -> dict[str, RuntimeCall]:
     for name in ("_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm"):
         calls[name] = calls["free"]
     calls["__windlass_grid_sync"] = RuntimeCall("wl_grid_barrier", waits=True)
+    calls["__windlass_warp_meets"] = RuntimeCall("wl_warp_meets", waits=True)
     phase = ("ptr", "i32")
     calls["__windlass_barrier_open"] = RuntimeCall("wl_barrier_open", "void", phase)
     calls["__windlass_barrier_arrive"] = RuntimeCall("wl_barrier_arrive", "i32", ("ptr", "i32", "i32"))

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from windlass.raising.memory import Memory
 
 
+MOST_DISTANCES = 256
+"""So many distances between iterations are looked at one by one."""
+
+
 class Conflict(Obstacle):
     """Iterations may touch the same place of a memory."""
 
@@ -94,9 +98,15 @@ def iteration_distances(frame: VectorFrame, first: AccessRecord, second: AccessR
         least, most = max(least, -furthest), min(most, furthest)
         if least > most or least == most == 0:
             return 0, 0
-        if (least == 0 or most == 0) and least <= 0 <= most:
+        if most - least > MOST_DISTANCES:
             return least, most
-        return least, most
+        # Other counters go on in steps, and may leap over the places of other iterations.
+        found = [0]
+        for distance in range(least, most + 1):
+            shift = one * distance
+            if _may_be_zero(lower + shift, upper + shift, factors, difference + shift, first, second):
+                found.append(distance)
+        return min(found), max(found)
     if one == 0 and other == 0:
         return everything if _may_be_zero(lower, upper, factors, difference, first, second) else (0, 0)
     for factor, box in ((one, first.box), (-other, second.box)):

@@ -67,6 +67,7 @@ REDUCTION(wl_reduce_or, REDUCE_OR)
 REDUCTION(wl_reduce_xor, REDUCE_XOR)
 EXPORT uint64_t wl_elect(uint32_t mask, uint32_t site_number) { return take_part(ELECT, mask, 0, 0, site_number); }
 EXPORT void wl_warp_barrier(uint32_t mask, uint32_t site_number) { take_part(SYNC, mask, 0, 0, site_number); }
+EXPORT void wl_warp_meets(uint32_t site_number) { take_part(SYNC, UINT32_MAX, 0, 0, site_number); }
 
 // The lanes that run together: those that come to the same place before any of them can go on.
 EXPORT uint32_t wl_active_mask(uint32_t site_number) {

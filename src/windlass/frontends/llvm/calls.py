@@ -229,7 +229,7 @@ def translate_arrival(translator: Translator, instruction: Instruction) -> LLVMV
     "llvm.assume", "llvm.dbg.value", "llvm.dbg.declare", "llvm.dbg.label", "llvm.dbg.assign", "llvm.donothing",
     "llvm.sideeffect", "llvm.experimental.noalias.scope.decl", "llvm.nvvm.nanosleep", "llvm.prefetch",
     "llvm.var.annotation", "llvm.invariant.end", "llvm.pseudoprobe", "llvm.fake.use", "__windlass_prefetch",
-    "__windlass_barrier_open",
+    "__windlass_barrier_open", "__windlass_warp_meets",
 )  # fmt: skip
 def translate_nothing(translator: Translator, instruction: Instruction) -> None:
     """Fences order memory within one thread's view, which the loop level does by itself; hints change no result."""

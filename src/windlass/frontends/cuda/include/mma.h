@@ -8,6 +8,9 @@
 
 #define __CUDA_MMA_H__
 
+// As __syncwarp() in the emulator. Raised, it is nothing, since threads go in step.
+__WINDLASS_MEETS void __windlass_warp_meets();
+
 namespace nvcuda {
 namespace wmma {
 
@@ -60,11 +63,11 @@ inline constexpr bool is_sum =
     : std::is_same_v<T, float> ? has_shape<__half, M, N, K> || has_shape<precision::tf32, M, N, K>
                                : (std::is_same_v<T, __half> || std::is_same_v<T, int>) && has_shape<__half, M, N, K>;
 
-// A thread's part of an accumulator of M by N elements: every `stride`-th row from its first, in one column.
+// A thread's part of an accumulator of M by N elements: rows one below another, in one column.
 template <int M, int N> struct part {
-    static constexpr int stride = 32 / N, rows = M / stride;
-    __WINDLASS_DEVICE_MEMBER static int row() { return (int)__lane_id() / N; }
-    __WINDLASS_DEVICE_MEMBER static int column() { return (int)__lane_id() % N; }
+    static constexpr int rows = M * N / 32;
+    __WINDLASS_DEVICE_MEMBER static unsigned row(int i) { return __lane_id() / N * rows + i; }
+    __WINDLASS_DEVICE_MEMBER static unsigned column() { return __lane_id() % N; }
 };
 }  // namespace detail
 
@@ -97,17 +100,16 @@ __WINDLASS_DEVICE void fill_fragment(fragment<Use, M, N, K, T, Layout> &target, 
     for (int i = 0; i < (int)target.num_elements; ++i) target.x[i] = value;
 }
 
-// The threads of a warp meet before and after they touch memory: others may have filled it, or fill it anew.
+// The threads of a warp meet before they touch memory: others may have filled it, or not have read it yet.
 template <int M, int N, int K, class T, class Layout, class S>
 __WINDLASS_DEVICE void load_matrix_sync(fragment<matrix_a, M, N, K, T, Layout> &target, const S *source, unsigned pitch) {
     using part = detail::part<M, N>;
     __syncwarp();
     for (int i = 0; i < part::rows; ++i)
         for (int k = 0; k < K; ++k) {
-            unsigned row = i * part::stride + part::row();
+            unsigned row = part::row(i);
             target.x[i * K + k] = std::is_same_v<Layout, row_major> ? source[row * pitch + k] : source[k * pitch + row];
         }
-    __syncwarp();
 }
 template <int M, int N, int K, class T, class Layout, class S>
 __WINDLASS_DEVICE void load_matrix_sync(fragment<matrix_b, M, N, K, T, Layout> &target, const S *source, unsigned pitch) {
@@ -115,7 +117,6 @@ __WINDLASS_DEVICE void load_matrix_sync(fragment<matrix_b, M, N, K, T, Layout> &
     __syncwarp();
     for (int k = 0; k < K; ++k)
         target.x[k] = std::is_same_v<Layout, row_major> ? source[k * pitch + column] : source[column * pitch + k];
-    __syncwarp();
 }
 template <int M, int N, int K, class T>
 __WINDLASS_DEVICE void load_matrix_sync(fragment<accumulator, M, N, K, T> &target, const T *source, unsigned pitch,
@@ -124,44 +125,39 @@ __WINDLASS_DEVICE void load_matrix_sync(fragment<accumulator, M, N, K, T> &targe
     unsigned column = part::column();
     __syncwarp();
     for (int i = 0; i < part::rows; ++i) {
-        unsigned row = i * part::stride + part::row();
+        unsigned row = part::row(i);
         target.x[i] = source[layout == mem_row_major ? row * pitch + column : column * pitch + row];
     }
-    __syncwarp();
 }
 template <int M, int N, int K, class T>
 __WINDLASS_DEVICE void store_matrix_sync(T *target, const fragment<accumulator, M, N, K, T> &source, unsigned pitch,
                                          layout_t layout) {
     using part = detail::part<M, N>;
     unsigned column = part::column();
-    __syncwarp();
+    __windlass_warp_meets();
     for (int i = 0; i < part::rows; ++i) {
-        unsigned row = i * part::stride + part::row();
+        unsigned row = part::row(i);
         target[layout == mem_row_major ? row * pitch + column : column * pitch + row] = source.x[i];
     }
-    __syncwarp();
 }
 
-// d = a b + c. The new products are summed in float (integers modulo 2^32, doubles in double), and then added to c: rounded
-// first where c is narrower. With `saturate`, integers stay at the ends of their range instead of wrapping around.
+// d = a b + c. The new products are summed in float (integers modulo 2^32, doubles in double) and then added to c, after
+// rounding where c is narrower. With `saturate`, integers stay at the ends of their range instead of wrapping around.
 template <int M, int N, int K, class T, class D, class C, class LayoutA, class LayoutB>
 __WINDLASS_DEVICE void mma_sync(fragment<accumulator, M, N, K, D> &d, const fragment<matrix_a, M, N, K, T, LayoutA> &a,
                                 const fragment<matrix_b, M, N, K, T, LayoutB> &b,
                                 const fragment<accumulator, M, N, K, C> &c, bool saturate = false) {
     using number = typename detail::element<T>::product;
     for (int i = 0; i < (int)d.num_elements; ++i) {
-        if constexpr (std::is_same_v<D, __half>) {
-            number sum = 0;
-            for (int k = 0; k < K; ++k) sum += (number)a.x[i * K + k] * (number)b.x[k];
-            d.x[i] = (D)c.x[i] + (D)sum;
-        } else if (std::is_same_v<D, int> && saturate) {
+        if (std::is_same_v<D, int> && saturate) {
             long long sum = (long long)c.x[i];
             for (int k = 0; k < K; ++k) sum += (int)a.x[i * K + k] * (int)b.x[k];
             d.x[i] = sum > 0x7fffffffll ? 0x7fffffff : sum < -0x80000000ll ? -0x7fffffff - 1 : (int)sum;
         } else {
-            number sum = (number)c.x[i];
+            number sum = 0;
             for (int k = 0; k < K; ++k) sum += (number)a.x[i * K + k] * (number)b.x[k];
-            d.x[i] = (D)sum;
+            if constexpr (std::is_same_v<D, __half>) d.x[i] = (D)c.x[i] + (D)sum;
+            else d.x[i] = (D)((number)c.x[i] + sum);
         }
     }
 }
