@@ -198,7 +198,10 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
 
 
 def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:
-    """The raised function, taking and giving each memory in its array's own shape and element type."""
+    """The raised function, taking and giving each memory in its array's own shape and element type.
+
+    What it says of its assumptions stays the last result.
+    """
     inner = raised.function
     forms = binding.forms
     entries = [
@@ -215,8 +218,8 @@ def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:
             else:
                 mapping[argument] = entering_scalar(outer, argument.dtype)
         results = inline(inner, mapping)
-        given = [shaped_words(result, forms[memory]) for memory, result in zip(raised.written, results, strict=True)]
-        ops.Return(tuple(given))
+        given = [shaped_words(result, forms[memory]) for memory, result in zip(raised.written, results, strict=False)]
+        ops.Return((*given, *results[len(given) :]))
     return Function(name, block)
 
 

@@ -227,6 +227,53 @@ def test_lane_outside_of_its_mask(emulate: Emulate) -> None:
     assert "thread (16, 0, 0)" in message
 
 
+def test_shuffle_from_a_lane_that_has_left(emulate: Emulate) -> None:
+    emulator = emulate("""__global__ void run(double *x) {
+    if (threadIdx.x >= 8) return;
+    x[threadIdx.x] += __shfl_down_sync(0xffffffff, x[threadIdx.x], 4);
+}""")
+    assert message_of(emulator, (np.zeros(32),)) == (
+        "error[WL0618]: shfl.sync.down.f64 reads from a lane that takes no part, and the result depends on it\n"
+        " --> kernel.cu:3:23\n"
+        "   |\n"
+        " 3 |     x[threadIdx.x] += __shfl_down_sync(0xffffffff, x[threadIdx.x], 4);\n"
+        "   |                       ^\n"
+        "  note: in kernel run, block (0, 0, 0), thread (4, 0, 0)\n"
+        "  note: lane 8 of the warp has left, waits elsewhere or is not named\n"
+        "  help: what such a lane gives is undefined: let all lanes that are read take part"
+    )
+    # Otherwise it is the reader's own value.
+    x = np.arange(32.0)
+    emulator.launch("run", 1, 32, (x,), detect_uninitialized=False)
+    np.testing.assert_array_equal(x, [4, 6, 8, 10, 8, 10, 12, 14, *range(8, 32)])
+
+
+def test_shuffle_from_a_lane_beyond_the_block(emulate: Emulate) -> None:
+    emulator = emulate(
+        "__global__ void run(int *x) { x[threadIdx.x] = __shfl_xor_sync(0xffffffff, x[threadIdx.x], 8); }"
+    )
+    message = message_of(emulator, (np.zeros(40, np.int32),), block=40)
+    assert "error[WL0618]: shfl.sync.bfly.i32 reads from a lane that takes no part, and the result" in message
+    assert "thread (32, 0, 0)\n  note: lane 8 of the warp is beyond the block's 40 threads" in message
+
+
+def test_shuffle_whose_undefined_results_are_dropped_is_no_error(
+    emulate: Emulate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emulator = emulate("""#include <cstdio>
+__device__ int launches = 0;
+__global__ void run(float *x) {
+    float sum = x[threadIdx.x];
+    if (threadIdx.x < 8)
+        for (int k = 4; k > 0; k /= 2) sum += __shfl_down_sync(0xff, sum, k);
+    if (threadIdx.x == 0) x[32] = sum, launches++, printf("done");
+}""")
+    x = np.arange(33, dtype=np.float32)
+    emulator.launch("run", 1, 32, (x,))
+    assert x[32] == 28 and emulator.read_variable("launches") == 1
+    assert capsys.readouterr().out == "done"
+
+
 def test_uninitialized_shared_memory(emulate: Emulate) -> None:
     emulator = emulate("""__global__ void run(float *x) {
     __shared__ float tile[33];

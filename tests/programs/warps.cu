@@ -133,3 +133,40 @@ __global__ void walk_until_all_arrive(const int *steps, int *rounds, int n) {
     while (__any_sync(0xffffffff, left > 0)) left--, count++;
     if (i < n) rounds[i] = count;
 }
+
+__global__ void sums_of_doubles(const double *x, double *sums, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double sum = i < n ? x[i] : 0.0;
+    for (int offset = 16; offset > 0; offset >>= 1) sum += __shfl_down_sync(0xffffffff, sum, offset);
+    if (threadIdx.x % 32 == 0) sums[i / 32] = sum;
+}
+
+__global__ void greatest_of_long_integers(const long long *x, unsigned long long *greatest, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long most = i < n ? x[i] : 0;
+    for (int mask = 16; mask > 0; mask /= 2) most = max(most, __shfl_xor_sync(0xffffffff, most, mask));
+    if (i < n) greatest[i] = most;
+}
+
+__global__ void long_neighbours(const long long *x, const int *lanes, long long *found, long long *before, double *after,
+                                int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    long long value = i < n ? x[i] : 0;
+    long long chosen = __shfl_sync(0xffffffff, value, i < n ? lanes[i] : 0, 16);
+    long last = __shfl_up_sync(0xffffffff, (long)value, 3);
+    double next = __shfl_down_sync(0xffffffff, (double)value, 2, 8);
+    if (i < n) found[i] = chosen, before[i] = last, after[i] = next;
+}
+
+__global__ void equal_long_lanes(const long long *x, unsigned *same, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned found = __match_any_sync(0xffffffff, i < n ? x[i] & ~(-1ll << 33) : -1ll);
+    if (i < n) same[i] = found;
+}
+
+__global__ void sums_of_few_lanes(const float *x, float *sums) {
+    float sum = x[threadIdx.x];
+    if (threadIdx.x < 8)
+        for (int offset = 4; offset > 0; offset /= 2) sum += __shfl_down_sync(0xff, sum, offset);
+    if (threadIdx.x == 0) sums[0] = sum;
+}

@@ -181,3 +181,45 @@ def dot_products_by_warps(matrix: Array, x: Array, y: Array, rows: int, columns:
 @program(WARPS, lambda draw, n: (draw.any_bits(n + 3), draw.integers(n + 3), n))
 def walk_until_all_arrive(steps: Array, rounds: Array, n: int) -> None:
     rounds[:n] = spread((by_warp(steps, n) & 15).max(1), n)
+
+
+@program(WARPS, lambda draw, n: (draw.floats(n + 3).astype(np.float64), np.zeros(512 // 32), n), 1e-12)
+def sums_of_doubles(launch: Launch, x: Array, sums: Array, n: int) -> None:
+    sums[: launch.threads // 32] = 0
+    rows = by_warp(x, n).sum(1)
+    sums[: len(rows)] = rows
+
+
+@program(WARPS, lambda draw, n: (draw.any_bits(n + 3, dtype=np.int64), draw.any_bits(n + 3, dtype=np.uint64), n))
+def greatest_of_long_integers(x: Array, greatest: Array, n: int) -> None:
+    greatest[:n] = spread(by_warp(x.view(np.uint64), n).max(1), n)
+
+
+@program(
+    WARPS,
+    lambda draw, n: (
+        draw.any_bits(n + 3, dtype=np.int64),
+        draw.any_bits(n + 3),
+        *(np.zeros(n + 3, np.int64) for _ in range(2)),
+        np.zeros(n + 3),
+        n,
+    ),
+)
+def long_neighbours(x: Array, lanes: Array, found: Array, before: Array, after: Array, n: int) -> None:
+    values, lane, own = by_warp(x, n), np.arange(32), np.arange(n)
+    found[:n] = values.reshape(-1)[own // 16 * 16 + lanes[:n] % 16]
+    before[:n] = values[:, np.where(lane >= 3, lane - 3, lane)].reshape(-1)[:n]
+    after[:n] = values[:, np.where(lane % 8 < 6, lane + 2, lane)].reshape(-1)[:n].astype(np.float64)
+
+
+@program(
+    WARPS, lambda draw, n: (draw.any_bits(n + 3, dtype=np.int64) % 3 << 32, draw.integers(n + 3).astype(np.uint32), n)
+)
+def equal_long_lanes(x: Array, same: Array, n: int) -> None:
+    values = by_warp(x[:n] & (2**33 - 1), n, -1)
+    same[:n] = bits_of(values[:, :, None] == values[:, None, :]).reshape(-1)[:n]
+
+
+@program((launch(1, 32), launch(1, 20), launch(1, 64)), lambda draw: (draw.floats(64), np.zeros(1, np.float32)), 1e-6)
+def sums_of_few_lanes(x: Array, sums: Array) -> None:
+    sums[0] = x[:8].sum()

@@ -14,8 +14,8 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.emulator.arguments import BoundArguments, bind_arguments
 from windlass.emulator.library import Region
-from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, CompiledModule, Memory, as_pointer
-from windlass.emulator.report import FINISHED, PAUSED, Report
+from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, VARIABLE, CompiledModule, Memory, as_pointer
+from windlass.emulator.report import FINISHED, LANE_TAKES_NO_PART, PAUSED, Report
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 
 _MOST_THREADS = 1024
@@ -221,6 +221,37 @@ class _Run:
         self.written: set[int] = set()
 
     def execute(self, detect_races: bool, detect_uninitialized: bool, seconds: float) -> None:
+        """Run the launch.
+
+        Raises EmulationError. If shuffles read from lanes that take no part, and that is to be detected, the launch
+        runs once more with other values for them: only where that makes a difference is it an error.
+        """
+        shuffles = any("shfl" in site.text for site in self.module.instrumented.sites)
+        before = self._contents() if detect_uninitialized and shuffles else None
+        self._run(detect_races, detect_uninitialized, seconds)
+        fault = self.module.library.fault
+        if before is None or fault.outcome != LANE_TAKES_NO_PART:
+            return
+        error = Report(self.module, self.signature, self.bound, self.memories, self.block, fault).error()
+        after = self._contents()
+        for memory, content in zip(self._changeable(), before, strict=True):
+            ctypes.memmove(memory.address, content, memory.size)
+        try:
+            self._run(False, False, seconds, is_repeated=True)
+        except EmulationError:
+            raise error from None
+        if self._contents() != after:
+            raise error
+
+    def _changeable(self) -> list[Memory]:
+        return [memory for memory in self.memories if memory.kind in (ARGUMENT, VARIABLE)]
+
+    def _contents(self) -> list[bytes]:
+        return [ctypes.string_at(memory.address, memory.size) for memory in self._changeable()]
+
+    def _run(
+        self, detect_races: bool, detect_uninitialized: bool, seconds: float, *, is_repeated: bool = False
+    ) -> None:
         library, launch, memories = self.module.library, self.module.library.launch, self.memories
         regions = (Region * (len(memories) + _HEAP_REGIONS))()
         for region, memory in zip(regions, memories, strict=False):
@@ -237,16 +268,17 @@ class _Run:
         launch.kernel, launch.arguments = self.module.entry(self.signature.mangled), ctypes.addressof(pointers)
         launch.uses_fibres = self.module.instrumented.uses_fibres[self.signature.mangled]
         launch.checks_races, launch.checks_uninitialized = detect_races, detect_uninitialized
+        launch.varies_undefined = is_repeated
         launch.slice_seconds = min(_SLICE_SECONDS, seconds)
         deadline = time.monotonic() + seconds
         try:
             outcome = library.run()
             while outcome == PAUSED:
-                self._print()
+                self._print(is_repeated)
                 if time.monotonic() > deadline:
                     raise self._out_of_time(seconds)
                 outcome = library.resume()
-            self._print()
+            self._print(is_repeated)
         finally:
             library.free_shadow()
         del keep
@@ -256,9 +288,9 @@ class _Run:
             raise Report(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
         self.written = {regions[place].base for place in range(launch.region_count) if regions[place].written}
 
-    def _print(self) -> None:
+    def _print(self, is_repeated: bool) -> None:
         text = self.module.library.take_output()
-        if text:
+        if text and not is_repeated:
             sys.stdout.write(text)
 
     def _out_of_time(self, seconds: float) -> EmulationError:

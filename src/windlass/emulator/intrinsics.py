@@ -14,8 +14,9 @@ class RuntimeCall:
     """A function of the runtime library that stands for an intrinsic.
 
     `arguments` are the runtime's argument types in order, `order` tells which of the call's arguments each is;
-    "i1" and "float" are passed as i32 and "i32>i64" is zero-extended. `result` is the intrinsic's result type:
-    "i1" and "float" come back as i32, "{i32,i1}" as an i64 with the predicate in bit 32, "low i32" drops it.
+    "i1" and "float" are passed as i32, "double" as i64, and "i32>i64" is zero-extended. `result` is the intrinsic's
+    result type: "i1" and "float" come back as i32, "double" as i64, "{i32,i1}" as an i64 with the predicate in bit 32,
+    "low i32" drops it.
     `waits` is true where a thread may wait for others, so that threads need stacks of their own.
     """
 
@@ -82,6 +83,11 @@ def _build() -> dict[str, RuntimeCall]:
         ):
             calls[f"shfl.sync.{kind}.{suffix}"] = RuntimeCall(
                 f"wl_shuffle_{function}", result, ("i32", value, "i32", "i32"), waits=True
+            )
+        for suffix in ("i64", "f64"):
+            value = "i64" if suffix == "i64" else "double"
+            calls[f"__windlass_shfl_sync_{kind}_{suffix}"] = RuntimeCall(
+                f"wl_shuffle_{function}_wide", value, ("i32", value, "i32", "i32"), waits=True
             )
     for kind, function in (("any", "any"), ("all", "all"), ("uni", "uniform")):
         calls[f"vote.{kind}.sync"] = RuntimeCall(f"wl_vote_{function}", "i1", ("i32", "i1"), waits=True)
@@ -195,10 +201,10 @@ def write_runtime_call(
             wide, target = fresh(), "i32" if expected == "i1" else "i64"
             lines.append(f"  {wide} = zext {kind} {value} to {target}")
             passed.append(f"{target} {wide}")
-        elif expected == "float":
-            bits = fresh()
-            lines.append(f"  {bits} = bitcast float {value} to i32")
-            passed.append(f"i32 {bits}")
+        elif expected in ("float", "double"):
+            bits, target = fresh(), "i32" if expected == "float" else "i64"
+            lines.append(f"  {bits} = bitcast {expected} {value} to {target}")
+            passed.append(f"{target} {bits}")
         else:
             passed.append(f"{kind} {value}")
     if site is not None:
@@ -216,6 +222,8 @@ def _unpack(kind: str, result: str, invoked: str, fresh: Callable[[], str]) -> l
     if kind == "i1":
         return [f"  {raw} = call i32 {invoked}", f"  {result} = icmp ne i32 {raw}, 0"]
     lines = [f"  {raw} = call i64 {invoked}"]
+    if kind == "double":
+        return [*lines, f"  {result} = bitcast i64 {raw} to double"]
     if kind == "low i32":
         return [*lines, f"  {result} = trunc i64 {raw} to i32"]
     low = fresh()

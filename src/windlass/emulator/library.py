@@ -57,6 +57,7 @@ class LaunchDescription(ctypes.Structure):
         ("uses_fibres", ctypes.c_uint32),
         ("checks_races", ctypes.c_uint32),
         ("checks_uninitialized", ctypes.c_uint32),
+        ("varies_undefined", ctypes.c_uint32),
         ("slice_seconds", ctypes.c_double),
     ]
 

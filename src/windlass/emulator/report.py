@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from windlass.diagnostics import Diagnostic, EmulationError, Position
@@ -10,6 +11,7 @@ from windlass.emulator.library import Fault
 from windlass.emulator.module import ARGUMENT, CompiledModule, Memory
 from windlass.emulator.sites import Site
 from windlass.ir.signature import KernelSignature
+from windlass.ops.loops import collective_name
 
 (
     FINISHED,
@@ -23,6 +25,7 @@ from windlass.ir.signature import KernelSignature
     DIVERGENT_BARRIER,
     INCOMPLETE_COLLECTIVE,
     LANE_NOT_IN_MASK,
+    LANE_TAKES_NO_PART,
     ASSERTION,
     TRAP,
     STACK_OVERFLOW,
@@ -32,7 +35,7 @@ from windlass.ir.signature import KernelSignature
     BAD_FREE,
     BAD_TEXTURE,
     OUTSIDE_SURFACE,
-) = range(20)
+) = range(21)
 
 
 class Report:
@@ -143,6 +146,7 @@ class Report:
             DIVERGENT_BARRIER: self._divergent_barrier,
             INCOMPLETE_COLLECTIVE: self._incomplete_collective,
             LANE_NOT_IN_MASK: self._lane_not_in_mask,
+            LANE_TAKES_NO_PART: self._lane_takes_no_part,
             ASSERTION: self._assertion,
             TRAP: self._trap,
             STACK_OVERFLOW: self._stack_overflow,
@@ -237,7 +241,7 @@ class Report:
         )
 
     def _incomplete_collective(self) -> EmulationError:
-        name = self.site.text.removeprefix("llvm.nvvm.")
+        name = collective_name(self.site.text)
         return self._error(
             "WL0605",
             f"deadlock: {name} waits for lanes of its mask that do not come",
@@ -246,8 +250,19 @@ class Report:
         )
 
     def _lane_not_in_mask(self) -> EmulationError:
-        name = self.site.text.removeprefix("llvm.nvvm.")
+        name = collective_name(self.site.text)
         return self._error("WL0605", f"a lane calls {name} with a mask that does not name it")
+
+    def _lane_takes_no_part(self) -> EmulationError:
+        other, threads = self.fault.other_thread, math.prod(self.block_shape)
+        is_beyond = other >= threads
+        why = f"is beyond the block's {threads} threads" if is_beyond else "has left, waits elsewhere or is not named"
+        return self._error(
+            "WL0618",
+            f"{collective_name(self.site.text)} reads from a lane that takes no part, and the result depends on it",
+            (f"lane {other % 32} of the warp {why}",),
+            "what such a lane gives is undefined: let all lanes that are read take part",
+        )
 
     def _assertion(self) -> EmulationError:
         message, file, line, function = self.fault.message.decode(errors="replace").split("\n")[-4:]

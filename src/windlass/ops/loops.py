@@ -525,8 +525,8 @@ class Barrier(LoopOp):
 class Collective(LoopOp):
     """A warp or block operation in which lanes exchange values: shuffles, votes, matches, barrier reductions.
 
-    `kind` is the LLVM intrinsic's name without `llvm.nvvm.` ("shfl.sync.down.i32", "vote.ballot.sync"), `inputs` its
-    operands in order; the results have the dtypes `result_dtypes`.
+    `kind` is what `collective_name` makes of the callee's name ("shfl.sync.down.i32", "vote.ballot.sync"), `inputs`
+    its operands in order; the results have the dtypes `result_dtypes`.
     """
 
     name = "windlass.collective"
@@ -540,6 +540,17 @@ class Collective(LoopOp):
 
     def write_loop(self, writer: LoopWriter) -> None:
         writer.call(self, self.kind, self.operands)
+
+
+def collective_name(callee: str) -> str:
+    """The plain name of an LLVM intrinsic, or of a function of our own where LLVM has none.
+
+    >>> collective_name("llvm.nvvm.shfl.sync.down.f32"), collective_name("__windlass_shfl_sync_down_f64")
+    ('shfl.sync.down.f32', 'shfl.sync.down.f64')
+    """
+    if callee.startswith("__windlass_"):
+        return callee.removeprefix("__windlass_").replace("_", ".")
+    return callee.removeprefix("llvm.nvvm.")
 
 
 class Assert(LoopOp):

@@ -201,7 +201,7 @@ def report_of(kernel: Kernel, shape: LaunchShape | None, compiled: CompiledLaunc
         flops=round(count_flops(function.body)),
         accesses=tuple(raising.accesses),
         loops=tuple(raising.loops),
-        notes=tuple(raising.notes),
+        notes=(*raising.notes, *map(str, raising.assumptions)),
         rewrites=tuple(compiled.rewrites),
         compile_seconds=compiled.seconds,
         function=function,

@@ -187,7 +187,7 @@ class Kernel:
             try:
                 found = pipeline.structure(self.module.code, self.signature, uncounted)
             except RaisingError as error:
-                raise self._with_source(error) from error
+                raise self.with_source(error) from error
             self._functions[uncounted] = found
         return found
 
@@ -209,7 +209,7 @@ class Kernel:
             self._variables = variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
 
-    def _with_source(self, error: RaisingError) -> RaisingError:
+    def with_source(self, error: RaisingError) -> RaisingError:
         """The error with the source lines that it points to, where the source was given as text."""
         return RaisingError(*(self._in_source(each) for each in error.diagnostics))
 
@@ -236,7 +236,7 @@ class Kernel:
                 help="please report it, with the kernel and its launch",
             )
         )
-        defect = self._with_source(plain)
+        defect = self.with_source(plain)
         defect.__cause__ = error
         return defect
 
@@ -294,7 +294,7 @@ class Kernel:
                 try:
                     found = self._compile(binding)
                 except RaisingError as error:
-                    found = self._with_source(error)
+                    found = self.with_source(error)
                 except Exception as error:
                     # A defect of ours must not take the user's result away: the emulator still has it.
                     found = self._defect(error)

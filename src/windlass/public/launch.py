@@ -115,7 +115,7 @@ class Launch:
             plans, binding = self.bind(checked, traced)
             compiled = kernel.compile(binding)
         except RaisingError as error:
-            return self._fallback(error)
+            return self.fall_back(error)
         for memory in compiled.raised.written:
             if memory < len(plans):
                 for position, _ in plans[memory].members:
@@ -156,7 +156,11 @@ class Launch:
         )
         return plans, binding
 
-    def _fallback(self, error: RaisingError) -> Form:
+    def fall_back(self, error: RaisingError) -> EmulatedForm:
+        """The launch in the emulator, with a warning the first time.
+
+        Raises the error itself where the user forbids the emulator.
+        """
         from windlass.public.explain import note_emulated
 
         kernel = self.kernel
@@ -220,9 +224,13 @@ class Form:
 class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
-    __slots__ = ("_function", "_large", "_memories", "_outputs", "_scalars", "_variables", "_wide")
+    __slots__ = (
+        "_assumptions", "_function", "_large", "_launch", "_memories", "_outputs", "_scalars", "_variables", "_wide",
+    )  # fmt: skip
 
     def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
+        self._launch = launch
+        self._assumptions = compiled.raised.assumptions
         binding = compiled.binding
         signature = launch.kernel.signature
         storage = tuple(launch.kernel.variables().values())
@@ -257,7 +265,12 @@ class RaisedForm(Form):
                 results = self._function(*values)
         else:
             results = self._function(*values)
-        for (position, plan, storage), result in zip(self._outputs, results, strict=True):
+        if self._assumptions and (violated := int(results[-1])):
+            kernel = self._launch.kernel
+            error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
+            self._launch.fall_back(error).run(arguments)
+            return
+        for (position, plan, storage), result in zip(self._outputs, results, strict=False):
             if storage is not None:
                 bytes_of(storage)[:] = bytes_of(np.asarray(result))
             elif plan is None:

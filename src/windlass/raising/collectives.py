@@ -4,9 +4,10 @@ Each thread's value goes into a word of its own in a flat tensor, where the thre
 blocks are padded to whole warps. A shuffle reads another thread's word, which is a load like any other: lanes that are
 a plain function of one's own become slices and reverses. Votes and reductions fold the words of each warp.
 
-Lanes that take no part (left, or on the other side of a branch) hold `idle`: 0 for shuffles, whose result CUDA leaves
-open there, and what changes nothing for the others. Source: PTX ISA 8.5, sections 9.7.8.6 (shfl.sync) and 9.7.12
-(vote.sync, match.sync, redux.sync).
+What a shuffle finds at a lane that takes no part (beyond the block, left, or on the other side of a branch) CUDA leaves
+open. Where that is plain to see it is the reader's own value, as in the emulator; else 0 or what that lane last had. In
+votes and reductions such lanes hold what changes nothing for the others. Source: PTX ISA 8.5, sections 9.7.8.6
+(shfl.sync) and 9.7.12 (vote.sync, match.sync, redux.sync).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from windlass.raising.conditions import merge_items
 from windlass.raising.dimensions import in_order
 from windlass.raising.index import ZERO, Index
 from windlass.raising.items import Item, Undefined, dimensions_of_item, dtype_range, from_lanes
+from windlass.raising.neighbours import takes_part
 from windlass.raising.obstacle import NOT_RAISED
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.state import RaisingState
@@ -166,11 +168,15 @@ def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) 
     domain = state.domain.restrict(is_there)
     if domain.is_empty:
         return own, is_there
+    is_found = is_there & takes_part(state, domain, source - lane)
+    domain = state.domain.restrict(is_found)
+    if domain.is_empty:
+        return own, is_there
     words = gather_words(state, own, dtype)
     with state.within(domain):
         warp = words.start + (state.thread_number - lane)
         found = _load(state, words.value, warp + source)
-    return merge_items(state, is_there, found, own, dtype), is_there
+    return merge_items(state, is_found, found, own, dtype), is_there
 
 
 def _no_number(state: RaisingState, op: Collective) -> Index:

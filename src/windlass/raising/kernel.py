@@ -10,6 +10,8 @@ from windlass.diagnostics import Diagnostic
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.ops.control import Return
 from windlass.ops.loops import For, Parallel
+from windlass.raising import emission
+from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
 from windlass.raising.dimensions import Box
 from windlass.raising.domain import Domain
@@ -44,10 +46,14 @@ class RaisedKernel:
 
     Its arguments are one flat tensor of words for each memory of the specification, then the traced scalars in order;
     its results are the new words of the memories in `written`.
+
+    If it makes assumptions there is one more result, an i32: the number, from 1, of one that did not hold, or 0. Where
+    one did not, the other results mean nothing.
     """
 
     function: Function
     written: tuple[int, ...]
+    assumptions: tuple[Assumption, ...] = ()
     report: RaisingReport = field(default_factory=RaisingReport)
     race: Diagnostic | None = None
     """The race that made its blocks or threads run one after another."""
@@ -161,12 +167,14 @@ def _raise_kernel(
         for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):
             strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
             state.memories.append(Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides))
+        # A memory, so that loops carry it.
+        state.memories.append(Memory("assumptions", 4, MemoryState(emission.constant(0, "i32", (1,)))))
         for argument, given in zip(kernel.arguments, specification.arguments, strict=True):
             state.environment[argument] = _argument_item(state, argument, given, traced)
         state.environment.update(zip(parallel.body.block.arguments, ids.items, strict=True))
         x, y, z = ids.items[:3]
         state.block_number = x + (y + z.scale(specification.grid[1])).scale(specification.grid[0])
-        x, y, z = ids.items[3:]
+        x, y, z = state.thread_ids = ids.items[3:]
         state.thread_number = x + (y + z.scale(specification.block[1])).scale(specification.block[0])
         globals_count = len(specification.memories)
         for op in kernel.body:
@@ -184,12 +192,17 @@ def _raise_kernel(
             if memory.state.is_written:
                 written.append(number)
                 results.append(write_back(value, words[number]))
+        assumptions: tuple[Assumption, ...] = ()
+        failed = state.assumptions.state
+        if failed.is_written and failed.words is not None:
+            assumptions = tuple(state.report.assumptions)
+            results.append(emission.reshape(failed.words, ()))
         Return(tuple(results))
     share_common_subexpressions(body)
     remove_dead_ops(body)
     function = Function(kernel.name, body)
     function.source = kernel.source
-    return RaisedKernel(function, tuple(written), state.report), state
+    return RaisedKernel(function, tuple(written), assumptions, state.report), state
 
 
 def _argument_item(state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]) -> Item:

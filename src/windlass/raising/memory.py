@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from windlass.ir import Op, Value
 from windlass.ops.elementwise import Select
 from windlass.raising import access, emission
+from windlass.raising.alignment import check_alignment
 from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dimensions import Dimension
@@ -349,18 +350,13 @@ def _memory_of(state: RaisingState, pointer: Pointer) -> Memory:
 
 
 def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
-    """The word at an address, which is a multiple of the word's size by CUDA's rules."""
-    width = byte_width(dtype)
-    box = state.box
-    if address.modulo(width, box).constant_value not in (0, None):
-        raise state.obstacle(
-            f"a value of {width} bytes is accessed at an address that is no multiple of {width}", MISALIGNED
-        )
-    return address.floor_divide(width, box)
+    """The word at an address, which is a multiple of the word's size by CUDA's rules (see alignment.py)."""
+    return address.floor_divide(byte_width(dtype), state.box)
 
 
 def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
-    """Let the loops that are being vectorized know of an access."""
+    """Let the loops that are being vectorized know of an access, once it is seen to be aligned."""
+    check_alignment(state, address, dtype)
     if state.register_tiles.arrays:
         note_quotients(state, address)
     is_covered = (

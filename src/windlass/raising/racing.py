@@ -6,6 +6,7 @@ same thing, or things of which any one will do, are let be.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from windlass.raising.dimensions import Box
 from windlass.raising.index import Index
 from windlass.raising.items import Pointer, dimensions_of_item
 from windlass.raising.obstacle import RACE
+from windlass.raising.own_places import HELP, check_own_places, have_own_places
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
@@ -67,6 +69,7 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
         and not (is_shared and each in state.block_dimensions)
     ]
     if not several:
+        _check_own_places(state, op, pointer.memory, address)
         return
     differing = domain.mask.dimensions | dimensions_of_item(state.lookup(op.value))
     if not differing.isdisjoint(several):
@@ -78,8 +81,21 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
         raise state.obstacle(
             f"several threads add to the same place of {pointer.memory.name} without an atomic operation",
             RACE,
-            "use atomicAdd, or let one thread do it",
+            HELP,
         )
+    _check_own_places(state, op, pointer.memory, address)
+
+
+def _check_own_places(state: RaisingState, op: Store, memory: Memory, address: Index) -> None:
+    """See that threads that change what they find at an address are alone there."""
+    waits = bool(memory.segment.terms) or math.prod(state.specification.grid) == 1
+    if not have_own_places(state, address) and any(
+        loaded.memory is memory
+        and (loaded.address - address).constant_value == 0
+        and (loaded.barriers == state.barriers or not waits)
+        for loaded in _loads_behind(state, op.value)[0]
+    ):
+        check_own_places(state, memory, address, op.value.dtype)
 
 
 def _is_shared_by_threads(memory: Memory) -> bool:
@@ -122,6 +138,18 @@ def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index, waits:
 
 def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index, waits: bool) -> bool:
     """Whether a value is made of one that may have been loaded from an address, perhaps by way of other memory."""
+    behind, went_through_memory = _loads_behind(state, value)
+    if went_through_memory:
+        behind = [loaded for places in state.loaded_from.values() for loaded in places]
+    return any(loaded.memory is memory and _may_be_same(state, loaded, address, waits) for loaded in behind)
+
+
+def _loads_behind(state: RaisingState, value: Value) -> tuple[list[LoadedFrom], bool]:
+    """Where the loads read that a value is made of, and whether there are any.
+
+    What was loaded may have been made of loads from elsewhere, before it was stored.
+    """
+    found: list[LoadedFrom] = []
     went_through_memory = False
     seen: set[Value] = set()
     waiting = [value]
@@ -138,17 +166,10 @@ def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address:
                 waiting += [*parent.operands, *block.terminator.operands] if block is not None else []
             continue
         if isinstance(owner, Load):
-            places = state.loaded_from.get(owner, [])
-            if any(loaded.memory is memory and _may_be_same(state, loaded, address, waits) for loaded in places):
-                return True
+            found += state.loaded_from.get(owner, [])
             went_through_memory = True
-            continue
-        if isinstance(owner, Op):
+        elif isinstance(owner, Op):
             waiting += owner.operands
             for region in owner.regions:
                 waiting += region.block.terminator.operands
-    return went_through_memory and any(
-        loaded.memory is memory and _may_be_same(state, loaded, address, waits)
-        for places in state.loaded_from.values()
-        for loaded in places
-    )
+    return found, went_through_memory

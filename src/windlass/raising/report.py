@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import Position
+
+if TYPE_CHECKING:
+    from windlass.raising.assumptions import Assumption
 
 
 @dataclass(frozen=True)
@@ -56,19 +60,23 @@ class RaisingReport:
     loops: list[LoopNote] = field(default_factory=list[LoopNote])
     notes: list[str] = field(default_factory=list[str])
     outside: list[OutsideNote] = field(default_factory=list[OutsideNote])
+    assumptions: list[Assumption] = field(default_factory=list["Assumption"])
 
-    def mark(self) -> tuple[int, int, int, int]:
+    def mark(self) -> tuple[int, ...]:
         """A place to return to with `forget_since`."""
-        return (len(self.accesses), len(self.loops), len(self.notes), len(self.outside))
+        return tuple(map(len, self._lists()))
 
-    def forget_since(self, mark: tuple[int, int, int, int]) -> None:
+    def forget_since(self, mark: tuple[int, ...]) -> None:
         """Drop what was noted after `mark`: the attempt that noted it was given up."""
-        for notes, length in zip((self.accesses, self.loops, self.notes, self.outside), mark, strict=True):
+        for notes, length in zip(self._lists(), mark, strict=True):
             del notes[length:]
+
+    def _lists(self) -> tuple[list[Any], ...]:
+        return self.accesses, self.loops, self.notes, self.outside, self.assumptions
 
     def access_kinds(self) -> Counter[str]:
         """How often each kind of access occurs."""
         return Counter(note.kind for note in self.accesses)
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.accesses), *map(str, self.loops), *self.notes])
+        return "\n".join([*map(str, self.accesses), *map(str, self.loops), *map(str, self.assumptions), *self.notes])

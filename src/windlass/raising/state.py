@@ -71,7 +71,7 @@ class Checkpoint:
     memo: dict[Any, Any]
     domain: Domain
     memories: list[tuple[Memory, MemoryState]]
-    report: tuple[int, int, int, int]
+    report: tuple[int, ...]
     block: Block
     last: Op | None
     count: int
@@ -95,10 +95,13 @@ class RaisingState:
     """The number of each lane's block, counted along x first."""
     thread_number: Index = ZERO
     """The number of each lane's thread in its block, counted along x first."""
+    thread_ids: tuple[Index, ...] = (ZERO, ZERO, ZERO)
+    """What `threadIdx` is, x first."""
     environment: dict[Value, Item] = field(default_factory=dict["Value", "Item"])
     retried: dict[Value, Box] = field(default_factory=dict["Value", "Box"])
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
     memories: list[Memory] = field(default_factory=list["Memory"])
+    """Those of the launch, then the word of assumptions, then local and shared ones."""
     frames: list[VectorFrame] = field(default_factory=list["VectorFrame"])
     report: RaisingReport = field(default_factory=RaisingReport)
     hopeless: dict[tuple[Op, str, int], Obstacle] = field(default_factory=dict["tuple[Op, str, int]", Obstacle])
@@ -132,6 +135,11 @@ class RaisingState:
     @property
     def box(self) -> Box:
         return self.domain.box
+
+    @property
+    def assumptions(self) -> Memory:
+        """The word that says which assumption did not hold (see assumptions.py)."""
+        return self.memories[len(self.specification.memories)]
 
     @property
     def position(self) -> Position | None:

@@ -40,6 +40,7 @@ enum outcome {
     DIVERGENT_BARRIER,
     INCOMPLETE_COLLECTIVE,
     LANE_NOT_IN_MASK,
+    LANE_TAKES_NO_PART,
     ASSERTION,
     TRAP,
     STACK_OVERFLOW,
@@ -128,7 +129,7 @@ typedef struct {
     uint32_t grid[3], block[3];
     void (*kernel)(void *);
     void *arguments;
-    uint32_t uses_fibres, checks_races, checks_uninitialized;
+    uint32_t uses_fibres, checks_races, checks_uninitialized, varies_undefined;
     double slice_seconds;
 } launch_description;
 

@@ -5,6 +5,7 @@
 enum collective {
     SYNC,
     SHUFFLE_INDEX, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR,
+    SHUFFLE_INDEX_WIDE, SHUFFLE_UP_WIDE, SHUFFLE_DOWN_WIDE, SHUFFLE_XOR_WIDE, // of 64 bits, in the same order
     VOTE_ANY, VOTE_ALL, VOTE_UNIFORM, VOTE_BALLOT,
     MATCH_ANY, MATCH_ALL,
     REDUCE_ADD, REDUCE_MIN, REDUCE_MAX, REDUCE_UNSIGNED_MIN, REDUCE_UNSIGNED_MAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR,
@@ -22,19 +23,18 @@ static uint64_t take_part(uint32_t kind, uint32_t mask, uint64_t operand, uint64
     return current->result;
 }
 
-// Results of shuffles and of match_all carry a predicate in bit 32.
-EXPORT uint64_t wl_shuffle_index(uint32_t mask, uint32_t value, uint32_t lane, uint32_t control, uint32_t site_number) {
-    return take_part(SHUFFLE_INDEX, mask, value, (uint64_t)control << 32 | lane, site_number);
-}
-EXPORT uint64_t wl_shuffle_up(uint32_t mask, uint32_t value, uint32_t lane, uint32_t control, uint32_t site_number) {
-    return take_part(SHUFFLE_UP, mask, value, (uint64_t)control << 32 | lane, site_number);
-}
-EXPORT uint64_t wl_shuffle_down(uint32_t mask, uint32_t value, uint32_t lane, uint32_t control, uint32_t site_number) {
-    return take_part(SHUFFLE_DOWN, mask, value, (uint64_t)control << 32 | lane, site_number);
-}
-EXPORT uint64_t wl_shuffle_xor(uint32_t mask, uint32_t value, uint32_t lane, uint32_t control, uint32_t site_number) {
-    return take_part(SHUFFLE_XOR, mask, value, (uint64_t)control << 32 | lane, site_number);
-}
+// Results of shuffles of 32 bits and of match_all carry a predicate in bit 32.
+#define SHUFFLE(name, kind)                                                                                            \
+    EXPORT uint64_t name(uint32_t mask, uint32_t value, uint32_t lane, uint32_t control, uint32_t site_number) {       \
+        return take_part(kind, mask, value, (uint64_t)control << 32 | lane, site_number);                              \
+    }                                                                                                                  \
+    EXPORT uint64_t name##_wide(uint32_t mask, uint64_t value, uint32_t lane, uint32_t control, uint32_t site_number) {\
+        return take_part(kind##_WIDE, mask, value, (uint64_t)control << 32 | lane, site_number);                       \
+    }
+SHUFFLE(wl_shuffle_index, SHUFFLE_INDEX)
+SHUFFLE(wl_shuffle_up, SHUFFLE_UP)
+SHUFFLE(wl_shuffle_down, SHUFFLE_DOWN)
+SHUFFLE(wl_shuffle_xor, SHUFFLE_XOR)
 EXPORT uint32_t wl_vote_any(uint32_t mask, uint32_t predicate, uint32_t site_number) {
     return (uint32_t)take_part(VOTE_ANY, mask, predicate, 0, site_number);
 }
@@ -77,8 +77,23 @@ EXPORT uint32_t wl_active_mask(uint32_t site_number) {
     return (uint32_t)current->result;
 }
 
+// CUDA leaves open what a lane gives that takes no part: here it is the reading lane's own value, or something else
+// where the caller wants to see whether it matters. The first such read is noted.
+static uint64_t undefined_value(const fibre *thread, uint32_t source) {
+    if (wl_fault.outcome == FINISHED) {
+        wl_fault.outcome = LANE_TAKES_NO_PART;
+        wl_fault.site = thread->site;
+        wl_fault.thread = thread->index;
+        wl_fault.other_thread = source;
+        memcpy(wl_fault.block, block_index, sizeof block_index);
+    }
+    return launch.varies_undefined ? thread->operand ^ 0x5555555555555555 : thread->operand;
+}
+
 // PTX, shfl.sync: the lane that is read from, and whether it lies within the segment.
 static uint64_t shuffle(uint32_t kind, const fibre *thread, uint32_t first, uint32_t members) {
+    bool is_wide = kind >= SHUFFLE_INDEX_WIDE;
+    if (is_wide) kind -= SHUFFLE_INDEX_WIDE - SHUFFLE_INDEX;
     int32_t lane = (int32_t)(thread->index % WARP_SIZE), offset = (int32_t)(thread->control & 31);
     uint32_t control = (uint32_t)(thread->control >> 32), segment = control >> 8 & 31, clamp = control & 31;
     int32_t lowest = lane & (int32_t)segment, highest = lowest | (int32_t)(clamp & ~segment);
@@ -88,9 +103,9 @@ static uint64_t shuffle(uint32_t kind, const fibre *thread, uint32_t first, uint
                                             : lane ^ offset;
     bool within = kind == SHUFFLE_UP ? source >= highest : source <= highest;
     if (!within) source = lane;
-    // What a lane outside the mask, or one that has exited, would give is undefined: here it is the lane's own value.
-    uint32_t value = (uint32_t)(members >> source & 1 ? fibres[first + (uint32_t)source].operand : thread->operand);
-    return (uint64_t)within << 32 | value;
+    uint32_t number = first + (uint32_t)source;
+    uint64_t value = members >> source & 1 ? fibres[number].operand : undefined_value(thread, number);
+    return is_wide ? value : (uint64_t)within << 32 | (uint32_t)value;
 }
 
 static uint32_t reduce(uint32_t kind, uint32_t first, uint32_t members) {
@@ -128,6 +143,7 @@ static void compute(uint32_t kind, uint32_t first, uint32_t members) {
         switch (kind) {
         case SYNC: break;
         case SHUFFLE_INDEX: case SHUFFLE_UP: case SHUFFLE_DOWN: case SHUFFLE_XOR:
+        case SHUFFLE_INDEX_WIDE: case SHUFFLE_UP_WIDE: case SHUFFLE_DOWN_WIDE: case SHUFFLE_XOR_WIDE:
             thread->result = shuffle(kind, thread, first, members); break;
         case VOTE_ANY: thread->result = ballot != 0; break;
         case VOTE_ALL: thread->result = ballot == members; break;

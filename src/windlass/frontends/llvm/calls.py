@@ -16,7 +16,7 @@ from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.ops.elementwise import And, Or
-from windlass.ops.loops import Assert, Barrier, Collective, DeviceCall, For, Load, Print, Store, Yield
+from windlass.ops.loops import Assert, Barrier, Collective, DeviceCall, For, Load, Print, Store, Yield, collective_name
 
 _ALLOCATORS = frozenset({
     "malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "calloc", "realloc",
@@ -49,7 +49,7 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
         )
     if name in translator.module.function_names:
         raise translator.refusal("WL0202", f"the function {name} calls itself", instruction, help="write a loop")
-    if name.startswith(("llvm.nvvm.shfl", "llvm.nvvm.vote", "llvm.nvvm.match", "llvm.nvvm.redux")):
+    if name.startswith(("__windlass_shfl", "llvm.nvvm.shfl", "llvm.nvvm.vote", "llvm.nvvm.match", "llvm.nvvm.redux")):
         return translate_collective(translator, instruction)
     return translate_unknown(translator, instruction)
 
@@ -91,7 +91,7 @@ def results_of(type_: LLVMType, results: tuple[Value, ...]) -> LLVMValue | None:
 
 
 def translate_collective(translator: Translator, instruction: Instruction) -> LLVMValue | None:
-    kind = instruction.callee.removeprefix("llvm.nvvm.")
+    kind = collective_name(instruction.callee)
     inputs = tuple(translator.scalar(operand) for operand in instruction.operands)
     made = Collective(kind, inputs, result_dtypes(translator, instruction.type))
     return results_of(instruction.type, made.results)

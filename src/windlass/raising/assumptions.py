@@ -1,0 +1,62 @@
+"""What a raised form takes for granted of the data, and checks as it runs.
+
+Some accesses are right for every sensible input and can't be shown to be: threads that each add to a place of their
+own, which an array tells them; vectors at places that an array tells. The program has one word more, which says whether
+all of that held. Where it did not, its results mean nothing, and the launch is emulated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from windlass.diagnostics import Position
+from windlass.ops.elementwise import Or, Select
+from windlass.ops.extremes import Maximum
+from windlass.ops.reduction import reduce_with
+from windlass.raising import emission
+from windlass.raising.obstacle import Obstacle
+from windlass.raising.predicate import Predicate
+
+if TYPE_CHECKING:
+    from windlass.diagnostics import RaisingError
+    from windlass.raising.state import RaisingState
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that has to hold of the data: why the kernel can't be raised where it does not."""
+
+    reason: str
+    position: Position | None
+    code: str
+    help: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.position or '?'}: emulated if {self.reason}"
+
+    def as_error(self, kernel: str) -> RaisingError:
+        """What the user reads where it does not hold."""
+        found = Obstacle(self.reason, self.position, self.code, self.help)
+        found.notes.append("that depends on the data: it was seen as the kernel ran")
+        return found.as_error(kernel)
+
+
+def assume_never(state: RaisingState, violated: Predicate, assumption: Assumption) -> None:
+    """Let the program see whether the condition holds for some active lane.
+
+    The word holds the greatest number, from 1, of an assumption that did not hold; 0 if all did.
+    """
+    condition = (state.domain.mask & violated).simplify(state.box)
+    if condition.is_false:
+        return
+    known = state.report.assumptions
+    if assumption not in known:
+        known.append(assumption)
+    lanes = condition.to_lanes(state.box).at(state.box)
+    flag = reduce_with(Or, lanes.value, tuple(range(len(lanes.dims)))) if lanes.dims else lanes.value
+    number = emission.constant(known.index(assumption) + 1, "i32")
+    found = emission.reshape(Select(flag, number, emission.constant(0, "i32")), (1,))
+    before = state.assumptions.state.words
+    assert before is not None
+    state.assumptions.change(Maximum(before, found))

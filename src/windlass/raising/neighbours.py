@@ -1,0 +1,55 @@
+"""Whether the thread that stands some places further in the block takes part in what the lanes of a domain do."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.domain import Domain
+from windlass.raising.index import Index
+from windlass.raising.predicate import Predicate, conjunction
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
+
+
+def takes_part(state: RaisingState, domain: Domain, distance: Index) -> Predicate:
+    """Where, in `domain`, the thread `distance` places further is one of the active lanes of the state's own domain.
+
+    Conditions known at run time only are taken to hold for it.
+    """
+    block = state.specification.block
+    number = state.thread_number + distance
+    conditions = [
+        Predicate.compare("GE", number, Index(0)),
+        Predicate.compare("LT", number, Index(math.prod(block))),
+    ]
+    moved = _moved(state, number, distance, domain.box)
+    for dimension, index in moved.items():
+        lower, upper = state.box.bounds(dimension)
+        conditions += [Predicate.compare("GE", index, Index(lower)), Predicate.compare("LT", index, Index(upper))]
+    conditions += [
+        each.substitute(moved, domain.box)
+        for each in state.domain.mask.conjuncts()
+        if not each.has_data and not each.dimensions.isdisjoint(moved)
+    ]
+    return conjunction(each.simplify(domain.box) for each in conditions).simplify(domain.box)
+
+
+def _moved(state: RaisingState, number: Index, distance: Index, box: Box) -> dict[Dimension, Index]:
+    """What each dimension along which threads of a block differ is for the thread with another number.
+
+    Axes that were divided into several dimensions are left out.
+    """
+    block = state.specification.block
+    is_line = sum(extent > 1 for extent in block) == 1
+    moved: dict[Dimension, Index] = {}
+    rest = number
+    for extent, own in zip(block, state.thread_ids, strict=True):
+        if extent > 1 and len(own.dimensions) == 1:
+            (dimension,) = own.dimensions
+            step = distance if is_line else rest.modulo(extent, box) - own
+            moved[dimension] = (Index.of(dimension) + step).simplify(box)
+        rest = rest.floor_divide(extent, box)
+    return moved

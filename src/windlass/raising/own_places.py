@@ -1,0 +1,112 @@
+"""Whether threads that change what they find in memory, without an atomic operation, each have a place of their own.
+
+An address that is a plain sum over the threads' numbers answers that by its form; one that is known otherwise, by what
+it is at each thread. Where an array tells the threads their places, the program looks as it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.ir import Value
+from windlass.ops.comparison import Compare
+from windlass.raising import access, emission
+from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.dependences import is_injective
+from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.enumeration import holds_at, points_of, values_of
+from windlass.raising.index import Index
+from windlass.raising.lanes import Lanes
+from windlass.raising.materialize import materialize
+from windlass.raising.obstacle import RACE
+from windlass.raising.predicate import Predicate
+from windlass.raising.reinterpretation import byte_width
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
+    from windlass.raising.state import RaisingState
+
+HELP = "use atomicAdd, or let one thread do it"
+
+
+def have_own_places(state: RaisingState, address: Index) -> bool:
+    """Whether different threads surely come to different addresses, by the address's form alone."""
+    return is_injective(address, _threads(state), state.box)
+
+
+def check_own_places(state: RaisingState, memory: Memory, address: Index, dtype: str) -> None:
+    """Raise Obstacle if several threads come to one address; let the program look where that depends on data."""
+    reason = f"several threads add to the same place of {memory.name} without an atomic operation"
+    found = _some_meet(state, memory, address)
+    if found:
+        raise state.obstacle(reason, RACE, HELP)
+    if found is None:
+        assume_never(state, _meets(state, memory, address, dtype), Assumption(reason, state.position, RACE, HELP))
+
+
+def _threads(state: RaisingState) -> list[Dimension]:
+    """The dimensions along which threads differ; in loops over all threads' elements, those elements."""
+    fused = [frame.dimension for frame in state.frames if frame.is_fused]
+    return [
+        each
+        for each in state.domain.dimensions
+        if state.box.extent(each) > 1 and (each in state.thread_dimensions or each in fused)
+    ]
+
+
+def _number(dimensions: Iterable[Dimension], box: Box) -> Index:
+    """A number of its own for each point, from 0."""
+    number, count = Index(0), 1
+    for each in dimensions:
+        number = number + (Index.of(each) - box.lower(each)).scale(count)
+        count *= box.extent(each)
+    return number
+
+
+def _some_meet(state: RaisingState, memory: Memory, address: Index) -> bool | None:
+    """Whether two active threads have one address; None where that is known at run time only.
+
+    Threads beyond the memory do not count: that is another error.
+    """
+    threads = _threads(state)
+    mask = state.domain.mask
+    points = points_of({*threads, *address.dimensions, *mask.dimensions}, state.box)
+    if points is None or not address.is_static:
+        return None
+    # What one thread does in an iteration and another in a later one may be ordered by a barrier.
+    loops = [each for each in points if each not in threads]
+    count = state.box.count(loops)
+    place = values_of(address.scale(count) + _number(loops, state.box), points)
+    is_inside = (place >= 0) & (place < memory.size_bytes * count)
+    places, numbers, counted = np.broadcast_arrays(place, values_of(_number(threads, state.box), points), is_inside)
+    is_known = not mask.has_data
+    if is_known:
+        counted = counted & holds_at(mask, points)
+    # None meet if they don't even where all are active.
+    return (True if is_known else None) if _meet(places[counted], numbers[counted]) else False
+
+
+def _meet(places: NDArray[Any], numbers: NDArray[Any]) -> bool:
+    """Whether there are two threads of different numbers at one place."""
+    order = np.argsort(places, kind="stable")
+    places, numbers = places[order], numbers[order]
+    return bool(((places[1:] == places[:-1]) & (numbers[1:] != numbers[:-1])).any())
+
+
+def _meets(state: RaisingState, memory: Memory, address: Index, dtype: str) -> Predicate:
+    """Where a thread finds another's number at its address, after all have put theirs there."""
+    width = byte_width(dtype)
+    index = address.floor_divide(width, state.box)
+    number = materialize(_number(_threads(state), state.box), state.box, "i32")
+    table = emission.constant(0, "i32", (memory.size_bytes // width,))
+    owners = access.store(table, index, number, state.box, state.domain.mask)
+    found = access.load(owners, index, state.box, state.domain.mask)
+
+    def differ(one: Value, other: Value) -> Value:
+        return Compare(one, other, "NE")
+
+    return Predicate.data(Lanes.elementwise(differ, found, number, box=state.box))
