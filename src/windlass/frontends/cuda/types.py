@@ -29,6 +29,13 @@ _NUMBER_CLASSES: dict[str, np.dtype[Any]] = {
     "__nv_fp8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "__nv_fp8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
 }
+# Classes that hold several numbers in one word.
+_PACKED_CLASSES = {
+    f"__nv_fp8x{count}_{name.removeprefix('__nv_fp8_')}": np.dtype([(field, dtype) for field in "xyzw"[:count]])
+    for name, dtype in _NUMBER_CLASSES.items()
+    if name.startswith("__nv_fp8_")
+    for count in (2, 4)
+}
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,7 @@ class TypeReader:
         return np.dtype(f"i{size}") if size in (1, 2, 4, 8) else None
 
     def _record(self, node: Node) -> np.dtype[Any] | None:
-        if known := _NUMBER_CLASSES.get(node.text("name")):
+        if known := _NUMBER_CLASSES.get(node.text("name")) or _PACKED_CLASSES.get(node.text("name")):
             return known
         size = node.integer("size") // 8
         if "DIFlagFwdDecl" in node.word("flags") or size == 0:

@@ -8,6 +8,7 @@ from windlass.frontends.llvm.builtins import (
     exponentials,
     extremes,
     floats,
+    fp8,
     fused,
     integers,
     special,
@@ -15,5 +16,5 @@ from windlass.frontends.llvm.builtins import (
     trigonometry,
 )
 
-MODULES = (exponentials, extremes, floats, fused, integers, special, structured, trigonometry)
+MODULES = (exponentials, extremes, floats, fp8, fused, integers, special, structured, trigonometry)
 """Importing these registers their functions."""
