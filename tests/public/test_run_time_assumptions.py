@@ -145,3 +145,24 @@ def test_vectors_between_two_places_are_an_error() -> None:
         pytest.raises(wl.EmulationError, match="no multiple of 8"),
     ):
         module["take"][1, 32](out, x.view(np.float32), 3)
+
+
+def test_in_larger_programs_the_assumption_is_taken_for_granted() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    kernel = wl.cuda.compile(ADD_AT)["add_at"]
+    draw = np.random.default_rng(5)
+    places, x, sums = draw.permutation(1000)[:900].astype(np.int32), draw.random(900, np.float32), np.zeros(1000, "f4")
+    expected = sums.copy()
+    np.add.at(expected, places, x)
+    launch = jax.jit(lambda sums: kernel.jax((8,), (128,))(sums, places, x, 900))
+    np.testing.assert_array_equal(launch(jnp.asarray(sums)), expected)
+
+    @wl.jit
+    def twice(sums: Any, places: Any, x: Any) -> Any:
+        kernel[8, 128](sums, places, x, 900)
+        kernel[8, 128](sums, places, x, 900)
+        return sums
+
+    np.testing.assert_array_equal(twice(sums, places, x), 2 * expected)

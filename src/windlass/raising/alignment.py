@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.divisibility import is_multiple
 from windlass.raising.enumeration import holds_at, points_of
 from windlass.raising.index import ZERO, Index
 from windlass.raising.obstacle import MISALIGNED
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 def check_alignment(state: RaisingState, address: Index, dtype: str) -> None:
     """Raise Obstacle if an active lane is at no multiple; let the program look where that depends on data."""
     width = byte_width(dtype)
+    if is_multiple(address, width):
+        return
     is_between = Predicate.compare("NE", address.modulo(width, state.box), ZERO).simplify(state.box)
     if is_between.is_false:
         return

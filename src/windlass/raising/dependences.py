@@ -164,6 +164,8 @@ def _varies_within(index: Index, frame: VectorFrame) -> bool:
 def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box) -> bool:
     """Whether the index is known to differ between any two lanes of the box.
 
+    Its terms are like the digits of a number: where no sum of the smaller ones reaches the next, it tells them all.
+
     >>> x, y = Dimension("x", 8, 1), Dimension("y", 5, 0)
     >>> is_injective(Index.of(y).scale(10) + Index.of(x), (x, y), Box())
     True
@@ -173,11 +175,12 @@ def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box) -> boo
     several = {dimension for dimension in dimensions if box.extent(dimension) > 1}
     reach = 0
     for atom, factor in sorted(index.terms.items(), key=lambda term: abs(term[1])):
-        if isinstance(atom, Dimension) and atom in several:
-            if abs(factor) <= reach:
-                return False
-            several.remove(atom)
-            reach += abs(factor) * (box.extent(atom) - 1)
-        elif not dimensions_of(atom).isdisjoint(several):
+        if dimensions_of(atom).isdisjoint(several):
+            continue
+        if abs(factor) <= reach:
             return False
+        if isinstance(atom, Dimension):
+            several.remove(atom)
+        least, most = range_of(atom, box)
+        reach += abs(factor) * (most - least)
     return not several

@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
+from windlass.ops.elementwise import And, Or
+from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
 from windlass.raising.assumptions import Assumption, assume_never
 from windlass.raising.dependences import is_injective
-from windlass.raising.dimensions import Box, Dimension
+from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.enumeration import holds_at, points_of, values_of
-from windlass.raising.index import Index
+from windlass.raising.index import Index, dimensions_of
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize
 from windlass.raising.obstacle import RACE
-from windlass.raising.predicate import Predicate
+from windlass.raising.predicate import EqualsZero, Predicate
 from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
@@ -34,16 +36,39 @@ HELP = "use atomicAdd, or let one thread do it"
 
 
 def have_own_places(state: RaisingState, address: Index) -> bool:
-    """Whether different threads surely come to different addresses, by the address's form alone."""
-    return is_injective(address, _threads(state), state.box)
+    """Whether different threads surely come to different addresses, by the form of the address and the mask."""
+    known = _told_by_mask(state.domain.mask)
+    return is_injective(address, [each for each in _threads(state) if each not in known], state.box)
+
+
+def _told_by_mask(mask: Predicate) -> set[Dimension]:
+    """Dimensions along which only one lane is active for each point of the others: `x == f(y)`."""
+    known: set[Dimension] = set()
+    others: set[Dimension] = set()
+    for each in mask.conjuncts():
+        if not isinstance(each, EqualsZero):
+            continue
+        for atom in each.index.terms:
+            rest: set[Dimension] = set()
+            rest.update(*(dimensions_of(other) for other in each.index.terms if other is not atom))
+            if isinstance(atom, Dimension) and atom not in rest | others and rest.isdisjoint(known):
+                known.add(atom)
+                others |= rest
+                break
+    return known
 
 
 def check_own_places(state: RaisingState, memory: Memory, address: Index, dtype: str) -> None:
     """Raise Obstacle if several threads come to one address; let the program look where that depends on data."""
     reason = f"several threads add to the same place of {memory.name} without an atomic operation"
+    # Places that lie as far apart from each other as those of an earlier check need not be checked again.
+    key = ("own places", memory, address - address.constant, dtype, state.domain)
+    if key in state.memo:
+        return
     found = _some_meet(state, memory, address)
     if found:
         raise state.obstacle(reason, RACE, HELP)
+    state.memo[key] = True
     if found is None:
         assume_never(state, _meets(state, memory, address, dtype), Assumption(reason, state.position, RACE, HELP))
 
@@ -67,6 +92,12 @@ def _number(dimensions: Iterable[Dimension], box: Box) -> Index:
     return number
 
 
+def _size(memory: Memory) -> int:
+    """The bytes of a memory, of all segments together."""
+    words = memory.state.words
+    return 0 if words is None else words.shape[0] * byte_width(words.dtype)
+
+
 def _some_meet(state: RaisingState, memory: Memory, address: Index) -> bool | None:
     """Whether two active threads have one address; None where that is known at run time only.
 
@@ -81,7 +112,7 @@ def _some_meet(state: RaisingState, memory: Memory, address: Index) -> bool | No
     loops = [each for each in points if each not in threads]
     count = state.box.count(loops)
     place = values_of(address.scale(count) + _number(loops, state.box), points)
-    is_inside = (place >= 0) & (place < memory.size_bytes * count)
+    is_inside = (place >= 0) & (place < _size(memory) * count)
     places, numbers, counted = np.broadcast_arrays(place, values_of(_number(threads, state.box), points), is_inside)
     is_known = not mask.has_data
     if is_known:
@@ -98,15 +129,36 @@ def _meet(places: NDArray[Any], numbers: NDArray[Any]) -> bool:
 
 
 def _meets(state: RaisingState, memory: Memory, address: Index, dtype: str) -> Predicate:
-    """Where a thread finds another's number at its address, after all have put theirs there."""
-    width = byte_width(dtype)
-    index = address.floor_divide(width, state.box)
-    number = materialize(_number(_threads(state), state.box), state.box, "i32")
-    table = emission.constant(0, "i32", (memory.size_bytes // width,))
-    owners = access.store(table, index, number, state.box, state.domain.mask)
-    found = access.load(owners, index, state.box, state.domain.mask)
+    """Whether some thread comes to another's address: few are compared with each other, many by way of a table."""
+    width, box, mask = byte_width(dtype), state.box, state.domain.mask
+    index = address.floor_divide(width, box)
+    threads = _threads(state)
+    dims = in_order({*threads, *index.dimensions, *mask.dimensions})
+    places = materialize(index, box, "i64")
+    numbers = materialize(_number(threads, box), box, "i32")
+    lanes = [places, numbers] if mask.is_true else [places, numbers, mask.to_lanes(box)]
+    count, words = box.count(dims), _size(memory) // width
+    if count * count > words:
+        return _meet_in_table(words, index, numbers, box, mask)
+    place, number, *active = [emission.reshape(each.expand(dims, box), (count,)) for each in lanes]
+
+    def of_pairs(direction: str, value: Value) -> Value:
+        one, other = (emission.broadcast(value, (count, count), (axis,)) for axis in (0, 1))
+        return Compare(one, other, direction)
+
+    meets = And(of_pairs("EQ", place), of_pairs("NE", number))
+    for each in active:
+        for axis in (0, 1):
+            meets = And(meets, emission.broadcast(each, (count, count), (axis,)))
+    return Predicate.data(Lanes(reduce_with(Or, meets, (0, 1))))
+
+
+def _meet_in_table(words: int, index: Index, numbers: Lanes, box: Box, mask: Predicate) -> Predicate:
+    """Where a thread finds another's number at its place, after all have put theirs there."""
+    owners = access.store(emission.constant(0, "i32", (words,)), index, numbers, box, mask)
 
     def differ(one: Value, other: Value) -> Value:
         return Compare(one, other, "NE")
 
-    return Predicate.data(Lanes.elementwise(differ, found, number, box=state.box))
+    found = access.load(owners, index, box, mask)
+    return Predicate.data(Lanes.elementwise(differ, found, numbers, box=box))
