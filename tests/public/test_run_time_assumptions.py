@@ -96,20 +96,27 @@ def test_threads_that_share_a_place_in_a_loop_are_emulated() -> None:
         assert module["walk"].explain().is_raised is is_raised
 
 
-def test_several_threads_with_one_state_are_not_raised() -> None:
-    module = wl.cuda.compile("""
+def test_several_threads_with_one_state_take_turns() -> None:
+    kernel = wl.cuda.compile("""
     __global__ void advance(unsigned *state, int width) {
         int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
         int own = y * width / 4 + x;
         state[own] = state[own] * 1664525u + 1013904223u;
-    }""")
-    kernel = module["advance"]
-    arguments = (np.zeros(32 * 32, np.uint32), 128)
-    assert kernel.explain((1, 4), (32, 8), *arguments).is_raised
-    report = kernel.explain((1, 4), (32, 8), np.zeros(32 * 32, np.uint32), 7)
-    assert report.reason == (
-        "kernel 'advance' can't be raised: several threads add to the same place of state without an atomic operation"
-    )
+    }""")["advance"]
+    for width, takes_turns in ((128, False), (7, True)):
+        state = np.arange(32 * 32, dtype=np.uint32)
+        expected = state.copy()
+        for y in range(32):
+            for x in range(32):
+                own = y * width // 4 + x
+                expected[own] = (int(expected[own]) * 1664525 + 1013904223) % 2**32
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            kernel[(1, 4), (32, 8)](state, width)
+        np.testing.assert_array_equal(state, expected)
+        assert (
+            any("several threads add to the same place of state" in str(each.message) for each in caught) == takes_turns
+        )
 
 
 def test_vectors_at_places_that_data_tells_have_to_be_aligned() -> None:

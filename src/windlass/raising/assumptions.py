@@ -10,16 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from windlass.diagnostics import Position
+from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.ops.elementwise import Or, Select
 from windlass.ops.extremes import Maximum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
-from windlass.raising.obstacle import Obstacle
 from windlass.raising.predicate import Predicate
 
 if TYPE_CHECKING:
-    from windlass.diagnostics import RaisingError
     from windlass.raising.state import RaisingState
 
 
@@ -37,9 +35,15 @@ class Assumption:
 
     def as_error(self, kernel: str) -> RaisingError:
         """What the user reads where it does not hold."""
-        found = Obstacle(self.reason, self.position, self.code, self.help)
-        found.notes.append("that depends on the data: it was seen as the kernel ran")
-        return found.as_error(kernel)
+        return RaisingError(
+            Diagnostic(
+                self.code,
+                f"kernel '{kernel}' can't be raised: {self.reason}",
+                self.position,
+                notes=("that depends on the data: it was seen as the kernel ran",),
+                help=self.help,
+            )
+        )
 
 
 def assume_never(state: RaisingState, violated: Predicate, assumption: Assumption) -> None:
