@@ -543,14 +543,9 @@ class Collective(LoopOp):
 
 
 def collective_name(callee: str) -> str:
-    """The plain name of an LLVM intrinsic, or of a function of our own where LLVM has none.
-
-    >>> collective_name("llvm.nvvm.shfl.sync.down.f32"), collective_name("__windlass_shfl_sync_down_f64")
-    ('shfl.sync.down.f32', 'shfl.sync.down.f64')
-    """
-    if callee.startswith("__windlass_"):
-        return callee.removeprefix("__windlass_").replace("_", ".")
-    return callee.removeprefix("llvm.nvvm.")
+    """The plain name of an LLVM intrinsic, or of a function of our own where LLVM has none."""
+    own = callee.removeprefix("__windlass_")
+    return callee.removeprefix("llvm.nvvm.") if own == callee else own.replace("_", ".")
 
 
 class Assert(LoopOp):
