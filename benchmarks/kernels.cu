@@ -101,6 +101,70 @@ extern "C" __global__ void tree_sum(const float *x, float *sums, int n) {
     if (threadIdx.x == 0) sums[blockIdx.x] = partial[0];
 }
 
+extern "C" __global__ void scan_in_steps(const float *x, float *y, int n) {
+    __shared__ float s[2][256];
+    int t = threadIdx.x, i = blockIdx.x * 256 + t, in = 0;
+    s[0][t] = i < n ? x[i] : 0;
+    __syncthreads();
+    for (int d = 1; d < 256; d *= 2, in = 1 - in) {
+        s[1 - in][t] = t >= d ? s[in][t] + s[in][t - d] : s[in][t];
+        __syncthreads();
+    }
+    if (i < n) y[i] = s[in][t];
+}
+
+extern "C" __global__ void scan_up_and_down(const float *x, float *y, int n) {
+    __shared__ float s[512 + 16];
+    int t = threadIdx.x, base = blockIdx.x * 512, offset = 1;
+    int left = t + (t >> 5), right = t + 256 + ((t + 256) >> 5);
+    s[left] = base + t < n ? x[base + t] : 0;
+    s[right] = base + t + 256 < n ? x[base + t + 256] : 0;
+    for (int d = 256; d > 0; d >>= 1, offset *= 2) {
+        __syncthreads();
+        if (t < d) {
+            int i = offset * (2 * t + 1) - 1, j = offset * (2 * t + 2) - 1;
+            s[j + (j >> 5)] += s[i + (i >> 5)];
+        }
+    }
+    if (t == 0) s[511 + (511 >> 5)] = 0;
+    for (int d = 1; d < 512; d *= 2) {
+        offset >>= 1;
+        __syncthreads();
+        if (t < d) {
+            int i = offset * (2 * t + 1) - 1, j = offset * (2 * t + 2) - 1;
+            float kept = s[i + (i >> 5)];
+            s[i + (i >> 5)] = s[j + (j >> 5)];
+            s[j + (j >> 5)] += kept;
+        }
+    }
+    __syncthreads();
+    if (base + t < n) y[base + t] = s[left];
+    if (base + t + 256 < n) y[base + t + 256] = s[right];
+}
+
+extern "C" __global__ void scan_of_warps(const float *x, float *y, int n) {
+    __shared__ float totals[32];
+    int i = blockIdx.x * 256 + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    float sum = i < n ? x[i] : 0;
+    for (int d = 1; d < 32; d *= 2) {
+        float before = __shfl_up_sync(0xffffffff, sum, d);
+        if (lane >= d) sum += before;
+    }
+    if (lane == 31) totals[warp] = sum;
+    __syncthreads();
+    if (warp == 0) {
+        float total = lane < 8 ? totals[lane] : 0;
+        for (int d = 1; d < 8; d *= 2) {
+            float before = __shfl_up_sync(0xffffffff, total, d);
+            if (lane >= d) total += before;
+        }
+        totals[lane] = total;
+    }
+    __syncthreads();
+    if (warp > 0) sum += totals[warp - 1];
+    if (i < n) y[i] = sum;
+}
+
 extern "C" __global__ void tiled_transpose(const float *x, float *y, int rows, int columns) {
     __shared__ float tile[16][17];
     int column = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;

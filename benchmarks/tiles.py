@@ -51,6 +51,26 @@ def tree(rounds: int) -> list[Result]:
     return [_against("tree_sum", n // 256, 256, (x, sums, n), lambda x, sums: x.reshape(-1, 256).sum(1), rounds)]
 
 
+def scans(rounds: int) -> list[Result]:
+    """Running sums of blocks in shared memory and by shuffles, 4 million float32, against `jnp.cumsum`."""
+    n = 1 << 22
+    x = jnp.asarray(np.random.default_rng(0).random(n, np.float32))
+    sums = jnp.zeros_like(x)
+
+    def up_to(x: Any, _: Any) -> Any:
+        return jnp.cumsum(x.reshape(-1, 256), 1).reshape(-1)
+
+    def before(x: Any, _: Any) -> Any:
+        rows = x.reshape(-1, 512)
+        return jnp.pad(jnp.cumsum(rows, 1)[:, :-1], ((0, 0), (1, 0))).reshape(-1)
+
+    return [
+        _against("scan_in_steps", n // 256, 256, (x, sums, n), up_to, rounds),
+        _against("scan_up_and_down", n // 512, 256, (x, sums, n), before, rounds),
+        _against("scan_of_warps", n // 256, 256, (x, sums, n), up_to, rounds),
+    ]
+
+
 def transposition(rounds: int) -> list[Result]:
     """A transpose through tiles, 2000 × 3000 float32."""
     rows, columns = 2000, 3000
@@ -80,4 +100,4 @@ def _against(
 
 def tiled_kernels(rounds: int) -> list[Result]:
     """All of them."""
-    return [*matmuls(rounds), *stencil(rounds), *tree(rounds), *transposition(rounds)]
+    return [*matmuls(rounds), *stencil(rounds), *tree(rounds), *scans(rounds), *transposition(rounds)]

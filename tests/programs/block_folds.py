@@ -68,8 +68,8 @@ def scans_of_warps(x: Array, inclusive: Array, exclusive: Array, halves: Array, 
 
 
 @program(
-    (launch(2, 256, n=500), launch(1, 64, n=64), launch(2, 1024, n=1500)),
-    lambda draw, n: (draw.floats(n + 3), draw.floats(n + 3), draw.floats(5), n),
+    (launch(2, 256, n=500), launch(1, 64, n=64), launch(2, 1024, n=1500), launch(149, 256, n=38_000)),
+    lambda draw, n: (draw.floats(n + 3), draw.floats(n + 3), draw.floats(150), n),
     1e-5,
 )
 def scan_of_scans_of_warps(launch: Launch, x: Array, y: Array, sums: Array, n: int) -> None:

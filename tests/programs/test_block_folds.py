@@ -18,6 +18,7 @@ ONE_FOLD = {
     "ping_pong_scan": "reduce_window",
     "scan_of_scans_of_warps": "reduce_window",
     "scans_of_columns": "reduce_window",
+    "scan_of_runs": "reduce_window",
     "trees_of_extremes": "reduce",
     "trees_of_products": "reduce",
 }
@@ -44,7 +45,7 @@ def ops_of(module: wl.cuda.Module, name: str) -> dict[str, int]:
 def test_steps_of_a_block_become_one_fold(module: wl.cuda.Module, name: str, op: str) -> None:
     ops = ops_of(module, name)
     assert 1 <= ops[op] <= 3
-    assert sum(ops.values()) <= 14
+    assert sum(ops.values()) <= 15
 
 
 @pytest.mark.parametrize(("name", "most"), list(IN_STEPS.items()))

@@ -20,6 +20,7 @@ import numpy as np
 from windlass.ir import Block, BufferType, Op, TensorType, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops import loops
+from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Select
@@ -41,7 +42,7 @@ from windlass.raising.items import is_integer
 from windlass.raising.partial_folds import UNKNOWN, Array, Partials, kind_of, number_preferring
 from windlass.raising.reinterpretation import byte_width
 from windlass.raising.specification import KnownScalar, LaunchSpecification
-from windlass.raising.thread_arrays import evaluated, shuffled
+from windlass.raising.thread_arrays import evaluated, is_counted, shuffled
 
 MOST_ROUNDS = 64
 """Loops of more rounds are not followed round by round."""
@@ -76,8 +77,8 @@ class BlockExecution:
         self.steps = 0
         self.defined: dict[Op, tuple[Array, int]] = {}
         """The threads that ran each op, of those that ran once, and the point after it."""
-        self.inner: set[Value] = set()
-        """What tests for NaN and the like consist of that were recognized as a whole."""
+        self.in_rounds: dict[tuple[Value, Op], list[tuple[Partials, Array]]] = {}
+        """What ops take for something else in each round of a loop."""
         numbers = np.arange(self.count, dtype=np.int32)
         ids = (numbers % x, numbers // x % y, numbers // (x * y))
         for argument, number in zip(body.arguments[3:], ids, strict=True):
@@ -189,25 +190,28 @@ class BlockExecution:
 
     def take_elsewhere(self, op: Op, operands: Sequence[Value]) -> None:
         """Note that an op does something else with folds."""
-        if self.repeats:
+        if self.repeats > 1 or (isinstance(op, Compare) and op.lhs is op.rhs):
+            # The latter is a test for NaN, a part of `fmax`.
             return
         for value in dict.fromkeys(operands):
             found = self.values.get(value)
-            if isinstance(found, Partials) and value not in self.inner and found.has_folds(self.active):
+            if not isinstance(found, Partials):
+                continue
+            if self.repeats:
+                self.in_rounds.setdefault((value, op), []).append((found, self.active))
+            elif found.has_folds(self.active):
                 self.candidates.append(Candidate(value, op, found, self.active, self.point))
 
     def compute(self, op: Op) -> None:
         """An op on numbers."""
-        if op in self.inner:
-            self.values[op] = self.opaque(op)
-            return
         operands = op.operands
         found = [self.values.get(operand) for operand in operands]
         if op.is_pure and isinstance(op.type, TensorType) and all(isinstance(each, np.ndarray) for each in found):
             self.values[op] = evaluated(op, found)
             return
         result: Abstract = None
-        if any(isinstance(each, Partials) for each in found):
+        is_leaf = isinstance(op, BitcastConvert) and isinstance(found[0], Opaque) and found[0].value in self.leaves_of
+        if is_leaf or any(isinstance(each, Partials) for each in found):
             result = self.fold(op)
         if not isinstance(result, Partials) or not result.is_known(self.active):
             self.take_elsewhere(op, operands)
@@ -222,7 +226,7 @@ class BlockExecution:
         """What an op of which some operands are folds combines; None where it does something else."""
         match op:
             case BitcastConvert() if is_integer(op.dtype) and is_integer(op.operand.dtype):
-                found = self.values[op.operand]
+                found = self.partials(op.operand)
                 width = byte_width(op.dtype)
                 if not isinstance(found, Partials) or byte_width(op.operand.dtype) != width:
                     return None
@@ -458,11 +462,26 @@ class BlockExecution:
             self.repeats += 1
             self.run_rounds(op)
             self.repeats -= 1
+            if not self.repeats:
+                self.note_rounds(op)
             for result in op.results:
                 if isinstance(self.values.get(result), Opaque):
                     self.values[result] = self.opaque(result)
             return
         self.run_for_all(op)
+
+    def note_rounds(self, op: loops.For | loops.DoWhile) -> None:
+        """Let what is taken elsewhere in all rounds of a loop be candidates."""
+        rounds, self.in_rounds = self.in_rounds, {}
+        trips = self.values.get(op.trip_count) if isinstance(op, loops.For) else None
+        if not isinstance(trips, np.ndarray):
+            return
+        for (value, user), found in rounds.items():
+            partials, active = Partials.joined([each for each, _ in found]), np.concatenate([each for _, each in found])
+            is_whole = len(found) == trips[self.active].max(initial=0)
+            if is_whole and not isinstance(user, Terminator) and partials.has_folds(active):
+                counter = op.body.block.arguments[0]
+                self.candidates.append(Candidate(value, user, partials, active, self.point - 1, counter))
 
     def is_shared(self, buffer: Value) -> bool:
         is_typed = isinstance(buffer.type, BufferType) and buffer.type.space == "shared"
@@ -470,28 +489,10 @@ class BlockExecution:
 
     def is_counted(self, op: loops.For | loops.DoWhile) -> bool:
         """Whether it is known how often a loop runs in each thread."""
-        if isinstance(op, loops.For):
-            trips = self.values.get(op.trip_count)
-            return isinstance(trips, np.ndarray) and bool(trips[self.active].max(initial=0) <= MOST_ROUNDS)
-        block = op.body.block
-        known = {
-            argument for argument, initial in zip(block.arguments, op.initial, strict=True) if self.is_number(initial)
-        }
-        last = block.terminator
-        while True:
-            inside: set[Value] = {*known}
-            for inner in block:
-                is_number = inner.is_pure and not inner.regions and not isinstance(inner, Terminator)
-                if is_number and all(each in inside or self.is_number(each) for each in inner.operands):
-                    inside.update(inner.results)
-            kept = {
-                argument
-                for argument, following in zip(block.arguments, last.operands[1:], strict=True)
-                if argument in known and (following in inside or self.is_number(following))
-            }
-            if kept == known:
-                return last.operands[0] in inside
-            known = kept
+        if isinstance(op, loops.DoWhile):
+            return is_counted(op, self.is_number)
+        trips = self.values.get(op.trip_count)
+        return isinstance(trips, np.ndarray) and bool(trips[self.active].max(initial=0) <= MOST_ROUNDS)
 
     def is_number(self, value: Value) -> bool:
         return isinstance(self.values.get(value), np.ndarray)

@@ -10,18 +10,15 @@ Sums of floats are then made in an order of XLA's choice, as all sums over threa
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from windlass.ir import Argument, Function, Op, Terminator, Value
 from windlass.ops import loops
-from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Or, Select
-from windlass.ops.reduction import Reduce, ReduceWindow
+from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission
 from windlass.raising.block_execution import BlockExecution
@@ -35,8 +32,9 @@ from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.partial_folds import Kind
 from windlass.raising.predicate import TRUE
-from windlass.raising.reductions import Combiner, identity
+from windlass.raising.reductions import identity
 from windlass.raising.reinterpretation import byte_width, reinterpret
+from windlass.raising.running_folds import Combine, Number, moved_on, running_fold
 from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
@@ -148,7 +146,7 @@ def _remember_value(state: RaisingState, value: Value) -> None:
         words = gather_words(state, state.lookup(value), value.dtype)
     except Obstacle:
         return
-    threads = -(-int(np.prod(state.specification.block)) // 32) * 32
+    threads = -(-math.prod(state.specification.block) // 32) * 32
     state.memo["moment", None, value] = _Words(words.value, words.start, threads)
 
 
@@ -189,17 +187,15 @@ def _combined(state: RaisingState, kind: Kind, one: Lanes, other: Lanes) -> Lane
     def combine(left: Value, right: Value) -> Value:
         if is_integer(kind.dtype) and left.dtype != kind.dtype:
             return BitcastConvert(combine(*(BitcastConvert(each, kind.dtype) for each in (left, right))), left.dtype)
-        found: Value = kind.combiner(left, right)
-        if kind.leaves_nan:
-            found = Select(Compare(right, right, "NE"), left, found)
-            found = Select(Compare(left, left, "NE"), right, found)
-        return found
+        return kind.combine(left, right)
 
     return Lanes.elementwise(combine, state.covering(one), state.covering(other), box=box)
 
 
 def _load(state: RaisingState, form: Form, words: _Words, recipe: Recipe) -> Lanes:
     """What each lane has of the folds of a form."""
+    from windlass.raising.interpreter import index_of
+
     key = ("folds", form.scheme, recipe.kind, recipe.is_seeded, id(words.value))
     if key not in state.memo:
         state.memo[key] = (words, _fold(form.scheme, words, recipe))
@@ -207,7 +203,10 @@ def _load(state: RaisingState, form: Form, words: _Words, recipe: Recipe) -> Lan
     groups = words.value.shape[0] // words.size
     each = folds.shape[0] // groups
     box = state.box
-    entry = (state.thread_number - form.first_thread).floor_divide(form.step, box)
+    entry = state.thread_number - form.first_thread
+    if recipe.counter is not None:
+        entry = entry + index_of(state, recipe.counter).scale(math.prod(state.specification.block))
+    entry = entry.floor_divide(form.step, box)
     index = words.start.floor_divide(words.size).scale(each) + _place(form.places, entry, state)
     return access.load(folds, index, box, state.domain.mask)
 
@@ -237,14 +236,10 @@ def _fold(scheme: Scheme, words: _Words, recipe: Recipe) -> Value:
     neutral = identity(kind.combiner, kind.dtype)
     if recipe.is_seeded and not kind.leaves_nan:
         neutral = 0.0
-    is_number: Value | None = None
-    if kind.leaves_nan:
-        is_number = Compare(leaves, leaves, "EQ")
-        leaves = Select(is_number, leaves, emission.constant(neutral, kind.dtype, leaves.shape))
-    folds = _folded(leaves, kind.combiner, neutral, scheme)
-    if is_number is not None and not recipe.is_seeded:
-        found = _folded(is_number, Or, False, scheme)
-        folds = Select(found, folds, emission.constant(float("nan"), kind.dtype, folds.shape))
+    if kind.leaves_nan and not recipe.is_seeded:
+        # NaN gives way to all numbers.
+        neutral = float("nan")
+    folds = _folded(leaves, kind.combine, neutral, scheme)
     if own_dtype != kind.dtype:
         folds = BitcastConvert(folds, own_dtype)
     return emission.reshape(folds, (folds.tensor.size,))
@@ -263,25 +258,15 @@ def _leaves(scheme: Scheme, words: _Words) -> Value:
     return emission.reshape(lanes.expand(dimensions, EVERYWHERE), (groups, scheme.leaves.count))
 
 
-def _folded(leaves: Value, combiner: Combiner, neutral: int | float | bool, scheme: Scheme) -> Value:
+def _folded(leaves: Value, combine: Combine, neutral: Number, scheme: Scheme) -> Value:
     """Each row's fold, or all folds of the beginnings of each row."""
-    dtype = leaves.dtype
-    init = Constant.of(neutral, dtype)
     if scheme.is_total:
-        total = Reduce((leaves,), (init,), (1,), combiner_region(combiner, dtype)).results[0]
+        init = Constant.of(neutral, leaves.dtype)
+        total = Reduce((leaves,), (init,), (1,), combiner_region(combine, leaves.dtype)).results[0]
         total = emission.reshape(total, (*total.shape, 1))
         return emission.pad_axis(total, 1, 1, 0, neutral) if scheme.is_exclusive else total
-    length = leaves.shape[1]
-    running = ReduceWindow(
-        (leaves,),
-        (init,),
-        (1, length),
-        (1, 1),
-        (1, 1),
-        (1, 1),
-        ((0, 0), (length - 1, 0)),
-        combiner_region(combiner, dtype),
-    ).results[0]
     if not scheme.is_exclusive:
-        return running
-    return emission.pad_axis(emission.slice_axis(running, 1, 0, scheme.each - 1), 1, 1, 0, neutral)
+        return running_fold(leaves, combine, neutral)
+    if scheme.each == scheme.length:
+        return running_fold(moved_on(leaves, neutral), combine, neutral)
+    return emission.pad_axis(running_fold(leaves, combine, neutral), 1, 1, 0, neutral)

@@ -103,10 +103,15 @@ Abstract: TypeAlias = "Array | Partials | Opaque | Cells | Elsewhere | None"
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A value that is a fold of leaves in the active threads, and the op that takes it for something else."""
+    """A value that is a fold of leaves in the active threads, and the op that takes it for something else.
+
+    Where that happens in a loop, there are all threads of the first round, then all of the second, and so on; `counter`
+    is the number of the round. The leaves are those of before the loop. `point` is the last at which they may be found.
+    """
 
     value: Value
     user: Op
     partials: Partials
     active: Array
     point: int
+    counter: Value | None = None

@@ -30,12 +30,16 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How to make a fold. `is_seeded` says that a neutral number is combined in, which may leave a trace."""
+    """How to make a fold. `is_seeded` says that a neutral number is combined in, which may leave a trace.
+
+    Threads are counted round by round where there is a `counter` of rounds.
+    """
 
     value: Value
     kind: Kind
     parts: tuple[Part, ...]
     is_seeded: bool
+    counter: Value | None
 
 
 @dataclass(eq=False)
@@ -94,7 +98,12 @@ def find_recipes(execution: BlockExecution) -> list[tuple[Recipe, Op]]:
         if None in forms or not any(form and form.scheme.length >= FEWEST_LEAVES for form in forms):
             continue
         parts = tuple(Part(share.source, share.moment, share.form) for share in shares)
-        found.append((Recipe(draft.candidate.value, draft.kind, parts, draft.is_seeded), draft.candidate.user))
+        found.append(
+            (
+                Recipe(draft.candidate.value, draft.kind, parts, draft.is_seeded, draft.candidate.counter),
+                draft.candidate.user,
+            )
+        )
     return found
 
 
@@ -152,7 +161,7 @@ def _shares(execution: BlockExecution, sets: Sequence[int], threads: Array, poin
             continue
         own = _cut(sets, leaves.first, execution.count)
         if any(own):
-            is_own = all(each == 1 << int(thread) for each, thread in zip(own, threads, strict=True))
+            is_own = _is_own(own, threads, execution.count)
             found.append(_Share(leaves.value, None, own, threads, execution.count, is_own))
     for allocation, generations in cells.items():
         together, seen = [0] * len(sets), 0
@@ -193,8 +202,7 @@ def _as_stored(execution: BlockExecution, sets: Sequence[int], threads: Array) -
             union |= each
         used = [thread for thread in range(union.bit_length()) if union >> thread & 1]
         homes = [execution.homes.get(leaves.first + thread, -1) for thread in used]
-        is_own = all(each == 1 << int(thread) for each, thread in zip(own, threads, strict=True))
-        if is_own or -1 in homes:
+        if _is_own(own, threads, execution.count) or -1 in homes:
             continue
         start = 0
         for place in range(1, len(used) + 1):
@@ -206,6 +214,11 @@ def _as_stored(execution: BlockExecution, sets: Sequence[int], threads: Array) -
             found = [each & ~(mask << old) | (each >> old & mask) << homes[start] for each in found]
             start = place
     return found
+
+
+def _is_own(sets: Sequence[int], threads: Array, count: int) -> bool:
+    """Whether each of `count` threads has its own leaf alone."""
+    return all(each == 1 << int(thread) % count for each, thread in zip(sets, threads, strict=True))
 
 
 def _cut(sets: Sequence[int], first: int, count: int) -> list[int]:

@@ -8,6 +8,7 @@ in any order the set of leaves says all there is to say.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -48,6 +49,14 @@ class Kind:
     def may_be_seeded(self) -> bool:
         """Whether a neutral number leaves a trace: 0.0 + -0.0 is 0.0, and fmax(-inf, NaN) is -inf."""
         return self.leaves_nan or (self.combiner is Add and is_float(self.dtype))
+
+    def combine(self, left: Value, right: Value) -> Value:
+        """The op on tensors."""
+        found: Value = self.combiner(left, right)
+        if self.leaves_nan:
+            found = Select(Compare(right, right, "NE"), left, found)
+            found = Select(Compare(left, left, "NE"), right, found)
+        return found
 
     def is_neutral(self, numbers: Array) -> Array:
         """Which numbers change nothing else."""
@@ -154,8 +163,10 @@ class Partials:
         pairs = zip(self._fields(), other._fields(), strict=True)
         return Partials(*(np.where(condition, one, two) for one, two in pairs))
 
-    def copy(self) -> Partials:
-        return Partials(*(each.copy() for each in self._fields()))
+    @staticmethod
+    def joined(parts: Sequence[Partials]) -> Partials:
+        """The places of several, one after the other."""
+        return Partials(*(np.concatenate(each) for each in zip(*(part._fields() for part in parts), strict=True)))
 
     def viewed(self, dtype: Any) -> Partials:
         """The same bits as numbers of another type."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from windlass.ir import Op
+from windlass.ir import Op, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops.conversion import BitcastConvert
+from windlass.ops.loops import DoWhile
 from windlass.raising.partial_folds import Array
 
 WARP = 32
@@ -48,3 +49,24 @@ def shuffled(kind: str, distance: Array, control: Array, count: int) -> tuple[Ar
     source = np.where(is_there, threads - lane + source, threads)
     exists = source < count
     return np.where(exists, source, threads), is_there, exists
+
+
+def is_counted(op: DoWhile, is_number: Callable[[Value], bool]) -> bool:
+    """Whether a loop ends by values that are known numbers in all rounds. `is_number` tells that of those outside."""
+    block = op.body.block
+    known = {argument for argument, initial in zip(block.arguments, op.initial, strict=True) if is_number(initial)}
+    last = block.terminator
+    while True:
+        inside: set[Value] = {*known}
+        for inner in block:
+            is_plain = inner.is_pure and not inner.regions and not isinstance(inner, Terminator)
+            if is_plain and all(each in inside or is_number(each) for each in inner.operands):
+                inside.update(inner.results)
+        kept = {
+            argument
+            for argument, following in zip(block.arguments, last.operands[1:], strict=True)
+            if argument in known and (following in inside or is_number(following))
+        }
+        if kept == known:
+            return last.operands[0] in inside
+        known = kept
