@@ -201,3 +201,39 @@ def test_a_script_is_explained(tmp_path: Path) -> None:
     assert done.stdout == "[2. 2. 2. 2.]\n"
     assert "twice: 1 launch emulated" in done.stderr
     assert f"{script}:5" in done.stderr
+
+
+def test_what_vanishes_is_said() -> None:
+    source = """
+__global__ void neighbours(const float *x, float *y) {
+    __shared__ float tile[64], rest[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    rest[threadIdx.x] = 0;
+    __syncthreads();
+    rest[(int)x[threadIdx.x]] = 1;
+    __syncthreads();
+    y[threadIdx.x] = tile[63 - threadIdx.x] + rest[(int)x[threadIdx.x + 1]];
+}"""
+    report = wl.cuda.compile(source)["neighbours"].explain(1, 64, np.zeros(65, np.float32), np.zeros(64, np.float32))
+    became = {(each.action, each.memory): each.became for each in report.accesses}
+    assert became["store", "tile"] == "nothing" and became["load", "tile"] == "slice of what was stored"
+    assert became["store", "rest"] == "scatter" and became["load", "rest"] == "gather"
+    assert became["store", "y"] == "update" and became["load", "x"] == "slice"
+
+
+def test_threads_in_turn_say_what_asks_for_it() -> None:
+    source = """
+__global__ void queue(const int *x, int *out, int *count) {
+    if (x[threadIdx.x] > 0) {
+        int place = atomicAdd(count, 1);
+        out[place] = threadIdx.x;
+    }
+}"""
+    zeros = np.zeros(64, np.int32)
+    report = wl.cuda.compile(source)["queue"].explain(1, 64, zeros, zeros.copy(), np.zeros(1, np.int32))
+    assert report.is_raised and report.obstacle is not None
+    assert [step.position.line for step in report.trail] == [4, 5]
+    assert "how it comes to this:\n    4 | int place = atomicAdd(count, 1);  <- an atomic operation on 'count'" in str(
+        report
+    )
+    assert "decides what is stored to 'out'" in html_of(report).cells

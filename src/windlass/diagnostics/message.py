@@ -52,7 +52,7 @@ class Diagnostic:
         lines = [f"{self.severity}[{self.code}]: {self.headline}"]
         if self.position is not None:
             lines += self._render_source(self.position)
-        lines += self._render_trail()
+        lines += self.trail_lines()
         lines += [f"  note: {note}" for note in self.notes]
         if self.help is not None:
             lines.append(f"  help: {self.help}")
@@ -71,7 +71,8 @@ class Diagnostic:
             lines.append(f" {gutter} | " + " " * offset + "^" * max(1, self.length))
         return lines
 
-    def _render_trail(self) -> list[str]:
+    def trail_lines(self) -> list[str]:
+        """The trail as text, each step beside its source line; nothing where there is none."""
         if not self.trail:
             return []
         here = self.position.file if self.position is not None else ""

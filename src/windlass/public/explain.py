@@ -35,8 +35,8 @@ class Report:
     were raised, before the rules in `rewrites` were applied, in that order. `compile_seconds` is how long each stage of
     Windlass took; XLA compiles when the kernel first runs.
 
-    Of a kernel that is not raised `error` has the diagnostic, with source line, reason and help, `trail` the lines that
-    led there.
+    Of a kernel that is not raised `error` has the diagnostic, with source line, reason and help; of one whose blocks or
+    threads run one after another, since their order decides, `obstacle` has it. `trail` has the lines that led there.
     """
 
     kernel: str
@@ -51,6 +51,7 @@ class Report:
     notes: tuple[str, ...] = ()
     rewrites: tuple[Entry, ...] = ()
     compile_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    obstacle: Diagnostic | None = None
     function: Function | None = field(default=None, repr=False)
     """The optimized tensor program."""
 
@@ -66,8 +67,9 @@ class Report:
 
     @property
     def trail(self) -> tuple[Step, ...]:
-        """The lines of the kernel that led to what is in the way, and what happens there; empty for raised ones."""
-        return () if self.error is None else self.error.diagnostics[0].trail
+        """The lines of the kernel that led to what is in the way, and what happens there; nothing where nothing is."""
+        found = self.obstacle if self.error is None else self.error.diagnostics[0]
+        return () if found is None else found.trail
 
     @cached_property
     def cost(self) -> Cost:
@@ -89,6 +91,8 @@ class Report:
             if items:
                 lines.append(f"  {title}:")
                 lines += [f"    {line}" for item in spell_each(items) for line in item.splitlines()]
+        if self.obstacle is not None:
+            lines += self.obstacle.trail_lines()
         return "\n".join(lines)
 
     def _has_unknown_loops(self) -> bool:
@@ -126,14 +130,15 @@ class Report:
     def _repr_html_(self) -> str:
         """For notebooks: what became of the kernel, of each access and of each loop, each in a table."""
         title = f"<b>{escape(self.kernel)}</b>{escape(self._title().removeprefix(self.kernel))}"
+        trail = [[str(step.position), step.text, step.what] for step in self.trail]
+        steps = _table(("line", "", "what happens there"), trail)
         if self.error is not None:
-            steps = [[str(step.position), step.text, step.what] for step in self.trail]
             return (
                 f"<p>{title}: emulated, since {escape(self.reason or '')}</p>"
-                f"<pre>{escape(str(self.error))}</pre>{_table(('line', '', 'what happens there'), steps)}"
+                f"<pre>{escape(str(self.error))}</pre>{steps}"
             )
         accesses = [
-            [str(note.position or "?"), note.action, note.memory, note.kind + _times(count)]
+            [str(note.position or "?"), note.action, note.memory, note.became + _times(count)]
             for note, count in Counter(self.accesses).items()
         ]
         loops = [
@@ -150,6 +155,7 @@ class Report:
             (
                 f"<p>{title}: raised</p>",
                 _table((), [list(fact) for fact in self.facts()] + [["note", note] for note in self.notes]),
+                steps,
                 _table(("access", "", "array", "became"), accesses),
                 _table(("loop", "trips", "became", "not better because"), loops),
                 _table(("rule", "times"), rules),
@@ -204,6 +210,7 @@ def report_of(kernel: Kernel, shape: LaunchShape | None, compiled: CompiledLaunc
         notes=(*raising.notes, *map(str, raising.assumptions)),
         rewrites=tuple(compiled.rewrites),
         compile_seconds=compiled.seconds,
+        obstacle=None if raising.obstacle is None else kernel.with_source_lines(raising.obstacle),
         function=function,
     )
 

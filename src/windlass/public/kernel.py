@@ -211,10 +211,10 @@ class Kernel:
 
     def with_source(self, error: RaisingError) -> RaisingError:
         """The error with the source lines that it points to, where the source was given as text."""
-        return RaisingError(*(self._in_source(each) for each in error.diagnostics))
+        return RaisingError(*map(self.with_source_lines, error.diagnostics))
 
-    def _in_source(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with the source lines that it points to, where the source was given as text."""
+    def with_source_lines(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The same with the source lines that it points to, where the source was given as text."""
 
         def line_of(position: Position | None, source: str | None) -> str | None:
             return self.module.source_line(position) if source is None and position is not None else source
@@ -304,7 +304,7 @@ class Kernel:
                         found = self._too_small(outside[0], binding)
                     elif race is not None and not self.has_warned:
                         self.has_warned = True
-                        warnings.warn(WindlassWarning(str(self._in_source(race))), stacklevel=6)
+                        warnings.warn(WindlassWarning(str(self.with_source_lines(race))), stacklevel=6)
                 self._compiled[binding] = found
             if isinstance(found, Exception):
                 raise found

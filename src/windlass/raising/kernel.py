@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from windlass.diagnostics import Diagnostic
 from windlass.ir import Argument, Block, Function, Value, tensor_type
@@ -97,6 +97,9 @@ def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacl
             continue
         else:
             raised.report.notes.append(f"its {what} run one after another, as in the emulator: {obstacle.reason}")
+            headline = f"kernel '{kernel.name}' can't be raised for all threads at once: {obstacle.reason}"
+            plain = obstacle.as_diagnostic(kernel.name)
+            raised.report.obstacle = replace(plain, headline=headline, severity="note")
             if obstacle.code == RACE:
                 reason = f"{kernel.name}: {obstacle.reason}; its {what} run one after another"
                 raised.race = Diagnostic(RACE, reason, obstacle.position, help=obstacle.help, severity="warning")
@@ -200,6 +203,7 @@ def _raise_kernel(
         Return(tuple(results))
     share_common_subexpressions(body)
     remove_dead_ops(body)
+    state.report.note_stores_that_are_gone()
     function = Function(kernel.name, body)
     function.source = kernel.source
     return RaisedKernel(function, tuple(written), assumptions, state.report), state

@@ -182,14 +182,15 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
     if lanes is None and memory.state.stores:
         copied = read_tile(state, memory, index, dtype)
         if copied is not None:
-            note_access(state, memory, "load", last)
+            note_access(state, memory, "load", last, is_forwarded=True)
             state.memo[key] = copied
             return copied
         if state.register_tiles.arrays:
             lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
+    is_forwarded = lanes is not None
     if lanes is None:
         lanes = access.load(view(state, memory, dtype), index, domain.box, domain.mask, memory.row_strides(dtype))
-    kind = note_access(state, memory, "load", last)
+    kind = note_access(state, memory, "load", last, is_forwarded)
     if all(isinstance(atom, Dimension) for atom in index.terms) and (kind == "gather" or _is_in_parts(state, last)):
         for frame in state.frames:
             frame.affine_gathers += frame.dimension in index.dimensions
@@ -402,7 +403,7 @@ def _check_segment(state: RaisingState, memory: Memory, offset: Index, dtype: st
         )
 
 
-def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None) -> str:
+def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None, is_forwarded: bool = False) -> str:
     """Note in the report what the ops placed after `last` show the access to have become."""
     op = state.builder.block.first if last is None else last.next
     names: set[str] = set()
@@ -422,7 +423,9 @@ def note_access(state: RaisingState, memory: Memory, action: str, last: Op | Non
         ),
         "slice" if action == "load" else "update",
     )
-    state.report.accesses.append(AccessNote(state.position, action, memory.name, kind))
+    state.report.accesses.append(AccessNote(state.position, action, memory.name, kind, is_forwarded))
+    if memory.is_shared:
+        state.report.tiles.add(memory.name)
     return kind
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from windlass.diagnostics import Position
+from windlass.diagnostics import Diagnostic, Position
 
 if TYPE_CHECKING:
     from windlass.raising.assumptions import Assumption
@@ -14,15 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AccessNote:
-    """One load, store or atomic: `kind` says what it became ("slice", "gather", "update", "scatter", ...)."""
+    """One load, store or atomic: `kind` says what it became ("slice", "gather", "update", "scatter", ...).
+
+    A load that `is_forwarded` is one of the values that threads had stored, without the memory between them. A store
+    to a shared array that `is_gone` is not needed: all that is loaded from there was forwarded.
+    """
 
     position: Position | None
     action: str
     memory: str
     kind: str
+    is_forwarded: bool = False
+    is_gone: bool = False
+
+    @property
+    def became(self) -> str:
+        """What it became, in words."""
+        if self.is_gone:
+            return "nothing"
+        return f"{self.kind} of what was stored" if self.is_forwarded else self.kind
 
     def __str__(self) -> str:
-        return f"{self.position or '?'}: {self.action} {self.memory}: {self.kind}"
+        return f"{self.position or '?'}: {self.action} {self.memory}: {self.became}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,17 @@ class RaisingReport:
     notes: list[str] = field(default_factory=list[str])
     outside: list[OutsideNote] = field(default_factory=list[OutsideNote])
     assumptions: list[Assumption] = field(default_factory=list["Assumption"])
+    obstacle: Diagnostic | None = None
+    """What stands in the way of all threads at once, where they run one after another."""
+    tiles: set[str] = field(default_factory=set[str])
+    """The names of arrays that blocks share."""
+
+    def note_stores_that_are_gone(self) -> None:
+        """Mark the stores to shared arrays of which nothing is loaded that was not forwarded."""
+        loaded = {note.memory for note in self.accesses if note.action == "load" and not note.is_forwarded}
+        for number, note in enumerate(self.accesses):
+            if note.action == "store" and note.memory in self.tiles - loaded:
+                self.accesses[number] = replace(note, is_gone=True)
 
     def mark(self) -> tuple[int, ...]:
         """A place to return to with `forget_since`."""
