@@ -35,6 +35,11 @@ def test_doubles_need_no_conversion() -> None:
     assert ops_of("double_product") == {"dot_general": 1}
 
 
+def test_products_of_integers_are_added_to_what_is_there() -> None:
+    assert ops_of("signed_product") == {"dot_general": 1, "add": 1}
+    assert ops_of("unsigned_product") == {"convert": 2, "dot_general": 1, "add": 1}
+
+
 @pytest.mark.parametrize(
     ("kernel", "others"),
     [

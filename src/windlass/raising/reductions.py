@@ -467,6 +467,10 @@ def box_difference(inner: Box, outer: Box) -> list[Dimension]:
 # -- contractions -----------------------------------------------------------------------------------------------------
 
 
+CONTRACTED_INTEGERS = ("i32", "i64")
+"""The integers whose sums of products become contractions, which wrap around as sums do."""
+
+
 @dataclass(frozen=True)
 class Contraction:
     """Two factors whose product was summed over some dimensions."""
@@ -483,7 +487,7 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
     found = state.memo.get(("contraction", id(lanes.value)))
     if found is not None:
         left, right, over = found.left, found.right, (*found.over, dimension)
-    elif isinstance(lanes.value, Multiply) and is_float(lanes.dtype):
+    elif isinstance(lanes.value, Multiply) and (is_float(lanes.dtype) or lanes.dtype in CONTRACTED_INTEGERS):
         pair = state.memo.get(("factors", id(lanes.value)))
         if pair is None:
             return None
@@ -497,6 +501,9 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
         return None
     if left.dims == right.dims:
         # Nothing is spread out by the product.
+        return None
+    if not is_float(lanes.dtype) and (set(left.dims) <= set(right.dims) or set(right.dims) <= set(left.dims)):
+        # Of integers XLA multiplies matrices well, but not vectors.
         return None
     result = contract(state, left, right, over, box)
     state.memo["spread", id(lanes.value)] = lanes

@@ -237,7 +237,7 @@ __WINDLASS_DEVICE auto invoke_one_broadcast(const Group &group, F &&function, Ar
     return group.shfl(result, 0);
 }
 
-struct cluster_group;
+struct cluster_group {};
 __attribute__((device, unavailable("clusters of blocks (distributed shared memory) are not supported")))
 cluster_group this_cluster();
 

@@ -20,9 +20,10 @@ __WINDLASS_MEETS int __windlass_barrier_is_last(void *barrier, unsigned int arri
 template <class T, class U>
 __WINDLASS_DEVICE void __windlass_copy(T *target, const U *source, size_t bytes, unsigned int rank, unsigned int size) {
     if constexpr (!std::is_same_v<T, U> || std::is_void_v<T>) {
-        // Of no known type: in words, where they are that.
-        if (bytes % 4 == 0 && (((size_t)target | (size_t)source) & 3) == 0)
-            __windlass_copy((unsigned int *)target, (const unsigned int *)source, bytes, rank, size);
+        // Of no known type: in words, wherever they begin.
+        typedef unsigned int __attribute__((aligned(1))) word;
+        if (bytes % 4 == 0)
+            for (size_t i = rank; i < bytes / 4; i += size) ((word *)target)[i] = ((const word *)source)[i];
         else __windlass_copy((unsigned char *)target, (const unsigned char *)source, bytes, rank, size);
     } else if (sizeof(T) == 1 || bytes % sizeof(T) == 0) {
         for (size_t i = rank; i < bytes / sizeof(T); i += size) target[i] = source[i];
