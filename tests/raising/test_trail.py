@@ -147,3 +147,28 @@ def test_something_would_help(source: str) -> None:
     given = [N if each.kind == "scalar" else np.zeros(N, each.dtype) for each in kernel.signature.parameters]
     error = kernel.explain(1, N, *given).error
     assert error is not None and error.diagnostics[0].help
+
+
+IRREGULAR = """\
+__global__ void steps(const float *x, float *y) {
+    float s = x[threadIdx.x];
+    for (int k = 0; k < 12; k++) {
+        if (s > k)
+            s = sinf(s);
+        else
+            s = s * 0.5f + k;
+    }
+    y[threadIdx.x] = s;
+}
+"""
+
+
+def test_loops_around_what_needs_too_many_operations_say_why_they_were_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("windlass.raising.state.MOST_OPS", 12)
+    report = explain(IRREGULAR, floats(), floats())
+    assert report.error is not None and report.error.diagnostics[0].code == "WL0303"
+    loop = spell(report.trail)[3]
+    assert loop.startswith("not all iterations at once: ")
+    assert "; as one iteration after the other" in loop

@@ -42,7 +42,7 @@ def find_trail(obstacle: Obstacle) -> tuple[Step, ...]:
         return ()
     said: dict[Op, list[str]] = {}
     for attempt in obstacle.attempts:
-        form = FORMS[attempt.form]
+        form = FORMS.get(attempt.form, attempt.form)
         why = f"not {form}: {attempt.reason}" if attempt.reason else f"as {form}"
         said.setdefault(attempt.loop, []).append(why)
     if obstacle.code == RESULT_OF_ATOMIC:
