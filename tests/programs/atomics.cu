@@ -96,3 +96,44 @@ __global__ void count_in_rows(const float *matrix, int *counts, int rows, int co
     int y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x < columns && y < rows && matrix[y * columns + x] > bound) atomicAdd(&counts[y], 1);
 }
+
+// Queues: each thread gets a place of its own, in the order of threads.
+
+__global__ void compact(const float *x, float *out, int *count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && x[i] > 0.0f) out[atomicAdd(count, 1)] = x[i];
+}
+
+__global__ void compact_by_block(const int *x, int *out, int *counts, int *total, int n) {
+    __shared__ int count, first;
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    int place = -1;
+    if (i < n && x[i] % 3 == 0) place = atomicAdd(&count, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        counts[blockIdx.x] = count;
+        first = atomicAdd(total, count);
+    }
+    __syncthreads();
+    if (place >= 0) out[first + place] = x[i];
+}
+
+__global__ void compact_by_warp(const int *x, int *out, unsigned int *count, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+    bool takes = i < n && x[i] % 2 == 0;
+    unsigned int all = __ballot_sync(0xffffffffu, takes), first = 0;
+    int leader = all ? __ffs(all) - 1 : 0;
+    if (takes && lane == leader) first = atomicAdd(count, __popc(all));
+    first = __shfl_sync(0xffffffffu, first, leader);
+    if (takes) out[first + __popc(all & ((1u << lane) - 1))] = x[i];
+}
+
+__global__ void hand_out(const int *wanted, int *first, int *next, int *left, int rows, int columns) {
+    int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    __syncthreads();
+    if (row >= rows || column >= columns) return;
+    int i = row * columns + column;
+    first[i] = atomicAdd(next, wanted[i]) - atomicSub(left, wanted[i]);
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .program import LINE, PLANE, SLACK, STRIDE, Array, program
+from .program import LINE, PLANE, SLACK, STRIDE, Array, Launch, program
 
 
 @program(LINE, lambda draw, n: (draw.integers(n + SLACK, low=0, high=16), draw.integers(17), n))
@@ -147,3 +147,66 @@ def spread_to_nodes(left: Array, right: Array, flux: Array, balance: Array, edge
 )
 def count_in_rows(matrix: Array, counts: Array, rows: int, columns: int, bound: np.float32) -> None:
     counts[:rows] += (matrix > bound).sum(1, dtype=np.int32)
+
+
+@program(LINE, lambda draw, n: (draw.floats(n + SLACK), draw.floats(n + 2 * SLACK), np.array([2], np.int32), n))
+def compact(x: Array, out: Array, count: Array, n: int) -> None:
+    kept = x[:n][x[:n] > 0]
+    out[2 : 2 + kept.size] = kept
+    count += kept.size
+
+
+@program(
+    LINE,
+    lambda draw, n: (
+        np.append(np.int32(9), draw.integers(n + SLACK)),
+        draw.integers(n + SLACK),
+        np.zeros(1024, np.int32),
+        np.zeros(1, np.int32),
+        n,
+    ),
+)
+def compact_by_block(launch: Launch, x: Array, out: Array, counts: Array, total: Array, n: int) -> None:
+    threads = launch.threads // launch.blocks
+    for block in range(launch.blocks):
+        part = x[block * threads : min(n, (block + 1) * threads)]
+        kept = part[part % 3 == 0]
+        out[total[0] : total[0] + kept.size] = kept
+        counts[block] = kept.size
+        total += kept.size
+
+
+@program(
+    LINE,
+    lambda draw, n: (
+        np.append(np.int32(8), draw.integers(n + SLACK)),
+        draw.integers(n + SLACK),
+        np.zeros(1, np.uint32),
+        n,
+    ),
+)
+def compact_by_warp(x: Array, out: Array, count: Array, n: int) -> None:
+    kept = x[:n][x[:n] % 2 == 0]
+    out[: kept.size] = kept
+    count += kept.size
+
+
+@program(
+    PLANE,
+    lambda draw, rows, columns: (
+        draw.integers(rows, columns, low=0),
+        draw.integers(rows, columns),
+        np.array([5], np.int32),
+        np.array([9], np.int32),
+        rows,
+        columns,
+    ),
+)
+def hand_out(launch: Launch, wanted: Array, first: Array, next: Array, left: Array, rows: int, columns: int) -> None:
+    grid, block = (each if isinstance(each, tuple) else (each, 1) for each in (launch.grid, launch.block))
+    for by, bx, ty, tx in np.ndindex(grid[1], grid[0], block[1], block[0]):
+        row, column = by * block[1] + ty, bx * block[0] + tx
+        if row < rows and column < columns:
+            first[row, column] = next[0] - left[0]
+            next += wanted[row, column]
+            left -= wanted[row, column]

@@ -24,6 +24,7 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.loops import Atomic, CompareExchange
 from windlass.ops.movement import BroadcastInDim
 from windlass.raising import access
+from windlass.raising.arrivals import count_arrivals
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import is_injective
 from windlass.raising.dimensions import Dimension
@@ -67,7 +68,7 @@ def run_atomic(state: RaisingState, op: Atomic) -> Item:
     if op.uses or op.kind == "exchange":
         if not is_alone(state, pointer, offset):
             if op.uses:
-                raise order_matters(state, op.kind)
+                return _arrive(state, op, pointer, offset, value)
             return _exchange(state, pointer, offset, value, op.value.dtype)
         old = read(state, pointer, offset, op.value.dtype)
         new = _combined(state, op, old, value)
@@ -162,6 +163,29 @@ def is_alone(state: RaisingState, pointer: Buffer, offset: Index) -> bool:
         return False
     address = (pointer.memory.segment + offset).simplify(state.box)
     return is_injective(address, state.domain.dimensions, state.box)
+
+
+def _arrive(state: RaisingState, op: Atomic, pointer: Buffer, offset: Index, value: Item) -> Item:
+    """An atomic operation of several lanes on one place, each of which asks what it finds.
+
+    Raises Obstacle where that can't be told.
+    """
+    obstacle = order_matters(state, op.kind)
+    if not isinstance(pointer, Pointer) or pointer.memory is None or pointer.memory.state.words is None:
+        raise obstacle
+    memory, dtype = pointer.memory, op.value.dtype
+    offset = offset + pointer.byte_offset
+    lanes = state.lanes(value, dtype)
+    if op.kind == "sub":
+        lanes = Lanes(Negate(lanes.value), lanes.dims, lanes.lower)
+    before = count_arrivals(state, op, memory, memory.segment + offset, lanes, obstacle)
+    if before is None:
+        raise obstacle
+    at_first = state.lanes(read_words(state, memory, memory.segment + offset, dtype), dtype)
+    arrivals = state.visits.pop()
+    combine_into(state, memory, offset, lanes, Add, op.kind)
+    state.visits.append(arrivals)
+    return from_lanes(Lanes.elementwise(Add, at_first, before, box=state.box))
 
 
 def _exchange(state: RaisingState, pointer: Buffer, offset: Index, value: Item, dtype: str) -> Item:

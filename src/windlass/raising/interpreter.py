@@ -258,3 +258,4 @@ def run_barrier(state: RaisingState, op: loops.Barrier) -> None:
             raise state.obstacle("its iterations are ordered by barriers")
         frame.inner_dimensions.update(threads)
     state.barriers += 1
+    state.meetings.append(state.domain)

@@ -140,6 +140,9 @@ def _unroll_for(state: RaisingState, op: For, trips: Index, count: int) -> str:
         inner = domain.restrict(runs)
         if runs.is_false or inner.is_empty:
             break
+        if op is state.turns:
+            state.meetings.append(domain)  # All that one turn does comes before all that the next does.
+            state.turn_depth = state.while_depth
         state.environment[body.arguments[0]] = Index(iteration)
         state.environment.update(zip(body.arguments[1:], items, strict=True))
         with state.within(inner):

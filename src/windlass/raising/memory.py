@@ -20,6 +20,7 @@ from windlass.ir import Op, Value
 from windlass.ops.elementwise import Select
 from windlass.raising import access, emission
 from windlass.raising.alignment import check_alignment
+from windlass.raising.arrivals import note_visit
 from windlass.raising.bounds import find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dimensions import Dimension
@@ -356,8 +357,9 @@ def word_index(state: RaisingState, address: Index, dtype: str) -> Index:
 
 
 def record_access(state: RaisingState, memory: Memory, kind: str, address: Index, dtype: str) -> None:
-    """Let the loops that are being vectorized know of an access, once it is seen to be aligned."""
+    """Let the loops that are being vectorized, and counters, know of an access, once it is seen to be aligned."""
     check_alignment(state, address, dtype)
+    note_visit(state, memory, address, byte_width(dtype))
     if state.register_tiles.arrays:
         note_quotients(state, address)
     is_covered = (

@@ -29,6 +29,7 @@ from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
     from windlass.ops.loops import For, Load
+    from windlass.raising.arrivals import Visit
     from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
@@ -77,6 +78,8 @@ class Checkpoint:
     count: int
     frames: list[tuple[VectorFrame, int]]
     places: dict[PlaceCell, Slot]
+    visits: int
+    meetings: int
 
 
 @dataclass
@@ -121,12 +124,18 @@ class RaisingState:
     """Stores of several threads to one place."""
     barriers: int = 0
     """How many barriers there were so far."""
+    meetings: list[Domain] = field(default_factory=list[Domain])
+    """The lanes that came to each barrier of the source so far."""
+    visits: list[Visit] = field(default_factory=list["Visit"])
+    """Where accesses went so far."""
     loop_depth: int = 0
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int])
     """How many loops each block of a loop's body stands in."""
     turns: For | None = None
     """The loop over blocks or threads that have to run one after another."""
+    turn_depth: int = 0
+    """The `while_depth` of a turn's own ops."""
     folds: BlockFolds = field(default_factory=BlockFolds)
     """What threads of a block fold together."""
     reduction_mask: Predicate = TRUE
@@ -177,6 +186,8 @@ class RaisingState:
             self.builder.counter[0],
             [(frame, len(frame.accesses)) for frame in self.frames],
             dict(self.places),
+            len(self.visits),
+            len(self.meetings),
         )
 
     def restore(self, moment: Checkpoint) -> None:
@@ -190,6 +201,8 @@ class RaisingState:
             memory.state = state
         self.report.forget_since(moment.report)
         self.places = dict(moment.places)
+        del self.visits[moment.visits :]
+        del self.meetings[moment.meetings :]
         self.frames = [frame for frame, _ in moment.frames]
         for frame, length in moment.frames:
             del frame.accesses[length:]

@@ -233,6 +233,8 @@ def _attempt(
     changed_memories: dict[Memory, Value] = {}
     results: list[Item] = []
     with state.inside(carrier.block):
+        if op is state.turns:
+            state.turn_depth = state.while_depth
         domain = outer
         runs = TRUE
         if counter is not None and count is not None:

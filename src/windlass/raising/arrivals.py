@@ -1,0 +1,128 @@
+"""What threads find that come to one counter one after another: `place = atomicAdd(count, 1)`.
+
+Each finds what was there before, and what all earlier threads have added: a running sum over the threads in an order,
+which is the emulator's, block by block, and in a block thread by thread. That is one of the orders that the hardware
+may take. A counter is one place for all threads of the grid, or one in the shared memory of each block.
+
+What the threads find is right so long as nothing else comes to the counter meanwhile. All other accesses to its place
+have to be of another time: of the blocks' own memory, before or after a barrier.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from windlass.ir import Value
+from windlass.ops.elementwise import Add, Subtract
+from windlass.ops.loops import Atomic
+from windlass.ops.reduction import ReduceWindow
+from windlass.ops.regions import combiner_region
+from windlass.raising import access, emission
+from windlass.raising.domain import Domain
+from windlass.raising.index import Index
+from windlass.raising.items import is_integer
+from windlass.raising.lanes import Lanes
+from windlass.raising.obstacle import Obstacle
+from windlass.raising.reinterpretation import byte_width
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
+    from windlass.raising.state import RaisingState
+
+MOST_LANES = 1 << 26
+"""Running sums are made over so many threads at most."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """An access to a memory: the bytes that lanes of a domain may touch, after so many barriers.
+
+    `obstacle` is what is said if another access comes to the same place at the same time, where that matters.
+    """
+
+    memory: Memory
+    address: Index
+    size: int
+    domain: Domain
+    barriers: int
+    obstacle: Obstacle | None = None
+
+    def meets(self, later: Visit, state: RaisingState) -> bool:
+        """Whether threads may make this access and a later one to the same place, in an order that is not told."""
+        if self.memory is not later.memory:
+            return False
+        lower, upper = (self.address - later.address).value_range(self.domain.box.hull(later.domain.box))
+        if lower >= later.size or upper <= -self.size:
+            return False
+        # Blocks don't wait for one another.
+        is_of_block = self.memory.is_shared or math.prod(state.specification.grid) == 1
+        barriers = state.meetings[self.barriers : later.barriers]
+        return not (
+            is_of_block and any(_covers(each, self.domain) and _covers(each, later.domain) for each in barriers)
+        )
+
+
+def _covers(barrier: Domain, other: Domain) -> bool:
+    """Whether all lanes of a domain are known to have come to a barrier."""
+    is_inside = other.box.intersect(barrier.box) == other.box
+    return is_inside and set(barrier.mask.conjuncts()) <= set(other.mask.conjuncts())
+
+
+def note_visit(state: RaisingState, memory: Memory, address: Index, size: int) -> None:
+    """Remember an access.
+
+    Raises Obstacle where it comes to a counter at the same time as threads that were told what they find there.
+    """
+    visit = Visit(memory, address, size, state.domain, len(state.meetings))
+    for each in state.visits:
+        if each.obstacle is not None and each.meets(visit, state):
+            raise each.obstacle
+    state.visits.append(visit)
+
+
+def count_arrivals(
+    state: RaisingState, op: Atomic, memory: Memory, address: Index, value: Lanes, obstacle: Obstacle
+) -> Lanes | None:
+    """What is added to a counter by the threads before each lane's; None where that can't be told.
+
+    `obstacle` is what is said if a later access comes to the counter at the same time.
+    """
+    place = address - memory.segment if memory.is_shared else address
+    count = math.prod(state.specification.grid) * math.prod(state.specification.block)
+    is_repeated = state.frames or state.while_depth > state.turn_depth
+    if op.kind not in ("add", "sub") or not is_integer(value.dtype) or is_repeated or count > MOST_LANES:
+        return None
+    visit = Visit(memory, address, byte_width(value.dtype), state.domain, len(state.meetings), obstacle)
+    if place.simplify(state.box).dimensions or any(each.meets(visit, state) for each in state.visits):
+        return None
+    state.visits.append(visit)
+    return _add_up(state, value, memory.is_shared)
+
+
+def _add_up(state: RaisingState, value: Lanes, by_block: bool) -> Lanes:
+    """The sum of the values of all active lanes before each, in the grid or in its block."""
+    thread = state.thread_number.simplify(state.box)
+    threads = math.prod(state.specification.block)
+    if thread.constant_value is not None:
+        thread, threads = Index(0), 1
+    blocks = math.prod(state.specification.grid)
+    number = state.block_number.scale(threads) + thread
+    nothing = emission.constant(0, value.dtype, (blocks * threads,))
+    added = access.store(nothing, number, value, state.box, state.domain.mask)
+    shape = (blocks, threads) if by_block else (1, blocks * threads)
+    rows = emission.reshape(added, shape)
+    before = emission.reshape(Subtract(_running_sum(rows), rows), added.shape)
+    return access.load(before, number, state.box, state.domain.mask)
+
+
+def _running_sum(rows: Value) -> Value:
+    """For each number of a row the sum of all up to it."""
+    count = rows.shape[1]
+    if count == 1:
+        return rows
+    padding = ((0, 0), (count - 1, 0))
+    zero = emission.constant(0, rows.dtype)
+    region = combiner_region(Add, rows.dtype)
+    return ReduceWindow((rows,), (zero,), (1, count), (1, 1), (1, 1), (1, 1), padding, region).results[0]
