@@ -12,7 +12,7 @@ from windlass.runtime.launch_shape import LaunchShape
 HEAD = "__global__ void kernel(int *p, const int *x, int *out, int n) { int i = threadIdx.x; if (i >= n) return; "
 REFUSED = {
     "the result is used": (
-        "int old = *p, a; do { a = old; old = atomicCAS(p, a, a + 1); } while (a != old); out[i] = old;",
+        "int old = *p, a; do { a = old; old = atomicCAS(p, a, a ^ 5); } while (a != old); out[i] = old;",
         "is used, which depends on the order of threads",
     ),
     "a lock": (

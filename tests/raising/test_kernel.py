@@ -264,7 +264,7 @@ def test_the_result_of_an_atomic_is_refused():
     def ticket(ids: Any, n: Any, x: Any, y: Any):
         i = global_id(ids)
         loops.Barrier("block")
-        place = loops.Atomic("add", x, number(0, "i64"), number(1))
+        place = loops.Atomic("xor", x, number(0, "i64"), number(1))
         store(i, y, place)
 
     function = kernel({"n": INT, "x": BUFFER, "y": BUFFER}, ticket)
