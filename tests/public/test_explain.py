@@ -225,7 +225,7 @@ def test_threads_in_turn_say_what_asks_for_it() -> None:
     source = """
 __global__ void queue(const int *x, int *out, int *count) {
     if (x[threadIdx.x] > 0) {
-        int place = atomicAdd(count, 1);
+        int place = atomicExch(count, 1);
         out[place] = threadIdx.x;
     }
 }"""
@@ -233,7 +233,7 @@ __global__ void queue(const int *x, int *out, int *count) {
     report = wl.cuda.compile(source)["queue"].explain(1, 64, zeros, zeros.copy(), np.zeros(1, np.int32))
     assert report.is_raised and report.obstacle is not None
     assert [step.position.line for step in report.trail] == [4, 5]
-    assert "how it comes to this:\n    4 | int place = atomicAdd(count, 1);  <- an atomic operation on 'count'" in str(
+    assert "how it comes to this:\n    4 | int place = atomicExch(count, 1);  <- an atomic operation on 'count'" in str(
         report
     )
     assert "decides what is stored to 'out'" in html_of(report).cells
