@@ -302,3 +302,20 @@ __global__ void scan_after_a_change(const int *x, int *y, int *z, int n) {
         __syncthreads();
     }
 }
+
+__global__ void places_of_bins(const int *x, int *starts, int n) {
+    __shared__ int counts[64];
+    int t = threadIdx.x;
+    counts[t] = 0;
+    __syncthreads();
+    for (int i = t; i < n; i += 64) atomicAdd(&counts[x[blockIdx.x * n + i] & 63], 1);
+    __syncthreads();
+    int own = counts[t];
+    for (int d = 1; d < 64; d *= 2) {
+        int before = t >= d ? counts[t - d] : 0;
+        __syncthreads();
+        counts[t] += before;
+        __syncthreads();
+    }
+    starts[blockIdx.x * 64 + t] = counts[t] - own;
+}

@@ -227,3 +227,13 @@ def scan_after_a_change(x: Array, y: Array, z: Array, n: int) -> None:
     y[:n] = rows.ravel()[:n]
     is_changed = (np.arange(64) % 2 == 1) & (np.arange(rows.size).reshape(rows.shape) < n)
     z[:n] = np.cumsum(np.where(is_changed, own * np.int32(3), rows), 1, dtype=np.int32).ravel()[:n]
+
+
+@program(
+    (launch(2, 64, n=500), launch(1, 64, n=64)),
+    lambda draw, n: (draw.integers(2 * n, low=0, high=100), draw.integers(128), n),
+)
+def places_of_bins(launch: Launch, x: Array, starts: Array, n: int) -> None:
+    for block in range(launch.blocks):
+        counts = np.bincount(x[block * n : (block + 1) * n] & 63, minlength=64)
+        starts[64 * block : 64 * block + 64] = np.cumsum(counts) - counts

@@ -165,15 +165,17 @@ class BlockExecution:
             return one
         if chosen is not None and len(chosen) and bool((chosen == chosen[0]).all()):
             return one if chosen[0] else other
-        self.give_up_on([on_true, on_false])
+        self.lose([on_true, on_false])
         return None
 
-    def give_up_on(self, values: Sequence[Value]) -> None:
-        """Follow memories no further that pointers into them are unknown of."""
+    def lose(self, values: Sequence[Value]) -> None:
+        """Follow memories no further that pointers go into; all shared ones, if it is not known which those are."""
         for value in values:
-            found = self.values.get(value)
-            if isinstance(found, Cells):
-                found.is_mixed = True
+            if isinstance(value.type, BufferType):
+                found = self.values.get(value)
+                for cells in [found] if isinstance(found, Cells) else self.memories.values() if found is None else ():
+                    self.note_store(cells, np.arange(len(cells.stamps)))
+                    cells.is_lost = True
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -206,7 +208,8 @@ class BlockExecution:
         """An op on numbers."""
         operands = op.operands
         found = [self.values.get(operand) for operand in operands]
-        if op.is_pure and isinstance(op.type, TensorType) and all(isinstance(each, np.ndarray) for each in found):
+        is_number = op.is_pure and len(op.results) == 1 and isinstance(op.results[0].type, TensorType)
+        if is_number and all(isinstance(each, np.ndarray) for each in found):
             self.values[op] = evaluated(op, found)
             return
         result: Abstract = None
@@ -217,8 +220,12 @@ class BlockExecution:
             self.take_elsewhere(op, operands)
             for each in op.results:
                 self.values[each] = self.opaque(each, operands)
-            if any(isinstance(value.type, BufferType) for value in operands):
-                self.give_up_on(operands)
+            cells = found[0] if isinstance(op, loops.Atomic | loops.AtomicUpdate | loops.CompareExchange) else None
+            if isinstance(cells, Cells):
+                cells.is_stale = True
+                self.make_leaves(cells, np.arange(len(cells.stamps)))
+            elif not op.is_pure:
+                self.lose(operands)
             return
         self.values[op] = result
 
@@ -296,10 +303,9 @@ class BlockExecution:
         """Write to a cell, or to another memory."""
         cells, offset = self.values[op.buffer], self.values[op.offset]
         dtype = op.value.dtype
-        if cells is None:
-            self.forget_all()
         if not isinstance(cells, Cells) or not cells.prepare(dtype):
             self.take_elsewhere(op, [op.value])
+            self.lose([op.buffer])
             return
         width = byte_width(dtype)
         if not isinstance(offset, np.ndarray) or (offset % width)[self.active].any():
@@ -352,7 +358,7 @@ class BlockExecution:
 
     def make_leaves(self, cells: Cells, places: Array) -> None:
         """Let cells be leaves: what the raiser says that they hold after this op."""
-        if not len(places):
+        if not len(places) or cells.is_lost:
             return
         self.note_store(cells, places)
         places = np.unique(places)
@@ -374,11 +380,6 @@ class BlockExecution:
             places = np.flatnonzero(cells.stamps > serial)
             if len(places):
                 yield cells, places
-
-    def forget_all(self) -> None:
-        """Something may have stored to any shared memory."""
-        for cells in self.memories.values():
-            cells.is_mixed = True
 
     # -- control ------------------------------------------------------------------------------------------------------
 
@@ -430,7 +431,7 @@ class BlockExecution:
             if isinstance(result.type, BufferType):
                 self.values[result] = self.one_of(None, *yielded)
             else:
-                self.values[result] = self.opaque(result, [op.condition, *op.then.block.terminator.operands])
+                self.values[result] = self.opaque(result, [op.condition, *yielded])
 
     def chosen(self, result: Value, condition: Array, on_true: Value, on_false: Value) -> Abstract:
         """What a branch gives whose condition is known."""
@@ -548,13 +549,14 @@ class BlockExecution:
         for cells in self.stored_in(block):
             cells.content.forget(np.arange(len(cells.stamps)))
             cells.contexts[cells.contexts == FRESH] = STALE
+            cells.is_stale = True
         carried = block.arguments[1:] if is_for else block.arguments
         is_uniform = isinstance(op, loops.For) and self.is_uniform(op.trip_count)
         for argument, initial in zip(carried, op.initial, strict=True):
             is_buffer = isinstance(argument.type, BufferType)
             self.values[argument] = None if is_buffer else Opaque(argument, not self.repeats, False)
             if is_buffer:
-                self.give_up_on([initial])
+                self.lose([initial])
         if is_for:
             self.values[block.arguments[0]] = Opaque(block.arguments[0], not self.repeats, is_uniform)
         with self.uncertain(op, is_uniform):

@@ -57,12 +57,14 @@ class Cells:
     """Which uncertain part of the kernel was the first to store there; 0: what all threads run."""
     stamps: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     """When each cell was last stored to."""
-    is_mixed: bool = False
-    """Whether words of several types are kept there, which is not followed."""
+    is_lost: bool = False
+    """Whether it is followed no more: words of several types are kept there, or something unknown stores there."""
+    is_stale: bool = False
+    """Whether an earlier round of a loop may have stored there before anything is known to."""
 
     def prepare(self, dtype: str) -> bool:
         """Whether words of a type can be followed here."""
-        if self.is_mixed:
+        if self.is_lost:
             return False
         if not self.dtype:
             count = self.size_bytes // byte_width(dtype)
@@ -71,11 +73,9 @@ class Cells:
             self.dtype = dtype
             self.content = Partials.unknown(count, NUMPY_DTYPES[dtype])
             self.generations = np.zeros(count, np.int64)
-            self.contexts = np.full(count, FRESH, np.int64)
+            self.contexts = np.full(count, STALE if self.is_stale else FRESH, np.int64)
             self.stamps = np.zeros(count, np.int64)
-        if dtype != self.dtype:
-            self.is_mixed = True
-        return not self.is_mixed
+        return dtype == self.dtype
 
 
 @dataclass(eq=False)
