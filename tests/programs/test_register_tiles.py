@@ -36,6 +36,14 @@ def test_squares_of_threads_are_one_contraction(source: str, kernel: str, tile: 
     assert ops_of(source, kernel, grid, block, *matrices((n, n), (n, n), (n, n)), n) == {"dot_general": 1}
 
 
+def test_the_size_of_matrices_does_not_matter() -> None:
+    n = 2048
+    a, b, c = (np.zeros((n, n), np.float32) for _ in range(3))
+    one = np.float32(1)
+    assert ops_of("shared.cu", "register_tiled_product", (64, 64), (8, 8), a, b, c, n) == {"dot_general": 1}
+    assert ops_of("register_tiles.cu", "fours_at_once", (32, 32), 64, n, one, a, b, one, c) == SCALED
+
+
 SCALED = {"dot_general": 1, "broadcast_in_dim": 2, "multiply": 2, "add": 1}
 
 

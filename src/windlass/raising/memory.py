@@ -290,6 +290,8 @@ def store_words(state: RaisingState, memory: Memory, index: Index, item: Item, d
     stores = memory.state.stores
     put_view(memory, changed)
     if memory.is_shared:
+        # What it held before may have no user: its size does not count.
+        state.memo["spread", id(memory.state.words)] = memory.state.words
         record = StoreRecord(index, dtype, value, domain, source_of(state, item))
         memory.state = replace(memory.state, stores=(*stores, record)[-MOST_STORES:])
 
@@ -328,7 +330,10 @@ def view(state: RaisingState, memory: Memory, dtype: str) -> Value:
         raise state.obstacle(f"memory of {words.dtype} is read as {dtype}", MISALIGNED)
     key = ("view", memory, memory.state.version, dtype)
     if key not in state.memo:
-        state.memo[key] = reinterpret(words, dtype)
+        state.memo[key] = viewed = reinterpret(words, dtype)
+        if memory.is_shared:
+            # Where a store writes all of a tile nothing uses it: its size does not count.
+            state.memo["spread", id(viewed)] = viewed
     return state.memo[key]
 
 
