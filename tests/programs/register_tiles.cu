@@ -205,6 +205,35 @@ __global__ void fragments_of_fours(const float *a, const float *b, float *c, int
     }
 }
 
+// One element after the other, each by a loop of its own over the tile.
+__global__ void elements_in_turn(const float *a, const float *b, float *c, int n) {
+    __shared__ float left[32][8], right[8][32];
+    float sums[4][2] = {};
+    int x = threadIdx.x, y = threadIdx.y;
+    for (int t = 0; t < n; t += 8) {
+        for (int i = y; i < 32; i += 8)
+            if (x < 8) left[i][x] = a[(blockIdx.y * 32 + i) * n + t + x];
+        right[y][x] = b[(t + y) * n + blockIdx.x * 32 + x];
+        right[y][x + 16] = b[(t + y) * n + blockIdx.x * 32 + x + 16];
+        __syncthreads();
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 2; j++)
+                for (int k = 0; k < 8; k++) sums[i][j] += left[y * 4 + i][k] * right[k][x * 2 + j];
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 2; j++) c[(blockIdx.y * 32 + y * 4 + i) * n + blockIdx.x * 32 + x * 2 + j] = sums[i][j];
+}
+__global__ void elements_without_tiles(const float *a, const float *b, float *c, int n) {
+    float sums[2][4] = {};
+    int y = (blockIdx.y * 4 + threadIdx.y) * 2, x = (blockIdx.x * 4 + threadIdx.x) * 4;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 4; j++)
+            for (int k = 0; k < n; k++) sums[i][j] += a[(y + i) * n + k] * b[k * n + x + j];
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 4; j++) c[(y + i) * n + x + j] = sums[i][j];
+}
+
 // Any size, with guards; no fragments; every 16th row and column for each thread.
 __global__ void guarded_squares(const float *a, const float *b, float *c, int m, int n, int k) {
     __shared__ float left[64][16], right[16][64];

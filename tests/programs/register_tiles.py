@@ -51,6 +51,16 @@ def tiles_of_warps(m: int, n: int, k: int, a: Array, b: Array, c: Array) -> None
     c[...] = a @ b
 
 
+@program((launch((2, 2), (16, 8), n=64), launch((5, 5), (16, 8), n=160, slow=True)), matrices, 1e-5)
+def elements_in_turn(a: Array, b: Array, c: Array, n: int) -> None:
+    c[:n] = a @ b
+
+
+@program((launch((2, 4), (4, 4), n=32),), matrices, 1e-5)
+def elements_without_tiles(a: Array, b: Array, c: Array, n: int) -> None:
+    c[:n] = a @ b
+
+
 @program((launch((1, 1), 256, n=128), launch((2, 2), 256, n=256, slow=True)), matrices, 1e-5)
 def fragments_of_fours(a: Array, b: Array, c: Array, n: int) -> None:
     c[:n] = a @ b

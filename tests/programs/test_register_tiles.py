@@ -36,6 +36,13 @@ def test_squares_of_threads_are_one_contraction(source: str, kernel: str, tile: 
     assert ops_of(source, kernel, grid, block, *matrices((n, n), (n, n), (n, n)), n) == {"dot_general": 1}
 
 
+def test_elements_may_be_made_in_turn() -> None:
+    n = 96
+    a, b, c = matrices((n, n), (n, n), (n, n))
+    assert ops_of("register_tiles.cu", "elements_in_turn", (3, 3), (16, 8), a, b, c, n) == {"dot_general": 1}
+    assert ops_of("register_tiles.cu", "elements_without_tiles", (6, 12), (4, 4), a, b, c, n) == {"dot_general": 1}
+
+
 def test_the_size_of_matrices_does_not_matter() -> None:
     n = 2048
     a, b, c = (np.zeros((n, n), np.float32) for _ in range(3))

@@ -77,7 +77,7 @@ def read_element(state: RaisingState, memory: Memory, offset: Index, dtype: str)
             raise NotElementwise(state, memory, "added to at some of its elements")
         return replace(item, elements=frozenset((counter, own) for own, counter in counters.items()))
     if counters is not None:
-        return renamed(state, memory, item, counters)
+        return _renamed(state, memory, item, counters)
     if isinstance(item, Lanes):
         return _lanes_at(state, memory, item, coordinates)
     raise NotElementwise(state, memory, "read at some of its elements")
@@ -114,7 +114,7 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
         terms = tuple(_renamed_term(state, memory, term, places) for term in item.terms)
         item = replace(item, terms=terms, elements=frozenset())
     else:
-        item = renamed(state, memory, item, places)
+        item = _renamed(state, memory, item, places)
     with state.within(_renamed_domain(state, memory, state.domain, places)):
         store_slot(state, memory, key, item)
 
@@ -155,7 +155,7 @@ def _merged(
 ) -> tuple[Lanes, Domain] | None:
     """What is stored to all elements, of which several loops count those along one axis."""
     counters = [_even_counters(state, coordinate) for coordinate in coordinates]
-    every = [counter for found in counters or () for counter in found or ()]
+    every = [counter for found in counters for counter in found or ()]
     if len(set(every)) < len(every) or isinstance(item, Accumulation | Undefined):
         return None
     for axis, coordinate, found in zip(memory.axes, coordinates, counters, strict=True):
@@ -301,7 +301,7 @@ def _in_order(value: Value, dims: Sequence[Dimension], lower: Sequence[int]) -> 
 # -- other dimensions -------------------------------------------------------------------------------------------------
 
 
-def renamed(state: RaisingState, memory: Memory, item: Item, names: Renaming) -> Item:
+def _renamed(state: RaisingState, memory: Memory, item: Item, names: Renaming) -> Item:
     """The item over other dimensions of the same sizes.
 
     Raises NotElementwise for what can't be moved.
@@ -334,6 +334,8 @@ def _renamed_lanes(state: RaisingState, lanes: Lanes, names: Renaming) -> Lanes:
     found = state.memo.get(("contraction", id(lanes.value)))
     if found is not None:
         left, right = (_renamed_lanes(state, factor, names) for factor in (found.left, found.right))
+        for dimension in found.over:
+            box = box.replace(dimension, *found.left.region.bounds(dimension))
         return contract(state, left, right, found.over, box)
     dims = [names.get(each, each) for each in lanes.dims]
     return _in_order(lanes.value, dims, lanes.lower)
@@ -371,5 +373,5 @@ def _renamed_domain(state: RaisingState, memory: Memory, domain: Domain, names: 
 def _renamed_term(state: RaisingState, memory: Memory, term: Term, names: Renaming) -> Term:
     if set(term.domain.dimensions).isdisjoint(names):
         return term
-    item = renamed(state, memory, term.item, names)
+    item = _renamed(state, memory, term.item, names)
     return Term(item, _renamed_domain(state, memory, term.domain, names))

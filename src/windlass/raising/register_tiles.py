@@ -12,16 +12,16 @@ What is decided here is only what to try: the access that doesn't fit is found w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from windlass.ir import Argument, Block, Op, Value
+from windlass.ir import Argument, Block, Op, Result, Value
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
-from windlass.ops.loops import Allocate, For, Load, Store, ViewBuffer
+from windlass.ops.loops import Allocate, DoWhile, For, Load, Store, ViewBuffer
 from windlass.raising.dimensions import Dimension
 from windlass.raising.index import FloorDivide, Index, Modulo
 
@@ -164,21 +164,24 @@ def trips_of(loop: For) -> int | None:
 def _loops_around(op: Op) -> Iterator[Op]:
     outer = op.parent_op
     while outer is not None:
-        if isinstance(outer, For):
+        if isinstance(outer, For | DoWhile):
             yield outer
         outer = outer.parent_op
 
 
 def _is_accumulated_in(accesses: list[_Access]) -> bool:
-    """Whether some loop adds to elements that loops within it count."""
+    """Whether some loop adds to elements that loops within it count, or around it."""
     for store in accesses:
         if not isinstance(store.op, Store) or not store.strides:
             continue
-        if all(loop in store.strides for loop in _loops_around(store.op)):
-            continue
+        value = store.op.value
+        summands: Sequence[Value] = ()
+        if isinstance(value, Add | Subtract) and any(loop not in store.strides for loop in _loops_around(store.op)):
+            summands = value.operands
+        elif isinstance(value, Result) and isinstance(value.owner, For):
+            summands = value.owner.initial[value.index : value.index + 1]
         for load in accesses:
-            is_same_place = (load.constant, load.strides) == (store.constant, store.strides)
-            if isinstance(store.op.value, Add | Subtract) and is_same_place and load.op in store.op.value.operands:
+            if load.op in summands and (load.constant, load.strides) == (store.constant, store.strides):
                 return True
     return False
 
