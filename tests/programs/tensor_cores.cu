@@ -23,6 +23,27 @@ __global__ void half_product(const half *a, const half *b, float *c, int m, int 
     wmma::store_matrix_sync(c + row * n + column, sum, n, wmma::mem_row_major);
 }
 
+// The same with a guard in the loop, and columns first.
+__global__ void guarded_product(const half *a, const half *b, float *c, int m, int n, int k, float alpha, float beta) {
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / warpSize * 16;
+    int column = (blockIdx.y * blockDim.y + threadIdx.y) * 16;
+    fragment<wmma::matrix_a, 16, 16, 16, half, wmma::col_major> left;
+    fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> right;
+    fragment<wmma::accumulator, 16, 16, 16, float> sum, old;
+    wmma::fill_fragment(sum, 0.0f);
+    for (int i = 0; i < k; i += 16)
+        if (row < m && i < k && column < n) {
+            wmma::load_matrix_sync(left, a + row + i * m, m);
+            wmma::load_matrix_sync(right, b + i + column * k, k);
+            wmma::mma_sync(sum, left, right, sum);
+        }
+    if (row < m && column < n) {
+        wmma::load_matrix_sync(old, c + row + column * m, m, wmma::mem_col_major);
+        for (int i = 0; i < old.num_elements; i++) old.x[i] = alpha * sum.x[i] + beta * old.x[i];
+        wmma::store_matrix_sync(c + row + column * m, old, m, wmma::mem_col_major);
+    }
+}
+
 // One warp in a block, nothing else: the shortest program that there is.
 __global__ void plain_product(const half *a, const half *b, float *c, int n, int k) {
     fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;

@@ -54,6 +54,21 @@ def half_product(a: Array, b: Array, c: Array, m: int, n: int, k: int, alpha: fl
 
 
 @program(
+    (launch((2, 1), (64, 2), m=48, n=32, k=32), launch((1, 2), (64, 2), m=32, n=64, k=16)),
+    lambda draw, m, n, k: (
+        halves(draw, k, m),
+        halves(draw, n, k),
+        draw.floats(n, m),
+        *(m, n, k),
+        *(np.float32(0.5), np.float32(2)),
+    ),
+    1e-6,
+)
+def guarded_product(a: Array, b: Array, c: Array, m: int, n: int, k: int, alpha: float, beta: float) -> None:
+    c[...] = alpha * (b.astype(np.float32) @ a.astype(np.float32)) + beta * c
+
+
+@program(
     squares(16, 16, 16),
     lambda draw, m, n, k: (halves(draw, m, k), halves(draw, n, k), draw.floats(m, n), n, k),
     1e-6,

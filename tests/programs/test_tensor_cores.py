@@ -54,3 +54,9 @@ def test_fragments_of_tiles_and_of_several_warps_are_one_contraction(kernel: str
     for name, count in others.items():
         assert ops.pop(name) == count
     assert ops.keys() <= {"convert", "reshape", "transpose"}
+
+
+def test_warps_beyond_the_matrix_add_nothing() -> None:
+    ops = ops_of("guarded_product")
+    assert ops["dot_general"] == 1
+    assert not ops.keys() & {"while", "gather", "scatter", "reduce"}

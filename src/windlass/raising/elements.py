@@ -97,8 +97,12 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
     if counters is None and merged is None:
         _fill(state, memory, key, item, coordinates)
         return
+    old = (memory.state.slots or {}).get(key)
+    is_new = old is None or isinstance(old.item, Undefined)
     for frame in _note_places(state, memory, key, coordinates, stores=True):
         is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
+        # Lanes that store in no iteration to an array that held nothing may find anything there.
+        is_whole = is_whole or (is_new and _is_same_each_time(state, frame))
         if not is_whole and (memory, key) not in frame.written_slots:
             frame.read_slots.add((memory, key))
         frame.written_slots.add((memory, key))
@@ -117,6 +121,12 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
         item = _renamed(state, memory, item, places)
     with state.within(_renamed_domain(state, memory, state.domain, places)):
         store_slot(state, memory, key, item)
+
+
+def _is_same_each_time(state: RaisingState, frame: VectorFrame) -> bool:
+    """Whether the same lanes are active in each iteration of a loop."""
+    is_always = state.box.bounds(frame.dimension) == frame.domain.box.bounds(frame.dimension)
+    return is_always and frame.dimension not in state.domain.mask.dimensions
 
 
 def _only_key(state: RaisingState, memory: Memory, dtype: str) -> SlotKey:

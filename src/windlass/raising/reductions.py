@@ -251,7 +251,7 @@ def finish(
             lanes = state.lanes(term.item, dtype)
             contracted = None
             if combiner is Add and fusion is None:
-                contracted = _contract(state, lanes, term.domain, dimension)
+                contracted = _contract(state, lanes, term.domain, dimension, start)
             if contracted is not None:
                 became = "contraction"
                 reduced.append(_extend(state, contracted, term.domain, combiner, dtype, start))
@@ -480,9 +480,15 @@ class Contraction:
     over: tuple[Dimension, ...]
 
 
-def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dimension) -> Lanes | None:
-    """A sum of products as a contraction, where that keeps the product from being spread out."""
-    if not relevant_mask(domain, dimension, state).is_true:
+def _contract(
+    state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dimension, start: float | None
+) -> Lanes | None:
+    """A sum of products as a contraction, where that keeps the product from being spread out.
+
+    Lanes that add nothing in any iteration have `start`, or what changes no sum.
+    """
+    condition = relevant_mask(domain, dimension, state)
+    if dimension in condition.dimensions:
         return None
     found = state.memo.get(("contraction", id(lanes.value)))
     if found is not None:
@@ -507,7 +513,10 @@ def _contract(state: RaisingState, lanes: Lanes, domain: Domain, dimension: Dime
         return None
     result = contract(state, left, right, over, box)
     state.memo["spread", id(lanes.value)] = lanes
-    return result
+    if condition.is_true:
+        return result
+    neutral = Lanes(emission.constant(identity(Add, lanes.dtype) if start is None else start, lanes.dtype))
+    return Lanes.elementwise(Select, state.condition_lanes(condition), result, neutral, box=box)
 
 
 LAST = 2**31
