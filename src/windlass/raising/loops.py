@@ -52,7 +52,7 @@ def run_for(state: RaisingState, op: For) -> None:
     can_unroll = (
         not counts_elements
         and is_static
-        and count <= MOST_UNROLLED_TRIPS
+        and count <= (MOST_UNROLLED_TRIPS if op is not state.turns else FEW_TRIPS)
         and count * weight(op.body.block) <= MOST_UNROLLED_OPS
     )
     forms: list[Form] = []

@@ -32,8 +32,8 @@ from windlass.raising.specification import LaunchSpecification
 
 MOST_TURNS = 1 << 16
 """So many blocks or threads run one after another at most: each takes a round of the loop, however little it does."""
-MOST_BYTES = 1 << 34
-"""The turns times the bytes of the memories at most: in the worst case each turn copies them."""
+MOST_BYTES = 1 << 32
+"""The turns times the bytes of the memories at most: in the worst case each turn copies them, half a second in all."""
 
 BLOCKS, THREADS = "blocks", "threads"
 
