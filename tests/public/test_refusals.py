@@ -53,3 +53,29 @@ def test_load_of_what_several_threads_stored_is_refused(monkeypatch: pytest.Monk
     np.testing.assert_array_equal(y, np.arange(32))
     with pytest.raises(wl.WindlassError, match="WL0309"):
         last[1, 32](y, 0, 0)
+
+
+def test_shuffles_from_absent_lanes_are_a_warning_where_they_matter(recwarn: pytest.WarningsRecorder) -> None:
+    module = wl.cuda.compile("""
+        __global__ void eight(const double *x, double *sum, int first) {
+            double own = x[threadIdx.x];
+            if (threadIdx.x < 8)
+                for (int k = first; k > 0; k /= 2) own += __shfl_down_sync(0xffffffff, own, k);
+            if (threadIdx.x == 0) *sum = own;
+        }""")
+    x, total = np.arange(32.0), np.zeros(1)
+    module["eight"][1, 32](x, total, 4)
+    assert total[0] == 28 and not recwarn.list
+    module["eight"][1, 32](x, total, 16)
+    assert [str(each.message) for each in recwarn.list] == [
+        "warning[WL0618]: eight: the result depends on what a shuffle reads from a lane that takes no part\n"
+        " --> <source>:5:59\n"
+        "   |\n"
+        " 5 |                 for (int k = first; k > 0; k /= 2) own += __shfl_down_sync(0xffffffff, own, k);\n"
+        "   |                                                           ^\n"
+        "  help: what such a lane gives is undefined: let all lanes that are read take part"
+    ]
+    # Their own values, as in the emulator.
+    assert total[0] == 4 * 28
+    with pytest.raises(wl.EmulationError, match="WL0618"):
+        wl.emulate(module["eight"])[1, 32](x, total, 16)

@@ -93,30 +93,43 @@ def compare_with_emulator(
 
     Raises WindlassError (WL0414) that names the array, the place and both values.
     """
+    difference = run_both(kernel, arguments, run, lambda copies: emulate_launch(kernel, shape, copies))
+    if difference is not None:
+        name, (place, got, wanted) = difference
+        raise WindlassError(
+            Diagnostic(
+                "WL0414",
+                f"{kernel.name}: the compiled form and the emulator differ in '{name}' at {place}: {got}, "
+                f"the emulator has {wanted}",
+                kernel.signature.position,
+                notes=(f"launched with grid {shape.grid} and block {shape.block}",),
+                help="does the kernel have a race? then both are right; else this is a defect of Windlass",
+            )
+        )
+
+
+def run_both(
+    kernel: Kernel,
+    arguments: Sequence[Any],
+    run: Callable[[Sequence[Any]], None],
+    other: Callable[[Sequence[Any]], None],
+) -> tuple[str, tuple[int, Any, Any]] | None:
+    """Run a launch on the arguments, and in another way on copies; gives the first array that differs, and where."""
     copies, copied_variables = _copy_overlapping(arguments), _copied(kernel)
     run(arguments)
     results = dict(_named_arrays(kernel, arguments))
-    after = {name: array.copy() for name, array in kernel.module.variables.storage.items()}
+    after = _copied(kernel)
     _restore(kernel, copied_variables)
-    emulate_launch(kernel, shape, copies)
+    other(copies)
     expected = dict(_named_arrays(kernel, copies))
-    expected.update({name: array.copy() for name, array in kernel.module.variables.storage.items()})
+    expected.update(_copied(kernel))
     results.update(after)
     _restore(kernel, after)
     for name, array in results.items():
         difference = first_difference(array, expected[name])
         if difference is not None:
-            place, got, wanted = difference
-            raise WindlassError(
-                Diagnostic(
-                    "WL0414",
-                    f"{kernel.name}: the compiled form and the emulator differ in '{name}' at {place}: {got}, "
-                    f"the emulator has {wanted}",
-                    kernel.signature.position,
-                    notes=(f"launched with grid {shape.grid} and block {shape.block}",),
-                    help="does the kernel have a race? then both are right; else this is a defect of Windlass",
-                )
-            )
+            return name, difference
+    return None
 
 
 def first_difference(got: Array, wanted: Array) -> tuple[int, Any, Any] | None:

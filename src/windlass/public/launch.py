@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import RaisingError, WindlassWarning
+from windlass.diagnostics import Diagnostic, RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
@@ -130,6 +131,8 @@ class Launch:
             kernel.has_warned_of_print = True
             warnings.warn(WindlassWarning(str(print_diagnostic(kernel))), stacklevel=4)
         form: Form = RaisedForm(self, plans, compiled)
+        if compiled.raised.report.absent:
+            form = VariedForm(self, form, plans, compiled)
         return CheckedForm(self, form) if first_calls_are_checked() else form
 
     def bind(
@@ -295,6 +298,39 @@ class EmulatedForm(Form):
         from windlass.public.emulation import emulate_launch
 
         emulate_launch(self._launch.kernel, self._launch.shape, arguments, finds_races=False)
+
+
+class VariedForm(Form):
+    """A raised form with shuffles that read from lanes that take no part: its first call tells whether they matter."""
+
+    __slots__ = ("_compiled", "_form", "_is_known", "_launch", "_plans")
+
+    def __init__(self, launch: Launch, form: Form, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
+        self._launch = launch
+        self._form = form
+        self._plans = plans
+        self._compiled = compiled
+        self._is_known = False
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        if self._is_known:
+            self._form.run(arguments)
+            return
+        from windlass.public.emulation import run_both
+
+        self._is_known = True
+        kernel, binding = self._launch.kernel, self._compiled.binding
+        varied = replace(binding, specification=replace(binding.specification, varies_undefined=True))
+        other = RaisedForm(self._launch, self._plans, kernel.compile(varied))
+        if run_both(kernel, arguments, self._form.run, other.run) is not None:
+            diagnostic = Diagnostic(
+                "WL0618",
+                f"{kernel.name}: the result depends on what a shuffle reads from a lane that takes no part",
+                self._compiled.raised.report.absent[0],
+                help="what such a lane gives is undefined: let all lanes that are read take part",
+                severity="warning",
+            )
+            warnings.warn(WindlassWarning(str(kernel.with_source_lines(diagnostic))), stacklevel=4)
 
 
 class CheckedForm(Form):

@@ -19,7 +19,7 @@ from typing import Any
 
 from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
-from windlass.ops.conversion import BitcastConvert, Convert
+from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.elementwise import Add, And, Or, Select, ShiftLeft, ShiftRightLogical, Xor
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.loops import Collective
@@ -30,6 +30,7 @@ from windlass.raising.conditions import merge_items
 from windlass.raising.dimensions import in_order
 from windlass.raising.index import ZERO, Index
 from windlass.raising.items import Item, Undefined, dimensions_of_item, dtype_range, from_lanes
+from windlass.raising.lanes import Lanes
 from windlass.raising.neighbours import takes_part
 from windlass.raising.obstacle import NOT_RAISED
 from windlass.raising.predicate import FALSE, TRUE, Predicate
@@ -168,15 +169,30 @@ def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) 
     domain = state.domain.restrict(is_there)
     if domain.is_empty:
         return own, is_there
-    is_found = is_there & takes_part(state, domain, source - lane)
+    is_present = takes_part(state, domain, source - lane)
+    is_found = is_there & is_present
     domain = state.domain.restrict(is_found)
+    kept = own if is_present.is_true else _undefined(state, own, dtype, is_there)
     if domain.is_empty:
-        return own, is_there
+        return kept, is_there
     words = gather_words(state, own, dtype)
     with state.within(domain):
         warp = words.start + (state.thread_number - lane)
         found = _load(state, words.value, warp + source)
-    return merge_items(state, is_found, found, own, dtype), is_there
+    return merge_items(state, is_found, found, kept, dtype), is_there
+
+
+def _undefined(state: RaisingState, own: Item, dtype: str, is_there: Predicate) -> Item:
+    """What lanes have that read from one that takes no part: their own value, or other bits to see if that matters."""
+    state.report.absent.append(state.position)
+    if not state.specification.varies_undefined:
+        return own
+    lanes = state.lanes(own, dtype)
+    word = f"i{bit_width(dtype)}"
+    bits = lanes.value if dtype == word else BitcastConvert(lanes.value, word)
+    other: Value = Xor(bits, emission.constant(int("5" * (bit_width(dtype) // 4), 16), word, bits.shape))
+    other = other if dtype == word else BitcastConvert(other, dtype)
+    return merge_items(state, is_there, from_lanes(Lanes(other, lanes.dims, lanes.lower)), own, dtype)
 
 
 def _no_number(state: RaisingState, op: Collective) -> Index:

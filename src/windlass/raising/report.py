@@ -74,6 +74,8 @@ class RaisingReport:
     notes: list[str] = field(default_factory=list[str])
     outside: list[OutsideNote] = field(default_factory=list[OutsideNote])
     assumptions: list[Assumption] = field(default_factory=list["Assumption"])
+    absent: list[Position | None] = field(default_factory=list["Position | None"])
+    """Shuffles that read from lanes that take no part."""
     obstacle: Diagnostic | None = None
     """What stands in the way of all threads at once, where they run one after another."""
     tiles: set[str] = field(default_factory=set[str])
@@ -96,7 +98,7 @@ class RaisingReport:
             del notes[length:]
 
     def _lists(self) -> tuple[list[Any], ...]:
-        return self.accesses, self.loops, self.notes, self.outside, self.assumptions
+        return self.accesses, self.loops, self.notes, self.outside, self.assumptions, self.absent
 
     def access_kinds(self) -> Counter[str]:
         """How often each kind of access occurs."""

@@ -74,6 +74,8 @@ class LaunchSpecification:
     memories: tuple[MemorySpecification, ...]
     variables: tuple[tuple[str, int], ...] = ()
     allow_contraction: bool = False
+    varies_undefined: bool = False
+    """Whether what CUDA leaves undefined is something else than usual, so that one sees whether it matters."""
 
     def launch_size(self, dimension: str) -> int:
         """The extent of a launch dimension.
