@@ -13,22 +13,22 @@ from windlass.raising.predicate import Predicate, conjunction
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
 
+WARP = 32
+
 
 def takes_part(state: RaisingState, domain: Domain, distance: Index) -> Predicate:
-    """Where, in `domain`, the thread `distance` places further is one of the active lanes of the state's own domain.
+    """Where, in `domain`, the thread `distance` places further in one's warp is one of the state's own active lanes.
 
     Conditions known at run time only are taken to hold for it.
     """
-    block = state.specification.block
+    count = math.prod(state.specification.block)
     number = state.thread_number + distance
-    conditions = [
-        Predicate.compare("GE", number, Index(0)),
-        Predicate.compare("LT", number, Index(math.prod(block))),
-    ]
+    conditions = [Predicate.compare("LT", number, Index(count))] if count % WARP else []
     moved = _moved(state, number, distance, domain.box)
     for dimension, index in moved.items():
         lower, upper = state.box.bounds(dimension)
-        conditions += [Predicate.compare("GE", index, Index(lower)), Predicate.compare("LT", index, Index(upper))]
+        if upper - lower < dimension.size:
+            conditions += [Predicate.compare("GE", index, Index(lower)), Predicate.compare("LT", index, Index(upper))]
     conditions += [
         each.substitute(moved, domain.box)
         for each in state.domain.mask.conjuncts()
