@@ -375,12 +375,6 @@ class BlockExecution:
             leaves.births[chosen] = self.point
             cells.content.put(chosen, Partials.of_leaves(leaves.first + chosen, cells.content.numbers.dtype))
 
-    def stored_since(self, serial: int) -> Generator[tuple[Cells, Array]]:
-        for cells in self.memories.values():
-            places = np.flatnonzero(cells.stamps > serial)
-            if len(places):
-                yield cells, places
-
     # -- control ------------------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -406,8 +400,8 @@ class BlockExecution:
         self.context = outer
         if not self.repeats:
             self.points.append(op)
-        for cells, places in list(self.stored_since(serial)):
-            self.make_leaves(cells, places)
+        for cells in self.memories.values():
+            self.make_leaves(cells, np.flatnonzero(cells.stamps > serial))
 
     def branch(self, op: loops.If) -> None:
         """Run both sides, each for the threads that take it."""
