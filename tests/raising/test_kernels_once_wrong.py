@@ -136,6 +136,18 @@ Kernel(
     lambda: [drawn("float32", 8)],
 )
 
+Kernel(
+    "a place that the loop that stores to it finds itself",
+    """
+    __global__ void kernel(const int *order, unsigned char *out) {
+        for (int k = 0; k < 6; k++)
+            out[order[0]] = 0;
+    }""",
+    4,
+    4,
+    lambda: [np.array([3, 0, 2, 1], np.int32), drawn("uint8", 68, 1)],
+)
+
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda each: each.what)
 def test_raised_kernel_agrees_with_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.ir import Op, Result
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dependences import varies
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Index
+from windlass.raising.index import Data, Index, Scalar, parts_of
 from windlass.raising.items import Item, Undefined
 from windlass.raising.memory import (
     Memory,
@@ -99,6 +100,22 @@ def find_place(state: RaisingState, memory: Memory, address: Index, dtype: str) 
                     raise NeedsCells([cell])
             return cell
     raise state.obstacle(f"{memory.name} is accumulated in and accessed in other ways")
+
+
+def check_addresses(state: RaisingState, cells: Iterable[Cell]) -> None:
+    """Raise Obstacle where the address of a place was computed in an attempt that was given up: by the loop itself."""
+    for cell in cells:
+        if isinstance(cell, PlaceCell) and _is_gone(cell.address):
+            raise state.obstacle("the loop itself finds the place in memory that carries values between iterations")
+
+
+def _is_gone(index: Index) -> bool:
+    for atom in index.terms:
+        value = atom.lanes.value if isinstance(atom, Data) else atom.value if isinstance(atom, Scalar) else None
+        op = value.owner if isinstance(value, Result) else value
+        if (isinstance(op, Op) and op.block is None) or any(map(_is_gone, parts_of(atom))):
+            return True
+    return False
 
 
 def set_place(state: RaisingState, cell: PlaceCell, item: Item) -> None:

@@ -15,6 +15,7 @@ from windlass.raising.cells import (
     NeedsCells,
     SlotCell,
     bind_cells,
+    check_addresses,
     finish_cells,
     places_to_carry,
     replace_slot,
@@ -77,6 +78,7 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll
                 raise
             state.restore(moment)
             check_elements(state, more.cells)
+            check_addresses(state, more.cells)
             if more.cells <= set(cells):
                 raise state.obstacle("places in memory carry values between iterations") from None
             cells.update(dict.fromkeys(more.cells))
