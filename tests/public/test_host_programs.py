@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -342,3 +343,27 @@ int main() {
         assert program.run(observe=lambda launch: how.update({launch.kernel: launch.how})) == 0
         assert capfd.readouterr().out == "111 112 122 24 | 15 16 30 32, cudaSuccess\n"
     assert how == {"mix": "emulated", "mix_shared": "emulated", "count": "raised" if mode == "raised" else "emulated"}
+
+
+def test_hosts_convert_numbers_of_8_bits(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "eight.cu"
+    source.write_text(r"""
+#include <cstdio>
+#include <cuda_fp8.h>
+int main() {
+    for (int i = 0; i < 65536; i++) {
+        __half x(__half_raw{(unsigned short)i});
+        __nv_fp8_e4m3 narrow(x);
+        printf("%d %d %.9g\n", narrow.__x, __nv_cvt_halfraw_to_fp8(x, __NV_NOSAT, __NV_E5M2), (float)narrow);
+    }
+}""")
+    assert wl.cuda.program(source).run() == 0
+    rows = np.array([line.split() for line in capfd.readouterr().out.splitlines()])
+    x = np.arange(65536, dtype=np.uint16).view(np.float16)
+    is_number = ~np.isnan(x)
+    narrow = np.clip(x.astype(np.float32), -448, 448).astype(ml_dtypes.float8_e4m3fn)
+    with np.errstate(over="ignore"):
+        unbounded = x.astype(ml_dtypes.float8_e5m2)
+    np.testing.assert_array_equal(rows[is_number, 0].astype(int), narrow.view(np.uint8)[is_number])
+    np.testing.assert_array_equal(rows[is_number, 1].astype(int), unbounded.view(np.uint8)[is_number])
+    np.testing.assert_array_equal(rows[is_number, 2].astype(np.float64), narrow.astype(np.float64)[is_number])
