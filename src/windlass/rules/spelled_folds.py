@@ -7,6 +7,8 @@ is x[:64] + x[64:], then of that y[:32] + y[32:] and so on: one `reduce`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Maximum, Minimum, Multiply, Or, Reshape, Slice, Xor
@@ -39,7 +41,7 @@ def _fold_of_tree(op: Binary) -> Value | None:
         return None
     stops: set[Value] = set()
     for _ in range(MOST_RETRIES):
-        leaf = _origin(op, type(op), stops, {})
+        leaf = _origin(op, type(op), stops)
         if leaf is op:
             return None
         try:
@@ -68,21 +70,28 @@ def _goes_on(value: Value, combiner: type[Op], distance: int) -> bool:
     return False
 
 
-def _origin(value: Value, combiner: type[Op], stops: set[Value], known: dict[Value, Value]) -> Value:
+def _origin(value: Value, combiner: type[Op], stops: set[Value]) -> Value:
     """The one value that all terms of a tree are parts of; the value itself, where it is no tree."""
-    found = known.get(value)
-    if found is not None:
-        return found
-    found = value
-    if value not in stops:
-        if isinstance(value, combiner):
-            left, right = (_origin(operand, combiner, stops, known) for operand in value.operands)
-            found = left if left is right else value
-        elif isinstance(value, MOVEMENTS):
-            sources = {_origin(each, combiner, stops, known) for each in _moved(value)}
-            found = sources.pop() if len(sources) == 1 else value
-    known[value] = found
-    return found
+    known: dict[Value, Value] = {}
+    waiting = [value]  # chains are longer than Python's stack is deep
+    while waiting:
+        each = waiting[-1]
+        parts = [] if each in stops else _parts(each, combiner)
+        unknown = [part for part in parts if part not in known]
+        if unknown:
+            waiting += unknown
+            continue
+        origins = {known[part] for part in parts}
+        known[each] = origins.pop() if len(origins) == 1 else each
+        waiting.pop()
+    return known[value]
+
+
+def _parts(value: Value, combiner: type[Op]) -> Sequence[Value]:
+    """What a value combines, or whose elements it moves."""
+    if isinstance(value, combiner):
+        return value.operands
+    return _moved(value) if isinstance(value, MOVEMENTS) else ()
 
 
 def _moved(op: Op) -> list[Value]:
