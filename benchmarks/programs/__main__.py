@@ -120,6 +120,8 @@ def main() -> int:
                     verdict += ", " + compare(plain.text, other.text)
             else:
                 verdict = compare(plain.text, other.text)
+            for code in sorted(set(re.findall(r"error\[(WL\d+)\]", plain.errors + other.errors))):
+                verdict += f", {code}"
             is_good = verdict == "same" or verdict.startswith("within")
             are_good = are_good and is_good
             print(

@@ -9,7 +9,7 @@ from math import isnan
 
 _TIME = re.compile(
     r"time|seconds|\bsecs?\b|\bm?s\b|\bus\b|\d[mnu]?s\b|microsec|bandwidth|[GM]flop|[GMk]i?B/s|throughput|took|"
-    r"elapsed|execution|0x[0-9a-f]{6}|per[ -]second|/s\b|\bpid\b|performance|latency|overhead|free memory|speed",
+    r"elapsed|execution|back:|0x[0-9a-f]{6}|per[ -]second|/s\b|\bpid\b|performance|latency|overhead|free memory|speed",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf)", re.IGNORECASE)

@@ -111,12 +111,12 @@ def rodinia(root: Path) -> list[SuiteProgram]:
         SuiteProgram("nn", "nn", ("nn_cuda.cu",), f"{DATA}/hurricanes.txt -r 5 -lat 30 -lng 90", "256 records"),
         SuiteProgram("nw", "nw", ("needle.cu",), "128 10", "128×128", (*here, "-D", "TRACEBACK")),
         SuiteProgram(
-            "particlefilter (float)", "particlefilter", ("ex_particle_CUDA_float_seq.cu", f"{DATA}/clock.c"),
-            "-x 32 -y 32 -z 4 -np 256", "32×32, 4 frames, 256 particles", (*here, *same_seed),
+            "particlefilter (float)", "particlefilter", ("ex_particle_CUDA_float_seq.cu",),
+            "-x 32 -y 32 -z 4 -np 256", "32×32, 4 frames, 256 particles", (*here, "-D", "time=labs"),
         ),
         SuiteProgram(
-            "particlefilter (naive)", "particlefilter", ("ex_particle_CUDA_naive_seq.cu", f"{DATA}/clock.c"),
-            "-x 32 -y 32 -z 4 -np 256", "32×32, 4 frames, 256 particles", (*here, *same_seed),
+            "particlefilter (naive)", "particlefilter", ("ex_particle_CUDA_naive_seq.cu",),
+            "-x 32 -y 32 -z 4 -np 256", "32×32, 4 frames, 256 particles", (*here, "-D", "time=labs"),
         ),
         SuiteProgram(
             "pathfinder", "pathfinder", ("pathfinder.cu",), "1000 20 5", "20 rows of 1,000",
