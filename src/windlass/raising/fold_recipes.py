@@ -69,6 +69,9 @@ class _Draft:
 FEWEST_LEAVES = 8
 """Segments of fewer leaves are combined as they are spelled."""
 
+MOST_SETS = 1 << 14
+"""Folds of more threads, times the rounds of the loops around, take too long to look at."""
+
 
 def find_recipes(execution: BlockExecution) -> list[tuple[Recipe, Op]]:
     """How to make the candidates that can be made, each with its user."""
@@ -140,6 +143,8 @@ def _draft(execution: BlockExecution, candidate: Candidate, renames: bool = Fals
     if kind.leaves_nan and (numbers.any() or seeded.any() != seeded.all()):
         return None
     sets = [int(each) if is_fold else 0 for each, is_fold in zip(mine.sets, folds, strict=True)]
+    if len(sets) > MOST_SETS or max(each.bit_count() for each in sets) < FEWEST_LEAVES:
+        return None
     shares = _shares(execution, sets, threads, point)
     is_renamed = renames or shares is None or sum(not share.is_own for share in shares) > 1
     if is_renamed:

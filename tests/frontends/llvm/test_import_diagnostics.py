@@ -45,7 +45,7 @@ REFUSED = {
     "WL0205": """
         __global__ void kernel(unsigned *x) {
             unsigned r;
-            asm volatile("bfind.u32 %0, %1;" : "=r"(r) : "r"(x[0]));  // HERE
+            asm volatile("vadd4.u32.u32.u32 %0, %1, %1, %1;" : "=r"(r) : "r"(x[0]));  // HERE
             x[1] = r;
         }""",
     "WL0206": """
