@@ -2,12 +2,15 @@
 
 Takes a loop-level function (one kernel) and a `LaunchSpecification`; gives a `RaisedKernel`, or a RaisingError that
 says which line has no tensor form and why. The function computes what the launch would, for kernels whose threads do
-not race and whose active lanes stay in bounds. Sums over iterations, and those of atomic operations, are made in an
-order of XLA's choice; all other float operations are the source's, in its order. Raising takes time in proportion to
-the kernel, not to its launch or arrays.
+not race and whose active lanes stay in bounds. Sums over iterations, those of atomic operations, and folds that the
+threads of a block make together are made in an order of XLA's choice; all other float operations are the source's, in
+its order. Raising takes time in proportion to the kernel and to one block, not to the grid or arrays.
 
 Start reading at `kernel.py`, then `interpreter.py`; `items.py` says what values become, `index.py` how integers stay
-symbolic, `access.py` what loads and stores become, `loops.py` which forms loops can take.
+symbolic, `access.py` what loads and stores become, `loops.py` which forms loops can take. What is found before that:
+`block_folds.py` (scans and trees over a block), `register_tiles.py` (arrays of registers whose elements become lanes).
+What is tried after it: `turns.py` (threads one after another, where their order decides). What is only seen as the
+program runs: `assumptions.py`.
 """
 
 from windlass.raising.kernel import RaisedKernel, raise_kernel

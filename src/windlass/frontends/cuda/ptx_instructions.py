@@ -107,9 +107,13 @@ def _with_carry(translation: Translation, statement: Statement, takes: bool) -> 
     type_, function = type_of(statement), statement.opcode[:3]
     require(statement, (), (), 3)
     left, right = (translation.read(each, type_) for each in statement.operands[1:])
+    return _put_with_carry(translation, statement, f"{function}_with_carry<{type_}>({left}, {right}", takes)
+
+
+def _put_with_carry(translation: Translation, statement: Statement, call: str, takes: bool) -> str:
+    """The result of a call that still lacks the carry and whether that is taken; `cc` keeps the new one."""
     kept = "carry" if "cc" in statement.modifiers else "unused"
-    made = f"{function}_with_carry<{type_}>({left}, {right}, {kept}, {str(takes).lower()})"
-    written = translation.put(statement.operands[0], made)
+    written = translation.put(statement.operands[0], f"{call}, {kept}, {str(takes).lower()})")
     return written if kept == "carry" else f"{{ bool unused = carry; {written} }}"
 
 
@@ -130,10 +134,8 @@ def _multiply_add(translation: Translation, statement: Statement, takes: bool) -
     type_ = type_of(statement)
     half = "mul_hi" if "hi" in statement.modifiers else "mul"
     left, right, added = (translation.read(each, type_) for each in statement.operands[1:])
-    kept = "carry" if "cc" in statement.modifiers else "unused"
-    made = f"add_with_carry<{type_}>({half}<{type_}>({left}, {right}), {added}, {kept}, {str(takes).lower()})"
-    written = translation.put(statement.operands[0], made)
-    return written if kept == "carry" else f"{{ bool unused = carry; {written} }}"
+    added = f"add_with_carry<{type_}>({half}<{type_}>({left}, {right}), {added}"
+    return _put_with_carry(translation, statement, added, takes)
 
 
 @instruction("mul24", "mad24")
