@@ -30,8 +30,8 @@ def ptx_as_cuda(text: str, places: Mapping[str, str]) -> str:
 
     The statements expect `using namespace __windlass_ptx` and a variable `bool carry`. Raises UnknownPTX.
 
-    >>> ptx_as_cuda("add.s32 $0, $1, 7;", {"$0": "r", "$1": "x"})
-    'put(r, add<int>(as<int>(x), as<int>((int)7)));'
+    >>> ptx_as_cuda("add.s32 $0, $1, 7;", {"$0": "place_0", "$1": "place_1"})
+    'put(place_0, add<int>(as<int>(place_1), as<int>((int)7)));'
     """
     translation = Translation(places, RULES)
     return "\n".join(translation.translate(each) for each in split_statements(text))
