@@ -298,10 +298,9 @@ def test_a_defect_is_told_without_a_traceback(
 
 
 def test_the_program_runs_as_a_process(source: str) -> None:
-    command = "from windlass.command_line import main; main()"
     environment = {**os.environ, "PYTHONPATH": str(Path(wl.__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-c", command, "--version"], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, "-m", "windlass", "--version"], capture_output=True, text=True, check=False, env=environment
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"windlass {wl.__version__}\n", "")
 
