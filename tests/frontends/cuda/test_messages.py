@@ -209,3 +209,15 @@ def test_clang_running_forever_is_stopped(monkeypatch: pytest.MonkeyPatch) -> No
         "error[WL0108]: clang did not finish '<source>' within 300 seconds\n"
         "  help: look for templates that instantiate each other without end"
     )
+
+
+def test_kernels_that_launch_kernels_are_told_what_to_do() -> None:
+    source = "__global__ void child(int *x) {}\n__global__ void parent(int *x) {\n    child<<<1, 32>>>(x);\n}\n"
+    assert failure(lambda: compile_device(source, name="nested.cu")) == (
+        "error[WL0101]: a kernel launches a kernel, which Windlass does not do (dynamic parallelism)\n"
+        " --> nested.cu:3:10\n"
+        "   |\n"
+        " 3 |     child<<<1, 32>>>(x);\n"
+        "   |          ^\n"
+        "  help: launch it from the host, or call what it does as a __device__ function"
+    )

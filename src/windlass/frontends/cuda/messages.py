@@ -15,6 +15,7 @@ _MOST_NOTES = 3
 _LINE = re.compile(
     r"^(?:(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): )?(?P<kind>fatal error|error|note|warning): (?P<text>.*)$"
 )
+_LAUNCH_BY_KERNEL = re.compile(r"kernel launch from __device__ or __global__ function requires relocatable device code")
 _MISSING_INCLUDE = re.compile(r"^'([^']+)' file not found")
 _LIBRARIES = {
     "thrust/": "Thrust",
@@ -92,6 +93,10 @@ def _diagnostic(message: _Message, source: Source, instances: tuple[str, ...]) -
         return _failed_instance(message, instances)
     if missing := _MISSING_INCLUDE.match(headline):
         return _missing_include(missing[1], message, source)
+    advice = None
+    if _LAUNCH_BY_KERNEL.match(headline):
+        headline = "a kernel launches a kernel, which Windlass does not do (dynamic parallelism)"
+        advice = "launch it from the host, or call what it does as a __device__ function"
     notes = [note for note in message.notes if _is_told(note)]
     guess = re.search(r"; did you mean '.*'\?$", headline)
     if guess and any(note.position and _is_ours(note.position.file) for note in message.notes):
@@ -111,6 +116,7 @@ def _diagnostic(message: _Message, source: Source, instances: tuple[str, ...]) -
         length=_length(position, source),
         source=_source_line(position, source),
         notes=tuple(_note(note) for note in notes[:_MOST_NOTES]),
+        help=advice,
     )
 
 
