@@ -395,3 +395,19 @@ __global__ void one_sum_begins_anew(const float *x, float *y, int n) {
     }
     for (int i = 0; i < 4; i++) y[t * 4 + i] = sums[i];
 }
+
+// Of rows that are filled anew in each round, the element that the round counts.
+__global__ void diagonals_of_rows(const float *x, float *out, float *sums, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float row[4], sum[4];
+    for (int k = 0; k < 4; k++) sum[k] = 0;
+    for (int a = 0; a < 4; a++) {
+        for (int k = 0; k < 4; k++) {
+            row[k] = x[i * 16 + a * 4 + k];
+            sum[k] += row[k];
+        }
+        out[i * 4 + a] = row[a] * x[i];
+    }
+    for (int k = 0; k < 4; k++) sums[i * 4 + k] = sum[k];
+}

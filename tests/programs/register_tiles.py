@@ -157,3 +157,14 @@ def overlapping_copies(x: Array, w: Array, n: int) -> None:
 def one_sum_begins_anew(x: Array, y: Array, n: int) -> None:
     y[...] = x.sum(0)
     y[:, 1] = x[-1, :, 1]
+
+
+@program(
+    (launch(1, 32, n=9), launch(2, 16, n=32)),
+    lambda draw, n: (draw.floats(16 * n), np.zeros(4 * n + 3, np.float32), np.zeros(4 * n + 3, np.float32), n),
+    1e-6,
+)
+def diagonals_of_rows(x: Array, out: Array, sums: Array, n: int) -> None:
+    rows = x.reshape(n, 4, 4)
+    out[: 4 * n] = (rows[:, range(4), range(4)] * x[:n, None]).ravel()
+    sums[: 4 * n] = rows.sum(1).ravel()

@@ -187,3 +187,35 @@ def test_arguments_of_a_whole_program_are_not_settled() -> None:
     module = Module([function])
     settle_updates(module, is_whole=True)
     assert not any(is_settling(op) for op in module.main.walk())
+
+
+def test_loops_may_update_a_reshaped_array_from_outside() -> None:
+    module = stablehlo.import_text("""
+    func.func @main(%x: tensor<16xf32>, %n: tensor<i32>) -> tensor<4x4xf32> {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %twice = stablehlo.add %x, %x : tensor<16xf32>
+      %table = stablehlo.reshape %twice : (tensor<16xf32>) -> tensor<4x4xf32>
+      %all:2 = stablehlo.while(%i = %zero, %sum = %table) : tensor<i32>, tensor<4x4xf32>
+      cond {
+        %go = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %go : tensor<i1>
+      } do {
+        %row = stablehlo.dynamic_slice %sum, %i, %zero, sizes = [1, 4]
+          : (tensor<4x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+        %new = stablehlo.dynamic_update_slice %table, %row, %zero, %zero
+          : (tensor<4x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<4x4xf32>
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %more = stablehlo.add %sum, %new : tensor<4x4xf32>
+        stablehlo.return %next, %more : tensor<i32>, tensor<4x4xf32>
+      }
+      return %all#1 : tensor<4x4xf32>
+    }""")
+    table = np.arange(16, dtype=np.float32).reshape(4, 4) * 2
+    wanted = table.copy()
+    for row in range(3):
+        update = table.copy()
+        update[0] = wanted[row]
+        wanted = wanted + update
+    found = run(module.main, np.arange(16, dtype=np.float32), np.array(3, np.int32))
+    np.testing.assert_array_equal(found, wanted)

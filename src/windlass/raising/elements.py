@@ -7,7 +7,7 @@ What the loops around accumulate in the array is an accumulation over the array'
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -316,6 +316,10 @@ def _renamed(state: RaisingState, memory: Memory, item: Item, names: Renaming) -
 
     Raises NotElementwise for what can't be moved.
     """
+    own = (
+        set(item.dims) if isinstance(item, Lanes) else item.dimensions if isinstance(item, Index | Predicate) else set()
+    )
+    _check_apart(state, memory, own, names)
     match item:
         case Lanes():
             return _renamed_lanes(state, item, names)
@@ -327,6 +331,13 @@ def _renamed(state: RaisingState, memory: Memory, item: Item, names: Renaming) -
             return item
         case _:
             raise NotElementwise(state, memory, "filled with what is no number")
+
+
+def _check_apart(state: RaisingState, memory: Memory, dimensions: Collection[Dimension], names: Renaming) -> None:
+    """Raise NotElementwise where a dimension would be called like another one that is there, too."""
+    renamed = [names[each] for each in dimensions if each in names]
+    if any(each in dimensions and each not in names for each in renamed):
+        raise NotElementwise(state, memory, "accessed along a diagonal")
 
 
 def _renamed_lanes(state: RaisingState, lanes: Lanes, names: Renaming) -> Lanes:
@@ -383,5 +394,6 @@ def _renamed_domain(state: RaisingState, memory: Memory, domain: Domain, names: 
 def _renamed_term(state: RaisingState, memory: Memory, term: Term, names: Renaming) -> Term:
     if set(term.domain.dimensions).isdisjoint(names):
         return term
+    _check_apart(state, memory, term.domain.dimensions, names)
     item = _renamed(state, memory, term.item, names)
     return Term(item, _renamed_domain(state, memory, term.domain, names))

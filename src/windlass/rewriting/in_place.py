@@ -85,14 +85,16 @@ class _Reads:
     """
 
     def __init__(self, updates: Iterable[DynamicUpdateSlice]) -> None:
+        self.bits: dict[Value, int] = {}
         self.array_of: dict[Value, int] = {}
         self.reads: dict[Value, int] = {}
         for update in updates:
-            base = update.operand
-            while isinstance(base, Reshape | DynamicUpdateSlice):
-                base = base.operand
-            bit = self.array_of.setdefault(base, 1 << len(self.array_of))
-            self.reads[base] = bit
+            versions = [update.operand]
+            while isinstance(version := versions[-1], Reshape | DynamicUpdateSlice):
+                versions.append(version.operand)
+            bit = self.bits.setdefault(versions[-1], 1 << len(self.bits))
+            for version in versions:  # they may be in a block around this one
+                self.array_of[version] = self.reads[version] = bit
 
     def meets(self, value: Value, array: Value) -> bool:
         """Whether the value reads a version of the array."""
