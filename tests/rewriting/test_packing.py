@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from windlass.ir import Block, Builder, tensor_type
-from windlass.ops import Concatenate, Convert, Exponential, Reshape, Return, Slice
+from windlass.ir import Block, Builder, Value, tensor_type
+from windlass.ops import Add, Concatenate, Convert, Exponential, Multiply, Reshape, Return, Slice
+from windlass.ops.reduction import reduce_with
 from windlass.rewriting.cost import GPU
 from windlass.rewriting.packing import pack_block
 
@@ -27,3 +28,17 @@ def test_equal_computations_side_by_side_are_one() -> None:
         Return((Concatenate(tuple(Exponential(part) for part in parts), 0),))
     assert len(list(pack_block(block, GPU))) == 1
     assert [type(op) for op in block].count(Exponential) == 1
+
+
+def test_an_attempt_that_is_given_up_leaves_no_trace() -> None:
+    # Products of rows that lie apart would have to be written beside each other to be summed at once.
+    block = Block([tensor_type((4,), "f32")] * 8)
+    with Builder(block):
+        sums: list[Value] = []
+        for left, right in zip(block.arguments[:4], block.arguments[4:], strict=True):
+            product = Multiply(Exponential(left), right)
+            sums.append(reduce_with(Add, product, (0,)))
+        Return(tuple(sums))
+    before = list(block)
+    assert not list(islice(pack_block(block, GPU), 9))
+    assert list(block) == before

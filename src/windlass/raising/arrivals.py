@@ -14,11 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from windlass.ir import Value
 from windlass.ops.elementwise import Add, Subtract
 from windlass.ops.loops import Atomic
-from windlass.ops.reduction import ReduceWindow
-from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index
@@ -26,6 +23,7 @@ from windlass.raising.items import is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.reinterpretation import byte_width
+from windlass.raising.running_folds import running_fold
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
@@ -113,16 +111,5 @@ def _add_up(state: RaisingState, value: Lanes, by_block: bool) -> Lanes:
     added = access.store(nothing, number, value, state.box, state.domain.mask)
     shape = (blocks, threads) if by_block else (1, blocks * threads)
     rows = emission.reshape(added, shape)
-    before = emission.reshape(Subtract(_running_sum(rows), rows), added.shape)
+    before = emission.reshape(Subtract(running_fold(rows, Add, 0), rows), added.shape)
     return access.load(before, number, state.box, state.domain.mask)
-
-
-def _running_sum(rows: Value) -> Value:
-    """For each number of a row the sum of all up to it."""
-    count = rows.shape[1]
-    if count == 1:
-        return rows
-    padding = ((0, 0), (count - 1, 0))
-    zero = emission.constant(0, rows.dtype)
-    region = combiner_region(Add, rows.dtype)
-    return ReduceWindow((rows,), (zero,), (1, count), (1, 1), (1, 1), (1, 1), padding, region).results[0]

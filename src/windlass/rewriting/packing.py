@@ -209,11 +209,15 @@ class Packing:
         old, new = list(replaced), list(replaced.values())
         saved = self._saving(old, new, shared)
         if saved <= 0:
-            for block in (self.scratch, self.ahead):
-                for op in reversed(list(block)):
-                    op.erase()
+            self.abandon()
             return None
         return self._enter(name, replaced, saved)
+
+    def abandon(self) -> None:
+        """Leave no trace of the attempt."""
+        for block in (self.scratch, self.ahead):
+            for op in reversed(list(block)):
+                op.erase()
 
     def _extract(self, replaced: dict[Value, Value]) -> None:
         """Rows for whoever uses what is replaced from outside."""
@@ -373,7 +377,7 @@ def _pack_group(view: BlockView, group: list[Op], shared: int) -> Change | None:
         # Values are read once by reductions: to write them beside each other first costs more than it saves.
         results = None
     if results is None:
-        packing.settle("", {}, 1)
+        packing.abandon()
         return None
     return packing.settle("equal_ops_done_at_once", {}, shared)
 
@@ -418,11 +422,11 @@ def _pack_parts(view: BlockView, op: Concatenate) -> Change | None:
     try:
         found, _ = packing.pack(parts)
     except CannotPack:
-        packing.settle("", {}, 1)
+        packing.abandon()
         return None
     if not any(op.flops() > 0 for members, _ in packing.members for op in members):
         # Slices of one value stacked another way round: nothing is computed at once.
-        packing.settle("", {}, 1)
+        packing.abandon()
         return None
     axis, rank = op.dimension, op.tensor.rank
     with Builder(packing.scratch):
