@@ -104,3 +104,14 @@ def test_a_transpose_that_is_needed_stays() -> None:
     with Builder(block):
         Return((Negate(Transpose(block.arguments[0], (1, 0))),))
     assert not list(turn_regions(block, CPU))
+
+
+def test_a_sum_with_its_own_transpose_keeps_its_meaning() -> None:
+    block = Block([tensor_type((3, 3), "i32")])
+    with Builder(block):
+        doubled = Multiply(Transpose(block.arguments[0], (1, 0)), Constant.of(2, "i32", (3, 3)))
+        Return((Add(doubled, Transpose(doubled, (1, 0))),))
+    function = Function("f", block)
+    x = np.arange(9, dtype=np.int32).reshape(3, 3)
+    list(turn_regions(block, CPU))
+    np.testing.assert_array_equal(evaluate_function(function, x)[0], 2 * (x + x.T))

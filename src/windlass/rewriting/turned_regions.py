@@ -79,7 +79,12 @@ def _list_regions(block: Block, p: Sizes) -> list[Region]:
     places = {op: place for place, op in enumerate(block)}
     for each in regions.values():
         each.members = dict.fromkeys(sorted(each.members, key=places.__getitem__))
-    return [each for each in regions.values() if each.members]
+    return [each for each in regions.values() if each.members and not _feeds_itself(each)]
+
+
+def _feeds_itself(region: Region) -> bool:
+    """Whether a transpose that it begins with is one of what it computes: then it has no order of its own."""
+    return any(entry.operands[0] in region.members for entry in region.entries)
 
 
 def _is_plain(op: Op, rank: int) -> bool:
