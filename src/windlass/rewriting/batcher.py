@@ -274,7 +274,7 @@ def _follow(block: Block, many: dict[Value, bool]) -> dict[Value, bool]:
 def pick_blocks(whole: Value, axis: int, starts: Table, size: int) -> Value | None:
     """Blocks of the size along an axis at regular starts, one after another along a new first axis.
 
-    None where the starts are not regular, or blocks overlap much.
+    None where the starts are not regular, blocks overlap much, or hold nothing.
 
     >>> from windlass.ir.values import tensor
     >>> pick_blocks(tensor("f32", 8, 3), 0, np.array([0, 2, 4]), 2).type
@@ -282,7 +282,7 @@ def pick_blocks(whole: Value, axis: int, starts: Table, size: int) -> Value | No
     """
     steps = np.diff(starts)
     count, step = len(starts), int(steps[0]) if len(steps) else size
-    if (steps != step).any() or step == 0:
+    if (steps != step).any() or step == 0 or size == 0:
         return None
     if step < 0:
         forward = pick_blocks(whole, axis, starts[::-1], size)
