@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
+from windlass.diagnostics import WindlassError
 from windlass.ir import Block, Builder, Function, TypeFault, Value, tensor_type
 from windlass.ops import Add, Constant, Exponential, Multiply, Negate, Return, Slice, Subtract
 from windlass.ops.evaluation import evaluate_function
 from windlass.rewriting import Budget, RuleSet, rewrite, rewrite_function
+from windlass.rewriting.cost import Device
+from windlass.rewriting.passes import Change, Pass
 from windlass.rewriting.pattern import hole
 
 x, y, z = hole("x"), hole("y"), hole("z")
@@ -132,3 +135,17 @@ def test_new_ops_carry_the_rule_that_made_them() -> None:
     rewrite_function(function, RuleSet([match_product_in_either_order]))
     assert function.body.first is not None
     assert function.body.first.made_by == ("match_product_in_either_order",)
+
+
+def fail(block: Block, device: Device) -> Iterator[Change]:
+    raise KeyError("nothing there")
+
+
+def test_a_failing_pass_is_named() -> None:
+    block = Block([tensor_type((4,), "f32")])
+    with Builder(block):
+        Return((Negate(block.arguments[0]),))
+    rules = RuleSet([])
+    rules.passes.append(Pass("failing", "x = x", fail))
+    with pytest.raises(WindlassError, match=r"WL0804.*rule failing failed: KeyError"):
+        rewrite_function(Function("f", block), rules)

@@ -142,14 +142,19 @@ class _Driver:
         """Let a pass change a block, as far as the budget goes."""
         if self.steps_left <= 0:
             return
-        for change in each.body(block, self.device.at(block)):
-            number = len(self.ledger.entries)
-            self.ledger.entries.append(
-                Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
-            )
-            self.steps_left -= 1
-            if self.steps_left <= 0 or time.monotonic() > self.deadline:
-                return
+        try:
+            for change in each.body(block, self.device.at(block)):
+                number = len(self.ledger.entries)
+                self.ledger.entries.append(
+                    Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
+                )
+                self.steps_left -= 1
+                if self.steps_left <= 0 or time.monotonic() > self.deadline:
+                    return
+        except TypeFault:
+            raise
+        except Exception as error:
+            raise _failed(each.name, error) from error
 
     def push(self, op: Op) -> None:
         if not op.queued:
@@ -211,7 +216,7 @@ class _Driver:
                 except TypeFault:
                     raise
                 except Exception as error:
-                    raise _failed(rule, op, error) from error
+                    raise _failed(rule.name, error, op) from error
                 is_applied = replacement is not None and self.apply(rule, op, replacement, placed)
                 if nested:
                     self.forget(nested, is_applied)
@@ -337,14 +342,18 @@ def _count(ops: Iterable[Op]) -> int:
     )
 
 
-def _failed(rule: Rule, op: Op, error: Exception) -> WindlassError:
+def _failed(name: str, error: Exception, op: Op | None = None) -> WindlassError:
+    """What is said of a rule that was tried on an op, or of a pass."""
+    notes: tuple[str, ...] = ()
+    if op is not None:
+        notes = (f"it was tried on {type(op).__name__} of type {', '.join(str(each.type) for each in op.results)}",)
     return WindlassError(
         Diagnostic(
             "WL0804",
-            f"rule {rule.name} failed: {type(error).__name__}: {error}",
-            op.source,
-            notes=(f"it was tried on {type(op).__name__} of type {', '.join(str(each.type) for each in op.results)}",),
-            help=f"leave the rule out: without=['{rule.name}']",
+            f"rule {name} failed: {type(error).__name__}: {error}",
+            None if op is None else op.source,
+            notes=notes,
+            help=f"leave the rule out: without=['{name}']",
         )
     )
 
