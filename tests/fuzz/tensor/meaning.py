@@ -42,11 +42,16 @@ def rounds(op: Op) -> bool:
 
 
 class Meaning:
-    """Runs a program. With `seed`, each result that is rounded is moved by about `NOISE` units in the last place."""
+    """Runs a program.
+
+    With `seed`, each result that is rounded is moved by about `NOISE` units in the last place, and zeros among them are
+    all negative for 0, positive for 1 and of either sign for other seeds.
+    """
 
     def __init__(self, module: Module | None = None, seed: int | None = None) -> None:
         self.module = module
         self.generator = None if seed is None else np.random.default_rng(seed)
+        self.signs_of_zeros = {0: -1.0, 1: 1.0}.get(-1 if seed is None else seed, 0.0)
         self.left = MOST_ROUNDS
         self.has_nan = False
         """A NaN was computed on the way."""
@@ -105,7 +110,12 @@ class Meaning:
         step = min(NOISE * unit_of(array), 0.03)
         factor = 1 + step * self.generator.choice([-1.0, -0.6, 0.7, 1.0], array.shape)
         wide = np.complex128 if array.dtype.kind == "c" else np.float64
-        return (array.astype(wide) * factor).astype(array.dtype)
+        moved = np.asarray((array.astype(wide) * factor).astype(array.dtype))
+        # Sums in another order may end in the other zero: (-0) + (-0) is -0, -(0 + 0) with a 0 to begin with isn't.
+        parts = moved.reshape(-1).view(np.real(moved).dtype)
+        signs = self.signs_of_zeros or self.generator.choice([-1.0, 1.0], parts.shape)
+        parts[...] = np.where(parts == 0, np.copysign(parts, signs), parts)
+        return moved
 
 
 class _Scope(Scope):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests.fuzz.tensor.author import Program, write_program
-from tests.fuzz.tensor.meaning import exact_difference, find_slack, first_difference
+from tests.fuzz.tensor.meaning import Meaning, exact_difference, find_slack, first_difference
 from tests.fuzz.tensor.shrinking import describe, shrink
 from tests.fuzz.tensor.sweep import make
 from tests.fuzz.tensor.trial import Outcome, Way, run
-from windlass.ops import Add, Constant, DotGeneral, If, Multiply, Reduce, Scatter, While
+from windlass.ir import Block, Builder, tensor_type
+from windlass.ops import Add, BitcastConvert, Constant, DotGeneral, If, Multiply, Reduce, Return, Scatter, While
 from windlass.rules import catalogue
 
 
@@ -64,6 +65,15 @@ def test_a_wrong_rule_is_found_named_and_shown_by_a_small_program(monkeypatch: p
     assert outcome.rules == ("negate_of_negate",)
     assert isinstance(small, Program)
     assert len(describe(small, way, outcome).splitlines()) <= 12
+
+
+def test_noise_shows_where_the_sign_of_a_computed_zero_is_seen() -> None:
+    x = Block([tensor_type((1,), "f32")])
+    with Builder(x):
+        Return((BitcastConvert(Add(x.arguments[0], x.arguments[0]), "ui32"),))
+    zeros = [np.zeros(1, np.float32)]
+    found = [Meaning(seed=seed).of_block(x, zeros, {})[0].tolist() for seed in range(2)]
+    assert found == [[2**31], [0]]
 
 
 def test_noise_tells_what_may_differ() -> None:
