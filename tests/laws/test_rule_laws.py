@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from windlass.rewriting import Rule
-from windlass.rewriting.laws import find_breach
+from windlass.rewriting.laws import RARE, find_breach
 from windlass.rules import catalogue
 
 RULES = list(catalogue)
@@ -18,6 +18,13 @@ RULES = list(catalogue)
 def test_rule_keeps_meaning_and_type_fires_and_lowers_the_measure(rule: Rule) -> None:
     breach = find_breach(rule)
     assert breach is None, str(breach)
+
+
+@pytest.mark.parametrize("granted", [("no NaN",), ("no -0.0",), ("no NaN", "no -0.0", "finite")], ids=", ".join)
+def test_rules_keep_the_laws_of_numbers_that_are_as_the_user_grants(granted: tuple[str, ...]) -> None:
+    for rule in RULES:
+        breach = find_breach(rule, attempts=300, granted=granted)
+        assert breach is None or breach.law == RARE, str(breach)
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from windlass.ops import (
     Multiply,
     Or,
     Return,
+    Select,
     ShiftRightLogical,
     Subtract,
     While,
@@ -29,7 +30,7 @@ from windlass.ops import (
 from windlass.ops.base import TensorOp
 from windlass.ops.ranges import NOTHING_KNOWN, Range, range_of_array
 from windlass.ops.regions import make_region
-from windlass.rewriting.facts import declare_range, range_of
+from windlass.rewriting.facts import declare_range, granting, range_of
 from windlass.stablehlo import import_text
 
 
@@ -173,3 +174,43 @@ def test_nothing_is_known_of_a_functions_parameter() -> None:
     with Builder(block):
         Return((block.arguments[0],))
     assert range_of(block.arguments[0]).nan
+
+
+GRANTS = ("no NaN", "no -0.0", "finite")
+
+
+def test_what_is_granted_holds_of_what_comes_in_and_of_what_is_made_of_it() -> None:
+    x, y = tensor("f32", 3), tensor("f32", 3, name="y")
+    with granting(GRANTS):
+        for value in (x, Multiply(x, y), Exponential(Subtract(x, y)), Convert(x, "f64")):
+            known = range_of(value)
+            assert known.is_finite
+            assert not known.negative_zero
+    assert range_of(Multiply(tensor("f32"), tensor("f32"))).nan
+
+
+def test_an_infinity_that_stands_in_the_program_stays_one_whatever_is_granted() -> None:
+    x = tensor("f32", 3)
+    nothing, missing = (Constant.of(number, "f32", (3,)) for number in (float("-inf"), float("nan")))
+    with granting(GRANTS):
+        masked = Select(tensor("i1", 3, name="mask"), x, nothing)
+        assert range_of(masked).low == float("-inf")
+        assert not range_of(Exponential(masked)).nan
+        assert range_of(Add(masked, x)).low == float("-inf")
+        assert range_of(Add(missing, x)).nan
+
+
+def test_what_an_op_gives_its_region_may_be_anything_whatever_is_granted() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+      %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %low) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %1 = stablehlo.maximum %a, %b : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }
+      return %0 : tensor<f32>
+    }"""
+    (fold,) = (op for op in import_text(text).main.body if op.regions)
+    with granting(GRANTS):
+        assert range_of(fold.regions[0].block.arguments[0]).low == float("-inf")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -129,6 +131,31 @@ def test_own_rules_are_applied() -> None:
     assert "negate" not in wl.stablehlo.optimize(text, rules=[sine_of_negative], without=["negate_of_negate"])
     assert "negate" not in wl.optimize(lambda v: v, rules=[sine_of_negative]).lower(np.ones(4)).text()
     assert sum_of_sines(tensor("f32")) is not None
+
+
+GRANTABLE = [
+    ("select(compare(x, y), x, y)", lambda x, y: jnp.where(x > y, x, y), "stablehlo.maximum"),
+    ("x * 0", lambda x, y: x * 0 + y, "return %arg1"),
+    ("x - x", lambda x, y: x - x + y, "return %arg1"),
+    ("0 - x", lambda x, y: 0.0 - x, "stablehlo.negate"),
+    ("x + 0", lambda x, y: x + 0.0, "return %arg0"),
+    ("x ** 0.5", lambda x, y: jnp.power(x, 0.5), "stablehlo.sqrt"),
+    ("x is NaN", lambda x, y: jnp.where(jnp.isnan(x + y), 1.0, x), "return %arg0"),
+    ("x is finite", lambda x, y: jnp.where(jnp.isfinite(x * y), x, 1.0), "return %arg0"),
+    ("x times a mask", lambda x, y: x * (y > 3), "stablehlo.select"),
+    ("padded sums", lambda x, y: jnp.pad(x, (0, 4)) + jnp.pad(y, (4, 0)), "return %0 :"),
+]
+
+
+@pytest.mark.parametrize(("name", "function", "sign"), GRANTABLE, ids=[each[0] for each in GRANTABLE])
+def test_what_holds_for_some_floats_only_is_done_if_it_is_granted(name: str, function: Any, sign: str) -> None:
+    x, y = np.array([1.5, 0.0, 7.0, 2.0], np.float32), np.array([2.5, 0.0, -3.0, 9.0], np.float32)
+    text = jax.jit(function, keep_unused=True).lower(x, y).as_text()
+    assert sign not in wl.stablehlo.optimize(text)
+    granted = wl.stablehlo.optimize(text, assumes=["finite", "no -0.0"])
+    assert sign in granted
+    (result,) = wl.stablehlo.run(granted, x, y)
+    np.testing.assert_array_equal(result, function(x, y))
 
 
 def tensor(dtype: str) -> Value:

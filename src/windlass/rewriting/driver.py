@@ -16,6 +16,7 @@ from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.ops import Constant
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
+from windlass.rewriting.facts import granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
 from windlass.rewriting.pattern import Matcher
@@ -65,7 +66,8 @@ def rewrite_function(
     another exception: these are defects of the rule.
     """
     driver = _Driver(function.body, rules, budget or Budget(), device, estimates, watch)
-    driver.run()
+    with granting(rules.granted):
+        driver.run()
     return driver.ledger
 
 

@@ -6,23 +6,70 @@ widened until an iteration adds nothing (Cousot and Cousot, 1977).
 
 What was found stays with the value: rewriting replaces values by equal ones only. Rules that reassociate floats may
 move a value by some units in the last place, for which ranges leave room.
+
+The user may grant that special values don't occur (`granting`). That is said of what comes in and of what is computed
+from it, not of constants: what a program itself makes of a NaN or an infinity that stands in it may be one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
-from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Value
+from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
 from windlass.ops import And, Compare, Constant, While
 from windlass.ops.base import TensorOp
-from windlass.ops.ranges import Range, everything, joined
+from windlass.ops.ranges import Range, everything, joined, largest_float
 
 LARGEST_LOOP = 4000
 """Ops: of what larger loops carry nothing is found out."""
 
 ROUNDS = 6
 """How often a loop's body is gone through before what it carries counts as unknown."""
+
+
+_granted: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
+
+
+@contextmanager
+def granting(assumptions: Iterable[str]) -> Generator[None]:
+    """Within it, values count as free of what the user says doesn't occur: "no NaN", "no -0.0", "finite".
+
+    >>> from windlass.ir.values import tensor
+    >>> with granting(("no NaN", "finite")):
+    ...     print(range_of(tensor("f16")))
+    Range(low=-65504.0, high=65504.0, nan=False, negative_zero=True, whole=False)
+    """
+    token = _granted.set(frozenset(assumptions))
+    try:
+        yield
+    finally:
+        _granted.reset(token)
+
+
+def zeros_have_signs() -> bool:
+    """Whether 0.0 and -0.0 have to be told apart: not where the user grants that there is no -0.0."""
+    return "no -0.0" not in _granted.get()
+
+
+def _as_granted(found: Range, type_: Type, made_of: Iterable[Range] = ()) -> Range:
+    """What is left of a range by what is granted, for a value that is made of others with these ranges."""
+    granted = _granted.get()
+    if not granted or not isinstance(type_, TensorType) or not type_.is_float:
+        return found
+    sources = list(made_of)
+    if "no NaN" in granted and not any(each.nan for each in sources):
+        found = replace(found, nan=False)
+    if "no -0.0" in granted:
+        found = replace(found, negative_zero=False)
+    if "finite" in granted and not any(each.has_infinity for each in sources):
+        largest = largest_float(type_.dtype)
+        low, high = max(found.low, -largest), min(found.high, largest)
+        found = found if low > high else replace(found, low=low, high=high)
+    return found
 
 
 def range_of(value: Value) -> Range:
@@ -99,18 +146,26 @@ class _Analysis:
         elif isinstance(op, TensorOp) and isinstance(op.type, TensorType):
             found = op.find_range(self.find)
             assert isinstance(found, Range)
-            self.keep(op, found)
+            self.keep_granted(op, found, op)
         elif isinstance(op, TensorOp) and op.results:
             several = op.find_range(self.find)
             assert isinstance(several, tuple)
             for result, found in zip(op.results, several, strict=True):
-                self.keep(result, found)
+                self.keep_granted(result, found, op)
         else:
             loop = _loop_of(value)
             if loop is not None:
                 self.settle_loop(loop)
             if self.known(value) is None:
-                self.keep(value, everything(value.type))
+                self.keep_granted(value, everything(value.type), op)
+
+    def keep_granted(self, value: Value, found: Range, origin: Op | Value) -> None:
+        """Keep what was found, less what the user grants."""
+        if not _granted.get() or isinstance(origin, Constant) or _is_within_op(origin):
+            self.keep(value, found)
+        else:
+            floats = (each for each in _sources(origin) if isinstance(each.type, TensorType) and each.tensor.is_float)
+            self.keep(value, _as_granted(found, value.type, map(self.find, floats)))
 
     def settle_loop(self, loop: While) -> None:
         """Find what a loop carries: its results, and the parameters of its body and condition."""
@@ -205,6 +260,11 @@ def _sources(value: Value) -> tuple[Value, ...]:
         return (*op.operands, *(given for each in inner for given in each))
     loop = _loop_of(value)
     return () if loop is None else loop.operands
+
+
+def _is_within_op(origin: Op | Value) -> bool:
+    """Whether it's a parameter of an op's region: it may be given constants."""
+    return isinstance(origin, Argument) and origin.block is not None and origin.block.parent is not None
 
 
 def _loop_of(value: Value) -> While | None:

@@ -11,6 +11,7 @@ On random instances of its pattern, special values included, a rule
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Op, Value
 from windlass.ops.sampling import RandomDraw
+from windlass.rewriting.facts import granting
 from windlass.rewriting.instances import (
     Mismatch,
     evaluate_term,
@@ -91,8 +93,16 @@ def check_rule(rule: Rule, attempts: int = ATTEMPTS, wanted: int = WANTED) -> No
 RARE = "hardly ever fires on its own pattern"
 
 
-def find_breach(rule: Rule, attempts: int = ATTEMPTS, wanted: int = WANTED) -> Breach | None:
-    """The first law that the rule is found to break, or None."""
+def find_breach(
+    rule: Rule, attempts: int = ATTEMPTS, wanted: int = WANTED, granted: Iterable[str] = ()
+) -> Breach | None:
+    """The first law that the rule is found to break, or None; where the user grants this, and what the rule assumes."""
+    taken = frozenset((*granted, *rule.assumes))
+    with granting(taken):
+        return _find_breach(rule, attempts, wanted, taken)
+
+
+def _find_breach(rule: Rule, attempts: int, wanted: int, granted: frozenset[str]) -> Breach | None:
     fired = telling = 0
     for seed in range(attempts):
         found = try_instance(rule, RandomDraw(seed))
@@ -100,7 +110,7 @@ def find_breach(rule: Rule, attempts: int = ATTEMPTS, wanted: int = WANTED) -> B
             return found
         if found is None:
             continue
-        breach = _check_application(rule, found)
+        breach = _check_application(rule, found, granted)
         if breach is not None:
             return breach
         fired += 1
@@ -126,7 +136,7 @@ def try_instance(rule: Rule, draw: RandomDraw) -> Application | Breach | None:
     return None if after is None else Application(before, after, draw)
 
 
-def _check_application(rule: Rule, application: Application) -> Breach | None:
+def _check_application(rule: Rule, application: Application, granted: frozenset[str]) -> Breach | None:
     before, after, draw = application.before, application.after, application.draw
     shown = (f"before: {before!r}", f"after: {after!r}")
     news: tuple[Value, ...] = after if isinstance(after, tuple) else (after,)
@@ -137,13 +147,18 @@ def _check_application(rule: Rule, application: Application) -> Breach | None:
     foreign = [each for new in news for each in list_arguments(new) if each not in arguments]
     if foreign:
         return Breach(rule.name, f"uses {foreign[0]!r}, which is not in what it replaces", shown)
-    values: dict[Value, Any] = {argument: meet(draw.array(argument.tensor), rule) for argument in arguments}
+    values: dict[Value, Any] = {argument: meet(draw.array(argument.tensor), rule, granted) for argument in arguments}
     # Results without users may become anything, if others have some.
     is_partly_used = any(old.uses for old in before.results)
     for old, new in zip(before.results, news, strict=True):
         if is_partly_used and not old.uses:
             continue
-        expected, found = evaluate_term(old, dict(values)), evaluate_term(new, dict(values))
+        computed = dict(values)
+        expected, found = evaluate_term(old, computed), evaluate_term(new, dict(values))
+        if granted and not all(are_as_granted(array, granted) for array in computed.values()):
+            continue
+        if "no -0.0" in granted:
+            expected, found = without_signs_of_zeros(expected), without_signs_of_zeros(found)
         if rule.reassociates:
             kept = is_near(expected, found, evaluate_wide(old, values))
         else:
@@ -177,20 +192,43 @@ def same_bits(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
     return bool((equal | (np.isnan(wide_left) & np.isnan(wide_right))).all())
 
 
-def meet(array: np.ndarray[Any, Any], rule: Rule) -> np.ndarray[Any, Any]:
-    """The array, but for values that the rule assumes away; without infinities and NaN where sums are reordered."""
-    if array.dtype.kind not in "fc" and array.dtype.name != "bfloat16":
+def without_signs_of_zeros(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array with 0.0 for -0.0, in complex numbers too."""
+    array = np.array(array, order="C")
+    parts = array.reshape(-1).view(array.real.dtype)
+    parts[parts == 0] = 0
+    return array
+
+
+def are_as_granted(array: np.ndarray[Any, Any], granted: frozenset[str]) -> bool:
+    """Whether there are no elements in it that the user says don't occur."""
+    if not _holds_floats(array):
+        return True
+    wide = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    parts = np.asarray(wide).reshape(-1).view(np.float64)
+    return not (
+        ("no NaN" in granted and np.isnan(parts).any())
+        or ("finite" in granted and not np.isfinite(parts).all())
+        or ("no -0.0" in granted and (np.signbit(parts) & (parts == 0)).any())
+    )
+
+
+def _holds_floats(array: np.ndarray[Any, Any]) -> bool:
+    return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
+
+
+def meet(array: np.ndarray[Any, Any], rule: Rule, granted: frozenset[str]) -> np.ndarray[Any, Any]:
+    """The array, but for values that are granted not to be; without infinities and NaN where sums are reordered."""
+    if not _holds_floats(array):
         return array
     array = array.copy()
-    if "no NaN" in rule.assumes or rule.reassociates:
+    if "no NaN" in granted or rule.reassociates:
         array[np.isnan(array)] = 1
-    if "finite" in rule.assumes or rule.reassociates:
+    if "finite" in granted or rule.reassociates:
         array[~np.isfinite(array)] = 2
     if rule.reassociates:
         array[np.abs(array) > 1e3] = 3
-    if "no -0.0" in rule.assumes:
-        array[array == 0] = 0
-    return array
+    return without_signs_of_zeros(array) if "no -0.0" in granted else array
 
 
 def is_near(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any], exact: np.ndarray[Any, Any]) -> bool:

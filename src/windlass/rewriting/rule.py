@@ -88,6 +88,8 @@ class RuleSet:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
         self.passes: list[Pass] = []
+        self.granted: frozenset[str] = frozenset()
+        """What the user says of the floats of a program (see `facts.granting`)."""
         self._chosen: dict[tuple[int, bool, frozenset[str], bool], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
         self._candidates: dict[tuple[Any, ...], list[tuple[Rule, Matcher]]] = {}
@@ -137,12 +139,14 @@ class RuleSet:
                 and not (exact and rule.reassociates and not (in_kernel and rule.in_kernels))
             )
             found.passes = [each for each in self.passes if not (exact and each.reassociates)]
+            found.granted = granted
         return found
 
     def without(self, *names: str) -> RuleSet:
         """The set with the rules of these names left out."""
         kept = RuleSet(rule for rule in self.rules if rule.name not in names)
         kept.passes = [each for each in self.passes if each.name not in names]
+        kept.granted = self.granted
         return kept
 
     def __iter__(self) -> Iterator[Rule]:

@@ -6,7 +6,7 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import is_finite, is_nonnegative
+from windlass.rewriting.facts import is_finite, is_nonnegative, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import non_negative, random_type
@@ -81,13 +81,13 @@ def sample_product_with_zero(draw: Draw) -> Multiply:
 
 @rewrite(Multiply(x, zero), sample=sample_product_with_zero)
 def multiply_by_zero(x: Value, zero: Constant) -> Value | None:
-    """x · 0 = 0 for integers, and for floats that are proven to be finite and to have no sign
+    """x · 0 = 0 for integers, and for floats that are finite and have no sign that counts
 
     >>> multiply_by_zero(Multiply(tensor("i32"), Constant.of(0, "i32")))
     Constant(0)
     """
     if x.tensor.is_float:
-        return zero if is_finite(x) and is_nonnegative(x) else None
+        return zero if is_finite(x) and (is_nonnegative(x) or not zeros_have_signs()) else None
     return zero if _is_real_integer(x) else None
 
 

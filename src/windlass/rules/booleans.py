@@ -6,7 +6,7 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import And, Constant, Convert, Multiply, Not, Or, Pad, Select, Subtract, Xor
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
+from windlass.rewriting.facts import range_of, zeros_have_signs
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import bounded, condition, non_negative, random_type
@@ -180,7 +180,7 @@ def sample_choice_by_product(draw: Draw) -> Multiply:
 
 @rewrite(Multiply(x, Convert(p, hole("dtype"))), sample=sample_choice_by_product)
 def multiply_by_condition(op: Multiply, x: Value, p: Value) -> Value | None:
-    """x · convert(p) = select(p, x, 0) for booleans p, if x is an integer, or proven to be finite and without sign
+    """x · convert(p) = select(p, x, 0) for booleans p, if x is an integer, or finite and has no sign that counts
 
     >>> multiply_by_condition(Multiply(tensor("i32"), Convert(tensor("i1", name="p"), "i32")))
     Select(p, x, Constant(0))
@@ -189,7 +189,7 @@ def multiply_by_condition(op: Multiply, x: Value, p: Value) -> Value | None:
         return None
     if op.tensor.is_float:
         known = range_of(x)
-        if not known.is_finite or known.may_be_negative:
+        if not known.is_finite or (known.may_be_negative and zeros_have_signs()):
             return None
     elif not op.tensor.is_integer:
         return None

@@ -116,6 +116,16 @@ def conj_of_conj(z: Value) -> Value:
     return z
 
 
+@rewrite(Conj(Convert(x, dtype)), assumes="no -0.0")
+def conj_of_converted(op: Conj, x: Value) -> Value | None:
+    """conj(convert(x)) = convert(x) for real x, but for the sign of the imaginary zero
+
+    >>> conj_of_converted(Conj(Convert(tensor("f32"), "complex<f32>")))
+    Convert(x, dtype='complex<f32>')
+    """
+    return None if x.tensor.is_complex else op.operand
+
+
 def sample_part_of_sum(draw: Draw, part: type[Real] | type[Imag]) -> Real | Imag:
     type_ = random_type(draw, ("f32", "f64"))
     whole = COMPLEX_OF_PART[type_.dtype]

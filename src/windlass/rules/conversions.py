@@ -194,6 +194,21 @@ def convert_of_narrowing(x: Value, inner_dtype: str, dtype: str) -> Value | None
     return Convert(x, dtype) if bit_width(dtype) <= bit_width(inner_dtype) else None
 
 
+def sample_float_narrowing(draw: Draw) -> Convert:
+    return Convert(Convert(free(random_type(draw, ("f64",))), "f32"), draw.choose(("bf16", "f16")))
+
+
+@rewrite(Convert(Convert(x, inner_dtype), dtype), reassociates=True, sample=sample_float_narrowing)
+def convert_of_float_narrowing(x: Value, inner_dtype: str, dtype: str) -> Value | None:
+    """convert(convert(x, a), b) = convert(x, b), if a holds all floats of b, and x has a dtype that holds those of a
+
+    >>> convert_of_float_narrowing(Convert(Convert(tensor("f64"), "f32"), "bf16"))
+    Convert(x, dtype='bf16')
+    """
+    narrows = inner_dtype in FLOAT_WITHIN.get(dtype, ()) and x.dtype in FLOAT_WITHIN.get(inner_dtype, ())
+    return Convert(x, dtype) if narrows else None
+
+
 def sample_convert_of_choice(draw: Draw) -> Convert:
     type_ = random_type(draw)
     choice = Select(condition(type_), number(draw, type_), number(draw, type_))

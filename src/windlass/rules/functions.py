@@ -6,6 +6,8 @@ be exact.
 
 from __future__ import annotations
 
+import math
+
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -122,7 +124,8 @@ def square_of_sqrt(x: Value) -> Value | None:
 
 def sample_power(draw: Draw, exponents: tuple[float, ...]) -> Power:
     type_ = random_type(draw, ("f32", "f64"))
-    return Power(non_negative(draw, type_), Constant.of(draw.choose(exponents), type_.dtype, type_.shape))
+    base = non_negative(draw, type_) if draw.boolean() else bounded(draw, type_, -3, 9)
+    return Power(base, Constant.of(draw.choose(exponents), type_.dtype, type_.shape))
 
 
 @rewrite(Power(x, one))
@@ -173,12 +176,13 @@ def power_of_negative_integer(x: Value, c: Constant) -> Value | None:
 
 @rewrite(Power(x, c), reassociates=True, sample=lambda draw: sample_power(draw, (0.5, -0.5, 1.5)))
 def power_of_half(x: Value, c: Constant) -> Value | None:
-    """x to the power of 1/2 = sqrt(x), of -1/2 rsqrt(x), of 3/2 x · sqrt(x), if x is proven to have no sign
+    """x to the power of 1/2 = sqrt(x), of -1/2 rsqrt(x), of 3/2 x · sqrt(x), if x is neither -inf nor -0.0
 
     >>> power_of_half(Power(Abs(tensor("f32")), Constant.of(0.5, "f32")))
     Sqrt(Abs(x))
     """
-    if not is_real(x) or range_of(x).may_be_negative:
+    known = range_of(x)
+    if not is_real(x) or known.low == -math.inf or known.negative_zero:
         return None
     if c.number == 0.5:
         return Sqrt(x)

@@ -6,7 +6,7 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Constant, Cosine, Divide, Multiply, Negate, Sqrt, Square, Subtract
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import is_nonnegative
+from windlass.rewriting.facts import is_nonnegative, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import free, non_negative, random_type
@@ -136,12 +136,12 @@ def divide_by_minus_one(x: Value) -> Value | None:
 
 @rewrite(Subtract(zero, x))
 def subtract_from_zero(x: Value) -> Value | None:
-    """0 - x = -x for integers (for floats 0.0 - 0.0 is 0.0, and -0.0 is not)
+    """0 - x = -x for integers, and for floats where the signs of zeros don't count (0.0 - 0.0 is 0.0, and -0.0 is not)
 
     >>> subtract_from_zero(Subtract(Constant.of(0, "i32"), tensor("i32")))
     Negate(x)
     """
-    return Negate(x) if x.tensor.is_integer else None
+    return Negate(x) if x.tensor.is_integer or (x.tensor.is_float and not zeros_have_signs()) else None
 
 
 def sample_abs_of_non_negative(draw: Draw) -> Abs:

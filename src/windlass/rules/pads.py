@@ -152,9 +152,10 @@ def sample_sum_of_pads(draw: Draw) -> Add:
     rows = y.shape[0]
     zero, other = (Constant.of(draw.choose((0.0, 0.0, -0.0)), "f32") for _ in range(2))
     below, gap, lost = draw.integer(0, 1), draw.choose((0, 0, 0, 1)), draw.choose((0, 0, 0, 1))
-    first = Pad(x, zero, (0, 0), (rows + (rows - 1) * gap + below - lost, 0), (gap, 0))
-    second = Pad(y, other, (2 + gap + below, 0), (-lost, 0), (gap, 0))
-    return Add(first, second)
+    before, after, beside = draw.choose((0, 0, 2)), draw.choose((0, 0, 3)), draw.choose((0, 0, 1))
+    first = Pad(x, zero, (before, beside), (rows + (rows - 1) * gap + below - lost + after, 0), (gap, 0))
+    second = Pad(y, other, (before + 2 + gap + below, beside), (after - lost, 0), (gap, 0))
+    return Add(first, second) if draw.boolean() else Add(second, first)
 
 
 @rewrite(
@@ -174,7 +175,7 @@ def sum_of_disjoint_pads(
     other_low: Sizes,
     other_high: Sizes,
 ) -> Value | None:
-    """pad(x, 0, after) + pad(y, 0, before) = concatenate(x, y) + 0, if together they cover all
+    """pad(x, 0, after) + pad(y, 0, before) = pad(concatenate(x, y) + 0, 0), if they lie next to each other
 
     x + 0 differs from x where x is -0.0; each gets the zero that is around the other.
 
@@ -186,21 +187,26 @@ def sum_of_disjoint_pads(
     """
     if any(interior) or any(edge < 0 for edge in (*low, *high, *other_low, *other_high)):
         return None
-    padded = [axis for axis in range(len(low)) if low[axis] or high[axis] or other_low[axis] or other_high[axis]]
-    if len(padded) != 1:
+    edges = zip(zip(low, high, strict=True), zip(other_low, other_high, strict=True), strict=True)
+    apart = [axis for axis, (own, other) in enumerate(edges) if own != other]
+    if len(apart) != 1:
         return None
-    (axis,) = padded
-    first, second = (x, y) if not low[axis] else (y, x)
-    begin = other_low if first is x else low
-    if (low if first is x else other_low)[axis] or begin[axis] != first.shape[axis]:
+    (axis,) = apart
+    pieces = sorted(((low, high, x, other_zero), (other_low, other_high, y, zero)), key=lambda piece: piece[0][axis])
+    (begin, _, first, beside), (at, end, second, other_beside) = pieces
+    if begin[axis] + first.shape[axis] != at[axis]:
         return None
-    if first.shape[axis] + second.shape[axis] != op.shape[axis]:
-        return None
+    joined = Concatenate((first, second), axis)
     if str(zero.number) == str(other_zero.number):
-        return Add(Concatenate((first, second), axis), Constant.of(zero.number, op.dtype, op.shape))
-    around = (other_zero, zero) if first is x else (zero, other_zero)
-    parts = zip((first, second), around, strict=True)
-    return Concatenate(tuple(Add(part, Constant.of(fill.number, part.dtype, part.shape)) for part, fill in parts), axis)
+        total: Value = Add(joined, Constant.of(zero.number, op.dtype, joined.shape))
+    else:
+        parts = ((first, beside), (second, other_beside))
+        raised = tuple(Add(part, Constant.of(fill.number, part.dtype, part.shape)) for part, fill in parts)
+        total = Concatenate(raised, axis)
+    if joined.shape == op.shape:
+        return total
+    high = tuple(end[axis] if each == axis else edge for each, edge in enumerate(high))
+    return Pad(total, Constant.of(zero.number + other_zero.number, op.dtype), begin, high, interior)
 
 
 dtype = hole("dtype")

@@ -42,9 +42,7 @@ LARGEST = 1 << 11
 MANY = 16
 """Parts along the last axis that are more than few."""
 MOST_PARTS = 256
-REAL = frozenset({"f64", "f32", "f16", "bf16", "i1"} | INTEGER)
-DTYPES = {True: REAL | COMPLEX, False: REAL}
-"""Of sums, and of what else is combined: a complex product with 1 may be NaN where there is an infinity."""
+DTYPES = frozenset({"f64", "f32", "f16", "bf16", "i1"} | INTEGER | COMPLEX)
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,8 @@ def extreme_of_slices(op: Binary) -> Value | None:
 
 def sample_parts(draw: Draw, combiners: tuple[type[Any], ...]) -> Op:
     """Parts of an array combined in any order, some of them reduced before, or with other values between them."""
-    combiner, dtype = draw.choose(combiners), draw.choose(("f32", "i32"))
+    combiner = draw.choose(combiners)
+    dtype = draw.choose(("f32", "i32", "complex<f32>") if combiner in (Add, Multiply) else ("f32", "i32"))
     count, step = draw.integer(3, 5), draw.choose((1, 1, 2))
     x = tensor(dtype, count * step + draw.integer(0, 1), 2)
     pairs = draw.boolean()
@@ -117,7 +116,7 @@ def _fold_parts(op: Binary) -> Value | None:
     combiner = type(op)
     if not any(_may_begin(operand, combiner) for operand in op.operands):
         return None
-    if _is_within(op) or not op.tensor.size or op.dtype not in DTYPES[combiner is Add]:
+    if _is_within(op) or not op.tensor.size or op.dtype not in DTYPES:
         return None
     leaves = _list_leaves(op)
     if leaves is None or len(leaves) < 2:

@@ -38,7 +38,8 @@ def optimize(
 
     Integer and boolean results stay the same. So do float results, NaN, infinities and signed zeros included, but for
     the order of sums and products, as in XLA's own reductions; with `exact` that order is kept too. `assumes` grants
-    what rules may take for granted of floats: "no NaN", "finite", "no -0.0". `compile_seconds` bounds the time that is
+    what rules may take for granted of floats, in arguments and in what is computed from them, but of no constant: "no
+    NaN", "finite" (implies it), "no -0.0" (signs of zeros don't count). `compile_seconds` bounds the time that is
     spent; the program is valid whenever it ends. `device` ("cpu", "gpu", "tpu"; by default what JAX runs on) is the one
     whose costs count; for the CPU, values that its loops would compute several times over are kept apart by calls that
     XLA doesn't inline, and for GPUs, loops that would not fit into registers are divided by barriers. `rules` are rules

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass import ops
-from windlass.ir import Block, Function, Module, Op, Region, TensorType, Value
+from windlass.ir import Block, Function, Module, Op, Region, TensorType, Type, Value
 from windlass.ops.evaluation import Scope
 
 Array = NDArray[Any]
@@ -45,16 +45,20 @@ class Meaning:
     """Runs a program.
 
     With `seed`, each result that is rounded is moved by about `NOISE` units in the last place, and zeros among them are
-    all negative for 0, positive for 1 and of either sign for other seeds.
+    all negative for 0, positive for 1 and of either sign for other seeds; those of all results, if it isn't so that
+    `zeros_have_signs`.
     """
 
-    def __init__(self, module: Module | None = None, seed: int | None = None) -> None:
+    def __init__(self, module: Module | None = None, seed: int | None = None, zeros_have_signs: bool = True) -> None:
         self.module = module
         self.generator = None if seed is None else np.random.default_rng(seed)
+        self.zeros_have_signs = zeros_have_signs
         self.signs_of_zeros = {0: -1.0, 1: 1.0}.get(-1 if seed is None else seed, 0.0)
         self.left = MOST_ROUNDS
         self.has_nan = False
         """A NaN was computed on the way."""
+        self.has_infinity = False
+        self.has_negative_zero = False
         self.largest: dict[str, float] = {}
         """The largest finite numbers that were computed, by element type."""
 
@@ -63,8 +67,16 @@ class Meaning:
 
         Raises NotImplementedError at ops that have no meaning on arrays alone, Endless where a loop does not end.
         """
+        for argument, array in zip(function.arguments, arrays, strict=True):
+            self.note(argument.type, array)
         with np.errstate(all="ignore"):
             return [np.asarray(each) for each in self.of_block(function.body, arrays, {})]
+
+    def list_true_assumptions(self) -> frozenset[str]:
+        """What could have been granted of the numbers in the program that was run."""
+        found = {"no NaN": not self.has_nan, "no -0.0": not self.has_negative_zero}
+        found["finite"] = not (self.has_nan or self.has_infinity)
+        return frozenset(name for name, is_true in found.items() if is_true)
 
     def of_block(self, block: Block, arrays: Sequence[Any], outside: dict[Value, Any]) -> tuple[Any, ...]:
         values = dict(outside)
@@ -88,18 +100,25 @@ class Meaning:
         outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
         is_moved = self.generator is not None and rounds(op)
         for result, each in zip(op.results, outcomes, strict=True):
-            type_ = result.type
-            if isinstance(type_, TensorType) and (type_.is_float or type_.is_complex):
-                self.note(type_.dtype, each)
+            self.note(result.type, each)
+            if isinstance(result.type, TensorType) and (result.type.is_float or result.type.is_complex):
                 if is_moved:
                     each = self.moved(each)
+                elif self.generator is not None and not self.zeros_have_signs:
+                    each = self.with_other_zeros(each)
             values[result] = each
 
-    def note(self, dtype: str, array: Any) -> None:
+    def note(self, type_: Type, array: Any) -> None:
         """Remember what kinds of numbers there are."""
-        sizes = np.abs(np.asarray(array).astype(np.complex128 if dtype.startswith("complex") else np.float64))
+        if not isinstance(type_, TensorType) or not (type_.is_float or type_.is_complex):
+            return
+        wide, dtype = np.asarray(array).astype(np.complex128 if type_.is_complex else np.float64), type_.dtype
+        sizes = np.abs(wide)
         if np.isnan(sizes).any():
             self.has_nan = True
+        self.has_infinity = self.has_infinity or bool(np.isinf(sizes).any())
+        parts = wide.reshape(-1).view(np.float64)
+        self.has_negative_zero = self.has_negative_zero or bool((np.signbit(parts) & (parts == 0)).any())
         top = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
         self.largest[dtype] = max(self.largest.get(dtype, 0.0), top)
 
@@ -110,12 +129,17 @@ class Meaning:
         step = min(NOISE * unit_of(array), 0.03)
         factor = 1 + step * self.generator.choice([-1.0, -0.6, 0.7, 1.0], array.shape)
         wide = np.complex128 if array.dtype.kind == "c" else np.float64
-        moved = np.asarray((array.astype(wide) * factor).astype(array.dtype))
         # Sums in another order may end in the other zero: (-0) + (-0) is -0, -(0 + 0) with a 0 to begin with isn't.
-        parts = moved.reshape(-1).view(np.real(moved).dtype)
+        return self.with_other_zeros((array.astype(wide) * factor).astype(array.dtype))
+
+    def with_other_zeros(self, array: Any) -> Array:
+        """The array with signs for its zeros as the seed has them."""
+        assert self.generator is not None
+        array = np.array(array, order="C")
+        parts = array.reshape(-1).view(np.real(array).dtype)
         signs = self.signs_of_zeros or self.generator.choice([-1.0, 1.0], parts.shape)
         parts[...] = np.where(parts == 0, np.copysign(parts, signs), parts)
-        return moved
+        return array
 
 
 class _Scope(Scope):
