@@ -24,13 +24,13 @@ from typing import Any
 
 import jax
 from benchmarks.measuring import Run, spell_time, time_interleaved
-from benchmarks.tensor import contractions, everyday, images, networks, numpy_like, science, stencils
+from benchmarks.tensor import contractions, everyday, images, networks, numpy_like, science, spectral, stencils
 from benchmarks.tensor.program import PROGRAMS, Program
 from benchmarks.tensor.ways import Candidate, Way, keep, largest_error, load_peer, optimize, prepare
 from rich.console import Console
 from rich.table import Table
 
-FILES = contractions, stencils, networks, images, science, numpy_like, everyday
+FILES = contractions, stencils, networks, images, science, spectral, numpy_like, everyday
 """They fill PROGRAMS."""
 
 SHORTEST_SAMPLE = 3e-3

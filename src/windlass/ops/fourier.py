@@ -11,7 +11,7 @@ import scipy.fft
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, TensorOp
-from windlass.ops.sampling import Draw
+from windlass.ops.sampling import Draw, Unsuitable
 from windlass.ops.spelling import FFTType
 
 
@@ -62,9 +62,9 @@ class Fft(TensorOp):
         return (Fft(operands[0], self.fft_type, self.fft_length),)
 
     def flops(self) -> int:
-        """Five times n·log2(n) for each transform."""
-        count = math.prod(self.fft_length)
-        return int(5 * self.operand.tensor.size * max(math.log2(max(count, 1)), 1))
+        """Five times n·log2(n) for each transform of complex numbers, about half of it for one of real numbers."""
+        count, elements = math.prod(self.fft_length), min(self.operand.tensor.size, self.tensor.size)
+        return int(5 * elements * max(math.log2(max(count, 1)), 1))
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -73,7 +73,9 @@ class Fft(TensorOp):
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         (type_,) = operand_types
-        count = draw.integer(1, type_.rank)
+        if not type_.rank:
+            raise Unsuitable("there is no axis to transform")
+        count = draw.integer(1, min(type_.rank, 3))
         sizes = type_.shape[-count:]
         if not type_.is_complex:
             return {"fft_type": "RFFT", "fft_length": sizes}

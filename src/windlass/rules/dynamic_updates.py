@@ -15,6 +15,7 @@ from windlass.ops import (
     Constant,
     DynamicSlice,
     DynamicUpdateSlice,
+    Elementwise,
     Maximum,
     Pad,
     Slice,
@@ -219,6 +220,45 @@ def update_by_own_updated_slice(
         return None
     at = tuple(Constant.of(a + b, starts[0].dtype) for a, b in zip(begin, first, strict=True))
     return DynamicUpdateSlice(x, update, at)
+
+
+def sample_slice_around_update(draw: Draw) -> Slice:
+    first, size = draw.integer(0, 3), draw.integer(1, 3)
+    at = draw.integer(first, first + 2)
+    updated = DynamicUpdateSlice(
+        Add(tensor("f32", 9), tensor("f32", 9, name="y")), tensor("f32", size, name="u"), (Constant.of(at, "i32"),)
+    )
+    return Slice(updated, (first,), (min(at + size + draw.integer(0, 2), 9),), (1,))
+
+
+@rewrite(
+    Slice(DynamicUpdateSlice(x, update, starts), begin, end, strides),
+    single_use=True,
+    sample=sample_slice_around_update,
+)
+def slice_around_update(
+    op: Slice, x: Value, update: Value, starts: tuple[Value, ...], begin: Sizes, end: Sizes, strides: Sizes
+) -> Value | None:
+    """slice(dynamic_update_slice(x, u, i), a, b) = dynamic_update_slice(slice(x, a, b), u, i - a), where u lies within
+
+    Only of what is computed for it, of which less is computed then.
+
+    >>> total, at = Add(tensor("f32", 9), tensor("f32", 9)), Constant.of(0, "i32")
+    >>> updated = DynamicUpdateSlice(total, tensor("f32", 2), (at,))
+    >>> slice_around_update(Slice(updated, (0,), (5,), (1,))).operand.limit_indices
+    (5,)
+    """
+    first = known_starts(starts, x.shape, update.shape)
+    if first is None or not isinstance(x, Elementwise) or sum(x.uses.values()) != 1 or op.shape == x.shape:
+        return None
+    ends = (at + size for at, size in zip(first, update.shape, strict=True))
+    if any(step != 1 for step in strides) or any(at < low for at, low in zip(first, begin, strict=True)):
+        return None
+    if any(at > high for at, high in zip(ends, end, strict=True)):
+        return None
+    places = zip(first, begin, starts, strict=True)
+    moved = tuple(Constant.of(at - low, start.dtype) for at, low, start in places)
+    return DynamicUpdateSlice(Slice(x, begin, end, strides), update, moved)
 
 
 @rewrite(DynamicUpdateSlice(x, DynamicSlice(x, starts, hole("sizes")), starts))
