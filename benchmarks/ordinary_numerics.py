@@ -178,3 +178,13 @@ def known_filters(image: Any, signal: Any) -> Any:
         filtered(edges, filtered(edges, image)),
         smooth,
     )
+
+
+@ordinary(floats(2, 256, 256), gradient=False, batch=False)
+def curl_of_a_periodic_flow(flow: Any) -> Any:
+    """The vorticity of a flow, and a band of the spectrum of the first of many equal rows."""
+    k = jnp.asarray(np.fft.fftfreq(256, 1 / 256), jnp.float32)
+    u, v = jnp.fft.fft2(flow[0]), jnp.fft.fft2(flow[1])
+    vorticity = (jnp.fft.ifft2(1j * k[:, None] * v) - jnp.fft.ifft2(1j * k * u)).real
+    rows = jnp.fft.fft(flow[0] + 1j * flow[1])
+    return vorticity, jnp.fft.fft(jnp.broadcast_to(flow[0, 0], (6, 256))), rows[3]

@@ -13,7 +13,7 @@ import pytest
 
 import windlass as wl
 from windlass.ir.values import tensor
-from windlass.ops import Constant, Convert, Fft, Multiply
+from windlass.ops import Add, BroadcastInDim, Constant, Convert, Fft, Multiply
 from windlass.rules.real_transforms import hermitian_part, is_hermitian
 
 Function = Callable[..., Any]
@@ -108,6 +108,37 @@ def test_hermitian_parts_have_the_same_real_inverse(size: int, count: int) -> No
     half = (part.lhs.array * values)[:, : size // 2 + 1]
     found = np.fft.irfftn(half, (size,) * count, axes)
     np.testing.assert_allclose(found, np.fft.ifftn(table * values, axes=axes).real, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "bfloat16", "float32"])
+def test_numbers_of_any_kind_are_made_real_before_they_are_transformed(dtype: str) -> None:
+    x = np.arange(64 * 64).reshape(64, 64) % 13
+    x = jnp.asarray(x, dtype)
+
+    def half(x: jax.Array) -> jax.Array:
+        return jnp.fft.fft(x.astype(jnp.complex64))[:, :20]
+
+    text = jax.jit(half).lower(x).as_text()
+    optimized = wl.stablehlo.optimize(text)
+    assert "RFFT" in optimized
+    np.testing.assert_allclose(wl.stablehlo.run(optimized, x)[0], half(x), rtol=1e-4, atol=1e-3)
+
+
+def test_axes_that_a_broadcast_exchanges_are_not_taken_for_the_transformed_ones() -> None:
+    rows = Fft(Convert(tensor("f32", 8, 8), "complex<f32>"), "FFT", (8,))
+    assert is_hermitian(BroadcastInDim(rows, (3, 8, 8), (1, 2)), 1)
+    assert not is_hermitian(BroadcastInDim(rows, (3, 8, 8), (2, 1)), 1)
+
+
+def test_long_sums_and_repeated_squares_of_spectra_are_looked_at_in_no_time() -> None:
+    total = unknown = tensor("complex<f32>", 64, 64, name="k")
+    for _ in range(5000):
+        total = Add(total, unknown)
+    assert hermitian_part(total, 1) is None
+    squared = Fft(Convert(tensor("f32", 64, 64), "complex<f32>"), "FFT", (64,))
+    for _ in range(10):
+        squared = Multiply(squared, squared)
+    assert is_hermitian(squared, 1)
 
 
 def test_spectra_that_may_be_of_complex_numbers_stay_whole() -> None:

@@ -149,19 +149,3 @@ def transform_of_broadcast(op: Fft, x: Value, shape: tuple[int, ...], dims: tupl
     if dims[-count:] != last or x.shape[-count:] != shape[-count:] or math.prod(x.shape) >= math.prod(shape):
         return None
     return BroadcastInDim(Fft(x, op.fft_type, op.fft_length), op.shape, dims)
-
-
-def sample_transform_of_one(draw: Draw) -> Fft:
-    kind = draw.choose(("FFT", "IFFT"))
-    return Fft(tensor("complex<f32>", draw.integer(1, 4), 1), kind, (1,))
-
-
-@rewrite(any_op(Fft), sample=sample_transform_of_one)
-def transform_of_one_element(op: Fft) -> Value | None:
-    """fft(x) = x and ifft(x) = x, if one element is transformed
-
-    >>> transform_of_one_element(Fft(tensor("complex<f32>", 8, 1), "FFT", (1,)))
-    x
-    """
-    is_one = all(each == 1 for each in op.fft_length)
-    return op.operand if is_one and op.fft_type in ("FFT", "IFFT") else None

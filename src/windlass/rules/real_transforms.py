@@ -7,7 +7,7 @@ Signal Processing, 8.6.4). One half of it tells the other, and its inverse is re
 from __future__ import annotations
 
 import math
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +51,7 @@ LEAST_ROWS = 8
 """Transforms at once: libraries do the complex ones of a single row about as fast as the real ones."""
 LARGEST_FACTOR = 48
 DEEPEST = 12
+MOST_TABLE_OPS = 60
 LARGEST_TABLE = 1 << 20
 """Elements of constants that are looked through."""
 LARGEST_NEW_TABLE = 1 << 14
@@ -70,7 +71,9 @@ def is_real(value: Value) -> bool:
 
 def real_part(value: Value) -> Value:
     """The part of numbers that `is_real`."""
-    return value.operand if isinstance(value, Convert) else Real(value)
+    if isinstance(value, Convert) and COMPLEX_OF_PART.get(value.operand.dtype) == value.dtype:
+        return value.operand
+    return Real(value)
 
 
 def conjugate(value: Value) -> Value:
@@ -78,16 +81,17 @@ def conjugate(value: Value) -> Value:
 
 
 def is_hermitian(value: Value, count: int, depth: int = 0) -> bool:
-    """Whether value[-k] is the conjugate of value[k] along the last `count` axes, but for what a transform is blind to.
-
-    Of one axis these are the imaginary parts at 0 and in the middle, which only make the inverse's imaginary part.
+    """Whether value[-k] is seen to be the conjugate of value[k] along the last `count` axes.
 
     >>> is_hermitian(Fft(Convert(tensor("f32", 8), "complex<f32>"), "FFT", (8,)), 1)
     True
     """
-    if depth > DEEPEST or not value.tensor.is_complex or not value.tensor.size:
+    if depth > DEEPEST or not isinstance(value, Op) or not value.tensor.is_complex or not value.tensor.size:
         return False
-    deeper = depth + 1
+    return remember(value, f"hermitian along {count}", lambda: _is_hermitian(value, count, depth + 1), is_lasting=True)
+
+
+def _is_hermitian(value: Op, count: int, deeper: int) -> bool:
     match value:
         case Fft():
             return value.fft_type in ("FFT", "IFFT") and len(value.fft_length) == count and is_real(value.operand)
@@ -106,16 +110,16 @@ def is_hermitian(value: Value, count: int, depth: int = 0) -> bool:
         case DynamicUpdateSlice() if not _is_table(value):
             return _is_at_zero(value, count) and is_hermitian(value.operand, count, deeper)
         case BroadcastInDim() if not _is_table(value):
-            first = len(value.shape) - count
-            along = [axis for axis in value.broadcast_dimensions if axis >= first]
-            if not along:
+            if all(axis < len(value.shape) - count for axis in value.broadcast_dimensions):
                 return is_real(value.operand)
-            is_whole = value.operand.shape[-count:] == value.shape[-count:] and len(along) == count
-            return is_whole and is_hermitian(value.operand, count, deeper)
+            return _keeps_last_axes(value, count) and is_hermitian(value.operand, count, deeper)
         case _:
-            return _is_table(value) and remember(
-                value, f"hermitian along {count}", lambda: _is_hermitian_table(value, count), is_lasting=True
-            )
+            return _is_table(value) and _is_hermitian_table(value, count)
+
+
+def _keeps_last_axes(op: BroadcastInDim, count: int) -> bool:
+    last = tuple(range(len(op.shape) - count, len(op.shape)))
+    return op.broadcast_dimensions[-count:] == last and op.operand.shape[-count:] == op.shape[-count:]
 
 
 def _is_at_zero(op: DynamicUpdateSlice, count: int) -> bool:
@@ -130,13 +134,20 @@ TABLE_OPS = (
 )  # fmt: skip
 
 
-def _is_table(value: Value, depth: int = 0) -> TypeGuard[Op]:
-    """Whether it's made of constants only, and not large."""
-    if not isinstance(value, TABLE_OPS) and not (isinstance(value, TensorOp) and value.is_elementwise):
-        return False
-    if depth > DEEPEST or value.tensor.size > LARGEST_TABLE:
-        return False
-    return all(_is_table(operand, depth + 1) for operand in value.operands)
+def _is_table(value: Value) -> bool:
+    """Whether it's made of constants only, by few ops, and not large."""
+    pending, seen = [value], set[Value]()
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if not isinstance(each, TABLE_OPS) and not (isinstance(each, TensorOp) and each.is_elementwise):
+            return False
+        if len(seen) > MOST_TABLE_OPS or each.tensor.size > LARGEST_TABLE:
+            return False
+        pending += each.operands
+    return True
 
 
 def _mirror(table: np.ndarray[Any, Any], axes: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -148,12 +159,7 @@ def _is_hermitian_table(value: Value, count: int) -> bool:
     table = np.asarray(evaluate_term(value, {}))
     if not np.isfinite(table).all():
         return False
-    different = table != _mirror(table, tuple(range(table.ndim - count, table.ndim)))
-    if count == 1:
-        size = table.shape[-1]
-        blind = [0, size // 2] if size % 2 == 0 else [0]
-        different[..., blind] = False
-    return not different.any()
+    return bool((table == _mirror(table, tuple(range(table.ndim - count, table.ndim)))).all())
 
 
 def is_half_spectrum(value: Value, count: int, depth: int = 0) -> bool:
@@ -162,9 +168,12 @@ def is_half_spectrum(value: Value, count: int, depth: int = 0) -> bool:
     >>> is_half_spectrum(Negate(Fft(tensor("f32", 8), "RFFT", (8,))), 1)
     True
     """
-    if depth > DEEPEST or not value.tensor.is_complex or not value.tensor.size:
+    if depth > DEEPEST or not isinstance(value, Op) or not value.tensor.is_complex or not value.tensor.size:
         return False
-    deeper = depth + 1
+    return remember(value, f"half along {count}", lambda: _is_half_spectrum(value, count, depth + 1), is_lasting=True)
+
+
+def _is_half_spectrum(value: Op, count: int, deeper: int) -> bool:
     match value:
         case Fft():
             return value.fft_type == "RFFT" and len(value.fft_length) == count
@@ -175,11 +184,7 @@ def is_half_spectrum(value: Value, count: int, depth: int = 0) -> bool:
         case Complex(lhs=Real(operand=z), rhs=Negate(operand=Imag(operand=same))) if same is z:
             return is_half_spectrum(z, count, deeper)
         case BroadcastInDim():
-            last = tuple(range(len(value.shape) - count, len(value.shape)))
-            is_whole = (
-                value.broadcast_dimensions[-count:] == last and value.operand.shape[-count:] == value.shape[-count:]
-            )
-            return is_whole and is_half_spectrum(value.operand, count, deeper)
+            return _keeps_last_axes(value, count) and is_half_spectrum(value.operand, count, deeper)
         case Constant():
             return value.is_splat and is_real(value)
         case _:
@@ -207,10 +212,12 @@ def transform_redone(x: Value, length: tuple[int, ...]) -> Value | None:
     return x if is_half_spectrum(x, len(length)) else None
 
 
-def hermitian_part(value: Value, count: int) -> Value | None:
+def hermitian_part(value: Value, count: int, depth: int = 0) -> Value | None:
     """(value[k] + conj(value[-k])) / 2, where it's seen how to have it: only this makes a transform's real part."""
     if is_hermitian(value, count):
         return value
+    if depth > DEEPEST:
+        return None
     match value:
         case Multiply():
             for table, other in (value.operands, value.operands[::-1]):
@@ -219,7 +226,7 @@ def hermitian_part(value: Value, count: int) -> Value | None:
                     return None if part is None else Multiply(part, other)
             return None
         case Add() | Subtract():
-            left, right = (hermitian_part(operand, count) for operand in value.operands)
+            left, right = (hermitian_part(operand, count, depth + 1) for operand in value.operands)
             return None if left is None or right is None else type(value)(left, right)
         case _:
             return None
