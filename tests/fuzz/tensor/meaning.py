@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -28,6 +28,9 @@ NOISELESS = (
 """Elementwise ops that don't round."""
 
 
+ROUNDING, ZEROS, NANS = "rounding", "signs of zeros", "signs of NaN"
+
+
 class Endless(Exception):
     """A loop goes on for too long."""
 
@@ -42,18 +45,18 @@ def rounds(op: Op) -> bool:
 
 
 class Meaning:
-    """Runs a program.
+    """Runs a program, with noise that tells what of its results may be otherwise.
 
-    With `seed`, each result that is rounded is moved by about `NOISE` units in the last place, and zeros among them are
-    all negative for 0, positive for 1 and of either sign for other seeds; those of all results, if it isn't so that
-    `zeros_have_signs`.
+    `ROUNDING` moves each result that is rounded by about `NOISE` units in the last place, and its zeros' signs. `ZEROS`
+    are the signs of the zeros in all results, `NANS` those of the NaN that are computed: all negative for the seed 0,
+    positive for 1 and of either sign for other seeds.
     """
 
-    def __init__(self, module: Module | None = None, seed: int | None = None, zeros_have_signs: bool = True) -> None:
+    def __init__(self, module: Module | None = None, seed: int = 0, noise: frozenset[str] = frozenset()) -> None:
         self.module = module
-        self.generator = None if seed is None else np.random.default_rng(seed)
-        self.zeros_have_signs = zeros_have_signs
-        self.signs_of_zeros = {0: -1.0, 1: 1.0}.get(-1 if seed is None else seed, 0.0)
+        self.generator = np.random.default_rng(seed)
+        self.noise = noise
+        self.sign = {0: -1.0, 1: 1.0}.get(seed, 0.0)
         self.left = MOST_ROUNDS
         self.has_nan = False
         """A NaN was computed on the way."""
@@ -98,14 +101,10 @@ class Meaning:
         else:
             outcome = op.evaluate(*operands)
         outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
-        is_moved = self.generator is not None and rounds(op)
         for result, each in zip(op.results, outcomes, strict=True):
             self.note(result.type, each)
-            if isinstance(result.type, TensorType) and (result.type.is_float or result.type.is_complex):
-                if is_moved:
-                    each = self.moved(each)
-                elif self.generator is not None and not self.zeros_have_signs:
-                    each = self.with_other_zeros(each)
+            if self.noise and isinstance(result.type, TensorType) and (result.type.is_float or result.type.is_complex):
+                each = self.disturbed(op, each)
             values[result] = each
 
     def note(self, type_: Type, array: Any) -> None:
@@ -122,23 +121,32 @@ class Meaning:
         top = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
         self.largest[dtype] = max(self.largest.get(dtype, 0.0), top)
 
+    def disturbed(self, op: Op, array: Any) -> Array:
+        """What the op gave, with the noise that there is."""
+        is_rounded = ROUNDING in self.noise and rounds(op)
+        if is_rounded:
+            array = self.moved(array)
+        if is_rounded or ZEROS in self.noise:
+            # Sums in another order may end in the other zero: (-0) + (-0) is -0, -(0 + 0) with a 0 to begin with isn't.
+            array = self.with_other_signs(array, lambda parts: parts == 0)
+        if NANS in self.noise and (op.is_elementwise or rounds(op)):
+            array = self.with_other_signs(array, np.isnan)
+        return array
+
     def moved(self, array: Any) -> Array:
         """The array with each element moved a little."""
-        assert self.generator is not None
         array = np.asarray(array)
         step = min(NOISE * unit_of(array), 0.03)
         factor = 1 + step * self.generator.choice([-1.0, -0.6, 0.7, 1.0], array.shape)
         wide = np.complex128 if array.dtype.kind == "c" else np.float64
-        # Sums in another order may end in the other zero: (-0) + (-0) is -0, -(0 + 0) with a 0 to begin with isn't.
-        return self.with_other_zeros((array.astype(wide) * factor).astype(array.dtype))
+        return (array.astype(wide) * factor).astype(array.dtype)
 
-    def with_other_zeros(self, array: Any) -> Array:
-        """The array with signs for its zeros as the seed has them."""
-        assert self.generator is not None
+    def with_other_signs(self, array: Any, are_meant: Callable[[Array], Array]) -> Array:
+        """The array with the signs that the seed has for some of its numbers."""
         array = np.array(array, order="C")
         parts = array.reshape(-1).view(np.real(array).dtype)
-        signs = self.signs_of_zeros or self.generator.choice([-1.0, 1.0], parts.shape)
-        parts[...] = np.where(parts == 0, np.copysign(parts, signs), parts)
+        signs = self.sign or self.generator.choice([-1.0, 1.0], parts.shape)
+        parts[...] = np.where(are_meant(parts), np.copysign(parts, np.asarray(signs, parts.dtype)), parts)
         return array
 
 
@@ -200,19 +208,28 @@ def first_difference(expected: Array, found: Array, slack: Array, free: Array) -
     return describe(expected, found, bad)
 
 
-def exact_difference(expected: Array, found: Array) -> str:
-    """What differs in any bit but the payload of NaN, in words; nothing where nothing does."""
+def exact_difference(expected: Array, found: Array, noisy: Sequence[Array] = ()) -> str:
+    """What differs in any bit but the payload of NaN, in words; nothing where nothing does.
+
+    Elements that differ among the results with noise may be anything.
+    """
     if expected.shape != found.shape or expected.dtype != found.dtype:
         return f"{found.dtype}{found.shape} for {expected.dtype}{expected.shape}"
-    if expected.dtype.kind == "c":
-        return exact_difference(np.real(expected), np.real(found)) or exact_difference(
-            np.imag(expected), np.imag(found)
-        )
-    if expected.dtype.kind in "iub":
-        return describe(expected, found, expected != found)
-    left, right = expected.astype(np.float64), found.astype(np.float64)
+    bad = differing(expected, found)
+    for each in noisy:
+        bad &= ~differing(expected, each)
+    return describe(expected, found, bad)
+
+
+def differing(left: Array, right: Array) -> Array:
+    """Where two arrays differ in any bit but those of NaN."""
+    if left.dtype.kind == "c":
+        return differing(np.real(left), np.real(right)) | differing(np.imag(left), np.imag(right))
+    if left.dtype.kind in "iub":
+        return np.asarray(left != right)
+    left, right = left.astype(np.float64), right.astype(np.float64)
     same = (left == right) & (np.signbit(left) == np.signbit(right)) | np.isnan(left) & np.isnan(right)
-    return describe(expected, found, ~same)
+    return np.asarray(~same)
 
 
 def describe(expected: Array, found: Array, bad: Array) -> str:

@@ -8,12 +8,25 @@ import numpy as np
 import pytest
 
 from tests.fuzz.tensor.author import Program, write_program
-from tests.fuzz.tensor.meaning import Meaning, exact_difference, find_slack, first_difference
+from tests.fuzz.tensor.meaning import NANS, ROUNDING, Meaning, exact_difference, find_slack, first_difference
 from tests.fuzz.tensor.shrinking import describe, shrink
 from tests.fuzz.tensor.sweep import make
 from tests.fuzz.tensor.trial import Outcome, Way, run
 from windlass.ir import Block, Builder, tensor_type
-from windlass.ops import Add, BitcastConvert, Constant, DotGeneral, If, Multiply, Reduce, Return, Scatter, While
+from windlass.ops import (
+    Add,
+    BitcastConvert,
+    Compare,
+    Constant,
+    DotGeneral,
+    If,
+    Multiply,
+    Reduce,
+    Return,
+    Scatter,
+    Subtract,
+    While,
+)
 from windlass.rules import catalogue
 
 
@@ -72,8 +85,23 @@ def test_noise_shows_where_the_sign_of_a_computed_zero_is_seen() -> None:
     with Builder(x):
         Return((BitcastConvert(Add(x.arguments[0], x.arguments[0]), "ui32"),))
     zeros = [np.zeros(1, np.float32)]
-    found = [Meaning(seed=seed).of_block(x, zeros, {})[0].tolist() for seed in range(2)]
+    noise = frozenset((ROUNDING,))
+    found = [Meaning(seed=seed, noise=noise).of_block(x, zeros, {})[0].tolist() for seed in range(2)]
     assert found == [[2**31], [0]]
+
+
+def test_what_the_sign_of_a_computed_nan_decides_may_be_anything() -> None:
+    """inf - inf and -inf + inf are NaN of either sign, and comparisons by total order tell them apart."""
+    x = Block([tensor_type((2,), "f32")])
+    with Builder(x):
+        difference = Subtract(x.arguments[0], x.arguments[0])
+        Return((Compare(difference, x.arguments[0], "LT", "TOTALORDER"),))
+    arrays = [np.array([np.inf, 1.0], np.float32)]
+    noisy = [Meaning(seed=seed, noise=frozenset((NANS,))).of_block(x, arrays, {})[0] for seed in range(2)]
+    assert [each.tolist() for each in noisy] == [[True, True], [False, True]]
+    assert exact_difference(noisy[0], noisy[1])
+    assert not exact_difference(noisy[0], noisy[1], noisy)
+    assert exact_difference(noisy[0], ~noisy[0], noisy)
 
 
 def test_noise_tells_what_may_differ() -> None:

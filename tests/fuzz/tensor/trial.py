@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 from unittest import mock
 
@@ -14,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.fuzz.tensor.author import Program
-from tests.fuzz.tensor.meaning import Endless, Meaning, exact_difference, find_slack, first_difference
+from tests.fuzz.tensor.meaning import (
+    NANS,
+    ROUNDING,
+    ZEROS,
+    Endless,
+    Meaning,
+    exact_difference,
+    find_slack,
+    first_difference,
+)
 from tests.laws.xla import run_through_xla
 from windlass.ir import Module, TensorType
 from windlass.ir.verifier import verify
@@ -168,9 +178,11 @@ def run(program: Program, way: Way) -> Outcome:
     except Exception as error:
         return Outcome("wrong", f"can't be run any more: {type(error).__name__}: {error}", applied)
     if way.is_exact:
-        differences = map(exact_difference, expected, found)
+        noisy = _run_with_noise(program, frozenset((NANS,))) if meaning.has_nan else []
+        several = zip(expected, found, zip(*noisy, strict=True) if noisy else repeat(()), strict=False)
+        differences = (exact_difference(*each) for each in several)
     else:
-        slacks = list(_slacks(program, expected, meaning.largest, "no -0.0" not in way.assumes))
+        slacks = list(_slacks(program, expected, meaning.largest, "no -0.0" in way.assumes))
         differences = (
             first_difference(before, after, *slack)
             for before, after, slack in zip(expected, found, slacks, strict=True)
@@ -185,14 +197,17 @@ def run(program: Program, way: Way) -> Outcome:
     return Outcome("same", "", applied)
 
 
+def _run_with_noise(program: Program, noise: frozenset[str]) -> list[list[Array]]:
+    meanings = [Meaning(program.module, seed, noise) for seed in range(NOISES)]
+    return [meaning.of_function(program.module.main, program.arrays) for meaning in meanings]
+
+
 def _slacks(
-    program: Program, expected: Sequence[Array], largest: dict[str, float], zeros_have_signs: bool
+    program: Program, expected: Sequence[Array], largest: dict[str, float], are_zeros_free: bool
 ) -> Iterator[tuple[Array, Array]]:
-    function = program.module.main
-    meanings = [Meaning(program.module, seed, zeros_have_signs) for seed in range(NOISES)]
-    noisy = [meaning.of_function(function, program.arrays) for meaning in meanings]
+    noisy = _run_with_noise(program, frozenset((ROUNDING, ZEROS) if are_zeros_free else (ROUNDING,)))
     for position, array in enumerate(expected):
-        dtype = function.results[position].tensor.dtype
+        dtype = program.module.main.results[position].tensor.dtype
         yield find_slack(array, [each[position] for each in noisy], largest.get(dtype, 0.0))
 
 
