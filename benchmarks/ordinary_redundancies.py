@@ -127,3 +127,31 @@ def windows_and_products(x: Any) -> Any:
             x @ x[::-1].T + x[::-1] @ x.T, x @ x[::-1].T - x[::-1] @ x.T,
             jnp.linalg.solve(x, jnp.eye(60)) @ x[:, :2],
             jnp.dot(z.astype(jnp.float32), y.astype(jnp.float32)), jnp.max(x.reshape(2, 1800), 1)]  # fmt: skip
+
+
+@ordinary(floats(512, 512), whole(), whole(), whole(), whole(), gradient=False, batch=False)
+def crops_of_crops(image: Any, i: Any, j: Any, k: Any, m: Any) -> Any:
+    """A random crop, its centre, and a random crop of it."""
+    crop = lax.dynamic_slice(image, (i, j), (256, 256))
+    other = lax.dynamic_slice(image, (j, i), (256, 256))
+    return crop[96:160, 96:160], lax.dynamic_slice(other, (k, m), (32, 32))
+
+
+@ordinary(floats(16, 16, 3), gradient=False, batch=False)
+def brightness(image: Any) -> Any:
+    """The largest and the smallest of three colours, as in conversions to hue and saturation."""
+    red, green, blue = image[..., 0], image[..., 1], image[..., 2]
+    largest = jnp.maximum(jnp.maximum(red, green), blue)
+    return largest, largest - jnp.minimum(jnp.minimum(red, green), blue)
+
+
+@ordinary(floats(64, 100), gradient=False, batch=False)
+def rounds_with_a_fixed_edge(rows: Any) -> Any:
+    """Each round writes the same edge before it looks at a row of the inside."""
+
+    def step(i: Any, state: Any) -> Any:
+        rows, total = state
+        rows = rows.at[0].set(0.0)
+        return rows, jnp.tanh(total + rows[i + 1])
+
+    return lax.fori_loop(0, 40, step, (rows, jnp.zeros(100)))
