@@ -15,7 +15,7 @@ import pytest
 from windlass import ops
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Function, Module
-from windlass.ir.types import NUMPY_DTYPES
+from windlass.ir.types import NUMPY_DTYPES, tensor_type
 from windlass.ir.verifier import verify
 from windlass.stablehlo import export_bytecode, export_module, export_text, import_bytecode, import_module, import_text
 
@@ -257,6 +257,17 @@ def test_constants_keep_their_bits(dtype: str, shape: tuple[int, ...]) -> None:
     found = import_text(export_text(Module([Function("main", block)]))).main.body.first
     assert isinstance(found, ops.Constant)
     assert found.value == constant.value
+
+
+def test_a_slice_of_a_scalar_at_no_place_is_the_scalar() -> None:
+    """MLIR prints `dynamic_slice %x, , sizes = []`, which it does not read."""
+    block = Block([tensor_type((), "f32")])
+    with Builder(block):
+        part = ops.DynamicSlice(block.arguments[0], (), ())
+        ops.Return((ops.Negate(part),))
+    text = export_text(Module([Function("main", block)]))
+    assert "dynamic_slice" not in text
+    assert [type(op) for op in import_text(text).main.body] == [ops.Negate, ops.Return]
 
 
 def test_exporting_needs_no_lock() -> None:

@@ -14,7 +14,7 @@ from windlass.ir.core import Block, Op
 from windlass.ir.program import Function, Module
 from windlass.ir.types import Type
 from windlass.ir.values import Value
-from windlass.ops import Constant, ConstantValue, Opaque, Return
+from windlass.ops import Constant, ConstantValue, DynamicSlice, Opaque, Return
 from windlass.ops.spelling import quote
 from windlass.stablehlo.collecting import without_collections
 from windlass.stablehlo.diagnosing import diagnose_verification, heard
@@ -135,6 +135,11 @@ class _Exporter:
         )
         op = block.first
         while op is not None:
+            if type(op) is DynamicSlice and not op.slice_sizes:
+                # A slice of a scalar: what MLIR prints of it, its parser refuses.
+                values[op] = values[op.operand]
+                op = op.next
+                continue
             inner = op._results  # pyright: ignore[reportPrivateUsage]
             results = (op,) if inner is None else inner
             operation = create(
