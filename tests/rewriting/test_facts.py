@@ -214,3 +214,20 @@ def test_what_an_op_gives_its_region_may_be_anything_whatever_is_granted() -> No
     (fold,) = (op for op in import_text(text).main.body if op.regions)
     with granting(GRANTS):
         assert range_of(fold.regions[0].block.arguments[0]).low == float("-inf")
+
+
+def test_an_infinity_that_stands_in_a_region_stays_one_whatever_is_granted() -> None:
+    text = """
+    func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.reduce(%x init: %zero) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+       reducer(%a: tensor<f32>, %b: tensor<f32>) {
+        %high = stablehlo.constant dense<0x7F800000> : tensor<f32>
+        %1 = stablehlo.maximum %a, %high : tensor<f32>
+        stablehlo.return %1 : tensor<f32>
+      }
+      return %0 : tensor<f32>
+    }"""
+    (fold,) = (op for op in import_text(text).main.body if op.regions)
+    with granting(GRANTS):
+        assert range_of(fold.results[0]).high == float("inf")

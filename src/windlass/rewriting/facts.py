@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
-from windlass.ops import And, Compare, Constant, While
+from windlass.ops import And, Call, Compare, Constant, While
 from windlass.ops.base import TensorOp
 from windlass.ops.ranges import Range, everything, joined, largest_float
 
@@ -55,7 +55,7 @@ def zeros_have_signs() -> bool:
     return "no -0.0" not in _granted.get()
 
 
-def _as_granted(found: Range, type_: Type, made_of: Iterable[Range] = ()) -> Range:
+def _as_granted(found: Range, type_: Type, made_of: Iterable[Range]) -> Range:
     """What is left of a range by what is granted, for a value that is made of others with these ranges."""
     granted = _granted.get()
     if not granted or not isinstance(type_, TensorType) or not type_.is_float:
@@ -161,7 +161,7 @@ class _Analysis:
 
     def keep_granted(self, value: Value, found: Range, origin: Op | Value) -> None:
         """Keep what was found, less what the user grants."""
-        if not _granted.get() or isinstance(origin, Constant) or _is_within_op(origin):
+        if not _granted.get() or isinstance(origin, Constant) or _is_within_op(origin) or _holds_constants(origin):
             self.keep(value, found)
         else:
             floats = (each for each in _sources(origin) if isinstance(each.type, TensorType) and each.tensor.is_float)
@@ -260,6 +260,13 @@ def _sources(value: Value) -> tuple[Value, ...]:
         return (*op.operands, *(given for each in inner for given in each))
     loop = _loop_of(value)
     return () if loop is None else loop.operands
+
+
+def _holds_constants(origin: Op | Value) -> bool:
+    """Whether constants that are no operands may be in what an op gives: those of its regions, or of what it calls."""
+    if isinstance(origin, Call):
+        return True
+    return isinstance(origin, Op) and any(isinstance(op, Constant) for region in origin.regions for op in region.walk())
 
 
 def _is_within_op(origin: Op | Value) -> bool:
