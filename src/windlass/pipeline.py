@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics import CompilationError
-from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Module, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding
@@ -373,7 +373,12 @@ def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Pro
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]
-    return Program(name, export_bytecode(module), argument_types, result_types, callbacks)
+    keeps_subnormals = any(
+        isinstance(op.type, TensorType) and (op.type.is_float or op.type.is_complex)
+        for function in module.functions.values()
+        for op in function.walk()
+    )
+    return Program(name, export_bytecode(module), argument_types, result_types, callbacks, keeps_subnormals)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.underflow import begin_with_subnormals_kept
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -30,9 +31,12 @@ class Program:
     """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
 
     `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
+    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself.
     """
 
-    __slots__ = ("_jitted", "argument_types", "callbacks", "name", "result_types", "symbol", "text")
+    __slots__ = (
+        "_jitted", "argument_types", "callbacks", "keeps_subnormals", "name", "result_types", "symbol", "text",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -41,6 +45,7 @@ class Program:
         argument_types: Sequence[TensorType],
         result_types: Sequence[TensorType],
         callbacks: Sequence[Any] = (),
+        keeps_subnormals: bool = False,
     ) -> None:
         self.name = name = re.sub(r"\W+", "_", name)
         self.callbacks = tuple(callbacks)
@@ -48,6 +53,7 @@ class Program:
         self.text = text
         self.argument_types = tuple(argument_types)
         self.result_types = tuple(result_types)
+        self.keeps_subnormals = keeps_subnormals
         self._jitted: dict[tuple[int, ...], Any] = {}
 
     def __repr__(self) -> str:
@@ -71,7 +77,7 @@ class Program:
         if found is None:
 
             def run(*arguments: Any) -> list[Any]:
-                return program_call.bind(*arguments, program=self)
+                return program_call.bind(*arguments, program=self, is_whole=True)
 
             run.__name__ = run.__qualname__ = self.name
             found = self._jitted[donate] = jax.jit(run, donate_argnums=donate)
@@ -101,7 +107,7 @@ def is_wide(dtype: str) -> bool:
     return dtype.endswith("64") or dtype == "complex<f64>"
 
 
-def _abstract(*arguments: Any, program: Program) -> list[Any]:
+def _abstract(*arguments: Any, program: Program, is_whole: bool = False) -> list[Any]:
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
@@ -121,18 +127,23 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
     return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
-def _evaluate(*arguments: Any, program: Program) -> list[Any]:
+def _evaluate(*arguments: Any, program: Program, is_whole: bool = False) -> list[Any]:
     # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
         return program.jitted()(*arguments)
 
 
-def _lower(context: Any, *arguments: Any, program: Program) -> list[Any]:
+def _lower(context: Any, *arguments: Any, program: Program, is_whole: bool = False) -> list[Any]:
+    # Inside someone else's program it is JAX's to say what becomes of subnormals.
+    if is_whole and program.keeps_subnormals and tuple(context.module_context.platforms) == ("cpu",):
+        begin_with_subnormals_kept()
     return embed_module(context, program.symbol, program.text, arguments, program.callbacks)
 
 
-def _batch(arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program) -> tuple[list[Any], list[int]]:
+def _batch(
+    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program, is_whole: bool = False
+) -> tuple[list[Any], list[int]]:
     """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
     batched = [axis is not None for axis in axes]
     moved = tuple(
