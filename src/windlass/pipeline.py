@@ -25,7 +25,9 @@ from windlass.ir import Block, Builder, Function, Module, TensorType, Value, ten
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding
+from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm
+from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from windlass.rewriting import Entry, Ledger
 
 
+MOST_FROM_LINES = 2
+"""For so many sets of addresses a launch is compiled; arrays at others are copied."""
+
+
 @dataclass
 class CompiledLaunch:
     """What each stage gave for one launch."""
@@ -46,11 +52,47 @@ class CompiledLaunch:
     tensor: Function
     """At the boundary, before optimization."""
     optimized: Function
-    program: Program
+    exact: Function
+    """Optimized, and in a form that keeps its float results."""
     rewrites: Sequence[Entry] = ()
     """What the optimizer did."""
-    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
-    """How long the stages took, by name; XLA compiles when the program first runs."""
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """How long the stages took, by name. A program is exported, and compiled by XLA, when it first runs."""
+    _from_lines: dict[tuple[int, ...], Program] = field(default_factory=dict[tuple[int, ...], Program])
+
+    @cached_property
+    def program(self) -> Program:
+        """The program from whole arrays to whole arrays."""
+        return self._export(self.exact)
+
+    @cached_property
+    def program_of_parts(self) -> tuple[Program, WrittenParts]:
+        """The program that gives what is written only, for arrays in memory of the caller's."""
+        parts = return_parts(self.exact, self.raised.written)
+        if not any(parts.parts) and len(parts.taken) == len(self.exact.arguments):
+            return self.program, parts
+        return self._export(parts.function), parts
+
+    @cached_property
+    def reads_lines_well(self) -> bool:
+        """Whether the program of parts may take arrays from the beginning of their cache lines on."""
+        return reads_lines_well(self.program_of_parts[1].function)
+
+    def program_from_lines(self, offsets: tuple[int, ...]) -> Program | None:
+        """The program of parts, for arguments with so many elements before them; None after too many such programs."""
+        if not any(offsets):
+            return self.program_of_parts[0]
+        found = self._from_lines.get(offsets)
+        if found is None and len(self._from_lines) < MOST_FROM_LINES:
+            function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
+            found = self._from_lines[offsets] = self._export(function)
+        return found
+
+    def _export(self, function: Function) -> Program:
+        start = time.perf_counter()
+        program = export(function)
+        self.seconds["exporting"] = time.perf_counter() - start
+        return program
 
     @cached_property
     def plain_program(self) -> Program:
@@ -396,8 +438,6 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     optimized, ledger = optimize_and_note(tensor)
     moments.append(time.perf_counter())
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
-    program = export(exact)
-    moments.append(time.perf_counter())
-    stages = zip(("raising", "optimizing", "exporting"), moments[:-1], moments[1:], strict=True)
+    stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
-    return CompiledLaunch(binding, raised, tensor, optimized, program, ledger.entries, seconds)
+    return CompiledLaunch(binding, raised, tensor, optimized, exact, ledger.entries, seconds)
