@@ -14,19 +14,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics import CompilationError
-from windlass.ir import Block, Builder, Function, Module, TensorType, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
+from windlass.ir.types import MLIR_DTYPES
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
-from windlass.runtime.binding import Binding
+from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
-from windlass.runtime.memories import ArrayForm
+from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.program import Program
 
@@ -441,3 +442,49 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
     return CompiledLaunch(binding, raised, tensor, optimized, exact, ledger.entries, seconds)
+
+
+def stands_in_for(known: CompiledLaunch, unknown: CompiledLaunch) -> bool:
+    """Whether a launch with more integers known gives the same results, so that it can run in place of the other."""
+    assumptions = known.raised.assumptions
+    return known.raised.written == unknown.raised.written and assumptions in ((), unknown.raised.assumptions)
+
+
+def choose_by_integers(unknown: CompiledLaunch, known: CompiledLaunch, integers: Mapping[int, int]) -> CompiledLaunch:
+    """The launch as it is where these arguments, by position, have these values, and else as it is for any values."""
+
+    def combine(other: Function, likely: Function) -> Function:
+        block = Block([argument.type for argument in other.arguments])
+        memories = len(unknown.binding.forms)
+        scalars = dict(zip(unknown.binding.scalars, block.arguments[memories:], strict=True))
+        given = [*block.arguments[:memories], *(scalars[scalar] for scalar in known.binding.scalars)]
+        with Builder(block):
+            conditions = [
+                ops.Compare(value, ops.Constant.of(integers[scalar.position], value.dtype), "EQ")
+                for scalar, value in _own_types(scalars)
+                if scalar.position in integers
+            ]
+            branches = (_branch(likely, given, len(other.results)), _branch(other, block.arguments, len(other.results)))
+            chosen = ops.If(reduce(ops.And, conditions), *branches)
+            ops.Return(chosen.results)
+        return Function(other.name, block)
+
+    return replace(
+        unknown,
+        optimized=combine(unknown.optimized, known.optimized),
+        exact=combine(unknown.exact, known.exact),
+    )
+
+
+def _own_types(scalars: Mapping[ScalarInput, Value]) -> Iterator[tuple[ScalarInput, Value]]:
+    for scalar, value in scalars.items():
+        yield scalar, entering_scalar(value, signless(MLIR_DTYPES[scalar.dtype]))
+
+
+def _branch(function: Function, arguments: Sequence[Value], count: int) -> Region:
+    """What the function does as a branch; where it has one result too few, no assumption of it fails."""
+    block = Block()
+    with Builder(block):
+        results = inline(function, dict(zip(function.arguments, arguments, strict=True)))
+        ops.Return((*results, *(ops.Constant.of(0, "i32") for _ in range(count - len(results)))))
+    return Region(block)
