@@ -16,10 +16,11 @@ from windlass.emulator.arithmetic import convert_to_integer, divide, shift
 from windlass.emulator.intrinsics import (
     RUNTIME_CALLS,
     WITHOUT_EFFECT,
-    WRITES_OF_LIBRARY,
     RuntimeCall,
+    fits,
     write_runtime_call,
 )
+from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
 from windlass.emulator.sites import ATOMIC, RELAXED, SPECULATED, VOLATILE, FunctionFacts, Site
 from windlass.emulator.speculation import Choice, speculated_loads
 from windlass.emulator.text import (
@@ -153,8 +154,10 @@ class FunctionRewriter:
             parameters.append(f"{kind} %{PREFIX}by.value.{index}")
             size, alignment = self.shared.layouts.of(record)
             site = self._site("parameter", text=strip_quotes(value), size=size)
-            passed = f"ptr %{PREFIX}by.value.{index}, i64 {size}, i64 {max(alignment, 16)}"
-            prologue.append(self._invoke("wl_local_copy", passed, site, value))
+            source = f"ptr %{PREFIX}by.value.{index}, i64 {size}"
+            if not self.is_kernel:
+                prologue.append(self._invoke("wl_record", source, site))
+            prologue.append(self._invoke("wl_local_copy", f"{source}, i64 {max(alignment, 16)}", site, value))
         self.mark = f"%{PREFIX}mark" if needs_mark and not self.is_kernel else None
         if self.mark:
             self.shared.runtime.add("wl_local_mark")
@@ -407,6 +410,8 @@ class FunctionRewriter:
         if callee[0] == "@" and callee not in self.shared.defined:
             runtime = RUNTIME_CALLS.get(name.removeprefix("llvm.nvvm."))
             if runtime is not None:
+                if not fits(runtime, [kind for kind, _, _ in arguments]):
+                    return self._unsupported(f"a call of `{name}` with types that are not its own", result_type)
                 return self._runtime_call(runtime, name, [(kind, value) for kind, value, _ in arguments])
             special = self._special(name, arguments, result_type)
             if special is not None:
@@ -423,13 +428,18 @@ class FunctionRewriter:
         elif callee in self.shared.defined:
             self.own.calls.add(callee)
         elif not name.startswith("llvm."):
-            writes = WRITES_OF_LIBRARY.get(name, ())
-            pointers = sum(kind.startswith("ptr") for kind, _, _ in arguments)
-            if not self.shared.is_in_library(name) or pointers != len(writes):
+            function = FUNCTIONS.get(name)
+            if function is None or not self.shared.is_in_library(name):
                 return self._unsupported(f"a call of `{name}`, which has no definition here", result_type)
+            kinds = tuple(kind for kind, _, _ in arguments)
+            if (function.result, function.arguments) != (result_type, kinds):
+                return self._unsupported(f"a call of `{name}` with types that are not its own", result_type)
             self.shared.library.add(name)
-            for index, size in writes:
-                lines.append(self._check("wl_store", "store", f"ptr {arguments[index][1]}", f"[{size} x i8]", 1, 0))
+            pointers = [value for kind, value, _ in arguments if kind == "ptr"]
+            for value, size in zip(pointers, function.writes, strict=True):
+                lines.append(self._check("wl_store", "store", f"ptr {value}", f"[{size} x i8]", 1, 0))
+        elif not is_known_intrinsic(name):
+            return self._unsupported(f"`{name}`", result_type)
         plain = ", ".join(f"{kind} {value}" for kind, value, _ in arguments)
         lines.append(f"  {self.result + ' = ' if self.result else ''}call {head} {callee}({plain})")
         return lines

@@ -31,7 +31,6 @@ class Instrumenter:
         self.kernels: dict[str, str] = {}
         self.kernel_names: list[str] = []
         self.facts: dict[str, FunctionFacts] = {}
-        self.undefined: set[str] = set()
 
     def run(self) -> Instrumented:
         lines = self.source.split("\n")
@@ -67,14 +66,12 @@ class Instrumenter:
             tuple(self.globals),
             self.kernels,
             {strip_quotes(name): self._uses_fibres(name) for name in self.kernel_names},
-            tuple(sorted(strip_quotes(name) for name in self.shared.defined)),
             frozenset(self.shared.runtime),
             frozenset(self.shared.library),
-            frozenset(self.undefined),
         )
 
     def _declare(self) -> None:
-        """Declares what the text refers to, and a few intrinsics more; only addresses are taken of `undefined` ones."""
+        """Declares what the text refers to; of functions that there are not only the addresses are taken."""
         used = set(re.findall(rf"@(?:{NAME})", "\n".join(self.lines)))
         for name, line in self.shared.declared.items():
             plain = strip_quotes(name)
@@ -83,7 +80,6 @@ class Instrumenter:
             if plain.startswith("llvm.") or plain in self.shared.library:
                 self.lines.append(ATTRIBUTE_GROUP.sub("", line))
             else:
-                self.undefined.add(plain)
                 self.lines.append(f"declare void {name}()")
         for function in sorted(self.shared.runtime):
             self.lines.append(f"declare void @{function}()")

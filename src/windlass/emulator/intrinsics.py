@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -155,18 +155,6 @@ def _build() -> dict[str, RuntimeCall]:
 
 RUNTIME_CALLS = _build()
 
-# Functions of the C library that write through pointers: argument index and bytes of each.
-WRITES_OF_LIBRARY = {
-    "sincosf": ((1, 4), (2, 4)),
-    "sincos": ((1, 8), (2, 8)),
-    "modff": ((1, 4),),
-    "modf": ((1, 8),),
-    "frexpf": ((1, 4),),
-    "frexp": ((1, 4),),
-    "remquof": ((2, 4),),
-    "remquo": ((2, 4),),
-}
-
 # Intrinsics that only tell the compiler something.
 WITHOUT_EFFECT = (
     "llvm.lifetime.end",
@@ -183,6 +171,20 @@ WITHOUT_EFFECT = (
 )
 
 
+def fits(call: RuntimeCall, kinds: Sequence[str]) -> bool:
+    """Whether a call's arguments have the types that the runtime function takes; what is passed beyond is dropped.
+
+    Names are anybody's to declare, and with any types: another type would arrive in another register.
+
+    >>> fits(RUNTIME_CALLS["vprintf"], ["ptr", "ptr"]), fits(RUNTIME_CALLS["vprintf"], ["double", "double"])
+    (True, False)
+    """
+    return len(kinds) >= len(call.arguments) and all(
+        kind.partition(" ")[0] == expected.partition(">")[0]
+        for kind, expected in zip(kinds, call.arguments, strict=False)
+    )
+
+
 def write_runtime_call(
     call: RuntimeCall,
     result: str | None,
@@ -192,7 +194,8 @@ def write_runtime_call(
 ) -> list[str]:
     """LLVM IR that calls a function of the runtime library and gives its result the intrinsic's type.
 
-    `arguments` are types and values of the intrinsic's call, `fresh` makes new names.
+    `arguments` are types and values of the intrinsic's call, of types that `fits` has found right; `fresh` makes new
+    names.
     """
     lines: list[str] = []
     passed: list[str] = []

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.diagnostics.cache import cache_directory
+from windlass.emulator.mathematics import FUNCTIONS
 
 SOURCES = Path(__file__).parent / "runtime"
 _FLAGS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing", "-Wall")
@@ -109,11 +110,14 @@ class Library:
             self.compiler_functions[found.decode()] = address(index)
             index += 1
 
+    def runtime_address(self, name: str) -> int:
+        """Where a function of the runtime library is that instrumented code calls."""
+        return int(ctypes.cast(getattr(self.functions, name), ctypes.c_void_p).value or 0)
+
     def address(self, name: str) -> int | None:
-        """Where a function of the runtime, of the compiler's library or of the C library's mathematics is."""
-        known = self.compiler_functions.get(name)
-        if known is not None:
-            return known
+        """Where a mathematical function is that kernels may call by name; None for all others."""
+        if name not in FUNCTIONS:
+            return None
         for library in (self.functions, self._mathematics):
             try:
                 return ctypes.cast(getattr(library, name), ctypes.c_void_p).value

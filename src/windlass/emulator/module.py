@@ -14,10 +14,15 @@ import llvmlite.binding as llvm_binding
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
-from windlass.emulator.instrument import instrument
+from windlass.emulator.audit import audit
+from windlass.emulator.instructions import PREFIX
+from windlass.emulator.instrument import INITIAL, instrument
 from windlass.emulator.library import Library, load_library
+from windlass.emulator.mathematics import MEMORY_FUNCTIONS
+from windlass.emulator.object_code import undefined_symbols
 from windlass.emulator.positions import Positions
 from windlass.emulator.sites import Global, Instrumented
+from windlass.emulator.text import written_name
 from windlass.ir.signature import DeviceCode
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
@@ -56,9 +61,7 @@ class CompiledModule:
                 code.llvm_ir, lambda name: self.library.address(name) is not None
             )
         except ValueError as error:
-            raise EmulationError(
-                Diagnostic("WL0611", "the device code can't be emulated", notes=(str(error),))
-            ) from error
+            raise _not_emulated(error) from error
         self.positions = Positions(code.llvm_ir, code.source_text)
         self.memories: list[Memory] = []
         self._given = {name: array for name, array in variables.items() if array.nbytes}
@@ -69,8 +72,6 @@ class CompiledModule:
         with _compiling:
             self._compile()
         self.sites = self._site_table()
-        addresses = sorted(self._engine.get_function_address(name) for name in self.instrumented.functions)
-        self.functions = np.array(addresses, np.uint64)
 
     def entry(self, mangled: str) -> int:
         """The address of a kernel's entry point, which takes an array of pointers to the arguments."""
@@ -79,30 +80,58 @@ class CompiledModule:
     def _compile(self) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        triple = llvm.get_default_triple()
+        triple = _triple()
         text = f'target triple = "{triple}"\n' + self.instrumented.text
         try:
             module = llvm.parse_assembly(text)
             module.name = f"windlass.{next(_names)}"
             module.verify()
-        except RuntimeError as error:
-            raise EmulationError(
-                Diagnostic("WL0611", "the device code can't be emulated", notes=(str(error).strip(),))
-            ) from error
-        for name, address in self.library.compiler_functions.items():
-            llvm.add_symbol(name, address)
-        machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, codemodel="large")
-        engine = llvm.create_mcjit_compiler(module, machine)
-        for name in self.instrumented.runtime_functions | self.instrumented.library_functions:
-            engine.add_global_mapping(module.get_function(name), self.library.address(name))
-        for name in self.instrumented.undefined_functions:
-            engine.add_global_mapping(module.get_function(name), self.library.address("wl_nothing"))
-        for variable in self.instrumented.globals:
-            address = self._place(variable.name, variable.size, variable.space, variable.is_constant)
-            engine.add_global_mapping(module.get_global_variable(variable.name), address)
+            audit(str(module), self.instrumented.runtime_functions, self.instrumented.kernels)
+        except (RuntimeError, ValueError) as error:
+            raise _not_emulated(error) from error
+        addresses, functions = self._rename(module)
+        machine = llvm.Target.from_triple(triple).create_target_machine(opt=2, codemodel="large", jit=True)
+        code = machine.emit_object(module)
+        for name in sorted(undefined_symbols(code)):
+            address = addresses.get(name) or self.library.compiler_functions.get(name) or self.library.address(name)
+            if address is not None:
+                llvm.add_symbol(name, address)
+            elif name not in MEMORY_FUNCTIONS:
+                raise _not_emulated(f"its machine code needs `{name}`, which there is not")
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{triple}"'), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
+        self.functions = np.array(sorted(map(engine.get_function_address, functions)), np.uint64)
         self._engine = engine
         self.initialize(lambda variable: variable.holds_addresses or variable.name not in self._given)
+
+    def _rename(self, module: Any) -> tuple[dict[str, int], list[str]]:
+        """Gives what the kernel has named names of our own, which no function of the process has.
+
+        Gives the addresses of all that the code needs from outside, by name, and the functions that may be called
+        through pointers: kernels may not.
+        """
+        addresses: dict[str, int] = {}
+        variables = [each for each in module.global_variables if not each.name.startswith(INITIAL)]
+        for number, (variable, known) in enumerate(zip(variables, self.instrumented.globals, strict=True)):
+            variable.name = f"{PREFIX}variable.{number}"
+            addresses[variable.name] = self._place(known.name, known.size, known.space, known.is_constant)
+        outside = self.instrumented.runtime_functions | self.instrumented.library_functions
+        kernels = {written_name(name) for name in self.instrumented.kernels}
+        functions: list[str] = []
+        for number, function in enumerate(list(module.functions)):
+            name = function.name
+            if name in self.instrumented.runtime_functions:
+                addresses[name] = self.library.runtime_address(name)
+            elif name in outside or name.startswith(("llvm.", PREFIX)):
+                continue
+            else:
+                function.name = f"{PREFIX}function.{number}"
+                if function.is_declaration:  # whose address is taken, and nothing else
+                    addresses[function.name] = self.library.runtime_address("wl_nothing")
+                elif name not in kernels:
+                    functions.append(function.name)
+        return addresses, functions
 
     def initialize(self, is_wanted: Callable[[Global], bool]) -> None:
         """Give the wanted ones of the variables that have one their initial value."""
@@ -150,6 +179,16 @@ class CompiledModule:
                 position = numbers.setdefault(place, len(numbers))
             table[index] = (site.size, site.alignment - 1, site.flags, position)
         return table
+
+
+def _triple() -> str:
+    """This machine, with object code in ELF, which is read before it is linked."""
+    triple = llvm.get_default_triple()
+    return triple if "linux" in triple else f"{triple}-elf"
+
+
+def _not_emulated(reason: object) -> EmulationError:
+    return EmulationError(Diagnostic("WL0611", "the device code can't be emulated", notes=(str(reason).strip(),)))
 
 
 def _free_pieces(library: Library, pieces: list[tuple[int, int, int]]) -> None:

@@ -55,7 +55,5 @@ class Instrumented:
     globals: tuple[Global, ...]
     kernels: dict[str, str]
     uses_fibres: dict[str, bool]
-    functions: tuple[str, ...]
     runtime_functions: frozenset[str]
     library_functions: frozenset[str]
-    undefined_functions: frozenset[str]

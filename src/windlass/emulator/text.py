@@ -205,6 +205,16 @@ def strip_quotes(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name
 
 
+def written_name(name: str) -> str:
+    """A name as it is, where LLVM IR text escapes characters.
+
+    >>> written_name(r"a\\22b")
+    'a"b'
+    """
+    raw = re.sub(rb"\\([0-9A-Fa-f]{2})", lambda match: bytes([int(match[1], 16)]), name.encode())
+    return raw.decode("utf-8", "replace")
+
+
 __all__ = [
     "NAME",
     "Layouts",
@@ -214,4 +224,5 @@ __all__ = [
     "take_argument",
     "take_operand",
     "take_type",
+    "written_name",
 ]

@@ -29,6 +29,7 @@ enum {
 
 // What the launch ends with; the order is known to report.py.
 enum outcome {
+    OUT_OF_MEMORY = -1,
     FINISHED,
     PAUSED, // the time slice is over: call wl_resume
     OUT_OF_BOUNDS,

@@ -379,10 +379,10 @@ static bool map_machine(void) {
     return true;
 }
 
-// Runs the launch described in `launch`. Returns an enum outcome, or -1 where memory is lacking.
+// Runs the launch described in `launch`. Returns an enum outcome.
 EXPORT int wl_run(void) {
     thread_count = launch.block[0] * launch.block[1] * launch.block[2];
-    if (!map_machine()) return -1;
+    if (!map_machine()) return OUT_OF_MEMORY;
     memset(&wl_fault, 0, sizeof wl_fault);
     wl_fault.region = -1;
     fuel = FUEL;

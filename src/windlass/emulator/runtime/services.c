@@ -11,9 +11,11 @@ static size_t output_size, output_capacity;
 
 static void append(const char *text, size_t size) {
     if (output_size + size + 1 > output_capacity) {
-        output_capacity = 2 * (output_size + size + 1);
-        output = realloc(output, output_capacity);
-        if (!output) abort();
+        size_t capacity = 2 * (output_size + size + 1);
+        char *more = realloc(output, capacity);
+        if (!more) leave(OUT_OF_MEMORY);
+        output = more;
+        output_capacity = capacity;
     }
     memcpy(output + output_size, text, size);
     output_size += size;
@@ -55,22 +57,25 @@ static const char *take_argument(const char **arguments, size_t size, uint32_t s
     return (const char *)address;
 }
 
-enum { MOST_SPECIFICATION = 64, MOST_CONVERTED = 4096 };
+// More digits of a width or precision are left out: the C library would write all of them, however long that takes.
+enum { MOST_SPECIFICATION = 64, MOST_CONVERTED = 4096, MOST_DIGITS = 4, MOST_WIDTH = 9999 };
 
 // One conversion, from after its '%'. Returns where the format goes on.
 static const char *convert(const char *format, const char **arguments, uint32_t site_number, int *written) {
     char specification[MOST_SPECIFICATION] = "%", text[MOST_CONVERTED];
-    size_t length = 1, wide = 0;
+    size_t length = 1, wide = 0, digits = 0;
     const char *start = format;
     for (; *format && strchr("-+ #0123456789.*hlLqjztI", *format); format++) {
+        digits = *format >= '0' && *format <= '9' ? digits + 1 : 0;
         if (*format == '*') {
             int32_t value;
             memcpy(&value, take_argument(arguments, 4, site_number), 4);
+            value = value > MOST_WIDTH ? MOST_WIDTH : value < -MOST_WIDTH ? -MOST_WIDTH : value;
             if (length + 12 < MOST_SPECIFICATION) length += (size_t)snprintf(specification + length, 12, "%d", value);
         } else if (*format == 'l' || *format == 'j' || *format == 'z' || *format == 't' || *format == 'q') {
             wide = 1;
-        } else if (*format == 'h' || length + 4 < MOST_SPECIFICATION) {
-            if (*format != 'L') specification[length++] = *format;
+        } else if (length + 4 < MOST_SPECIFICATION && *format != 'L' && digits <= MOST_DIGITS) {
+            specification[length++] = *format;
         }
     }
     int size = 0;
@@ -125,6 +130,7 @@ static const char *convert(const char *format, const char **arguments, uint32_t 
         append(start, (size_t)(format - start));
         return format;
     }
+    if (size < 0) size = 0; // wider than the C library can tell
     if (size >= (int)sizeof text) size = (int)sizeof text - 1;
     append(text, (size_t)size);
     *written += size;
@@ -248,6 +254,10 @@ static double wide_to_double(wide a) { return (double)a; }
 static double unsigned_wide_to_double(unsigned_wide a) { return (double)a; }
 static float wide_to_float(wide a) { return (float)a; }
 static float unsigned_wide_to_float(unsigned_wide a) { return (float)a; }
+static _Float16 wide_to_half(wide a) { return (_Float16)a; }
+static _Float16 unsigned_wide_to_half(unsigned_wide a) { return (_Float16)a; }
+static wide half_to_wide(_Float16 a) { return (wide)a; }
+static unsigned_wide half_to_unsigned_wide(_Float16 a) { return (unsigned_wide)a; }
 static wide double_to_wide(double a) { return (wide)a; }
 static unsigned_wide double_to_unsigned_wide(double a) { return (unsigned_wide)a; }
 static wide float_to_wide(float a) { return (wide)a; }
@@ -278,6 +288,8 @@ static const struct {
     {"__udivti3", unsigned_wide_divide}, {"__umodti3", unsigned_wide_remainder}, {"__multi3", wide_multiply},
     {"__floattidf", wide_to_double}, {"__floatuntidf", unsigned_wide_to_double},
     {"__floattisf", wide_to_float}, {"__floatuntisf", unsigned_wide_to_float},
+    {"__floattihf", wide_to_half}, {"__floatuntihf", unsigned_wide_to_half},
+    {"__fixhfti", half_to_wide}, {"__fixunshfti", half_to_unsigned_wide},
     {"__fixdfti", double_to_wide}, {"__fixunsdfti", double_to_unsigned_wide},
     {"__fixsfti", float_to_wide}, {"__fixunssfti", float_to_unsigned_wide},
     {"__powidf2", power_double}, {"__powisf2", power_float},

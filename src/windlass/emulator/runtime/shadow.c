@@ -133,9 +133,11 @@ void start_block_shadow(void) {
     block_time = barrier_time = now;
     block_has_acquired = false;
     if (block_records == block_capacity) {
-        block_capacity = block_capacity ? 2 * block_capacity : 1024;
-        blocks = realloc(blocks, block_capacity * sizeof *blocks);
-        if (!blocks) abort();
+        size_t capacity = block_capacity ? 2 * block_capacity : 1024;
+        block_record *more = realloc(blocks, capacity * sizeof *blocks);
+        if (!more) leave(OUT_OF_MEMORY);
+        blocks = more;
+        block_capacity = capacity;
     }
     blocks[block_records++] = (block_record){now, 0};
 }
@@ -380,7 +382,7 @@ static uint64_t locate_local(uint64_t address, uint64_t size, uint32_t site_numb
     uint32_t least = UINT32_MAX;
     for (uint32_t i = current->local_count; i-- > 0;) {
         const local_record *record = &current->locals[i];
-        if (within >= record->start && within + size <= record->end) return offset;
+        if (within >= record->start && within <= record->end && size <= record->end - within) return offset;
         uint32_t distance = within < record->start ? record->start - within : within - record->end + 1;
         if (within >= record->start && within < record->end) distance = 0;
         if (distance < least) {
@@ -473,6 +475,15 @@ EXPORT void wl_update(uint64_t address, uint32_t site_number) {
 
 EXPORT void wl_fill(uint64_t address, uint64_t size, uint32_t site_number) {
     if (size) check(address, size, site_number, WRITES);
+}
+
+// A struct passed by value, before the callee copies it: the optimizer may pass what the caller's pointer points to.
+EXPORT void wl_record(uint64_t address, uint64_t size, uint32_t site_number) {
+    if (!size) return;
+    bool was_checked = launch.checks_uninitialized;
+    launch.checks_uninitialized = false;
+    check(address, size, site_number, READS);
+    launch.checks_uninitialized = was_checked;
 }
 
 // Copies between local variables keep which bytes are initialized: padding may be copied.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from windlass.emulator.intrinsics import RUNTIME_CALLS, fits
+from windlass.emulator.mathematics import FUNCTIONS
 from windlass.frontends.llvm.arithmetic import bits_of, cut, is_odd, signed
 from windlass.frontends.llvm.emitter import number_of
 from windlass.frontends.llvm.layout import LLVMType, StructType, VectorType, members_of
@@ -37,6 +39,8 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
                 return None
             raise translator.refusal("WL0205", "inline assembly", instruction, help="write it in CUDA C++")
         raise translator.refusal("WL0203", "a function is called through a pointer", instruction)
+    if not _has_its_types(instruction):
+        return translate_unknown(translator, instruction)
     function = callee_of(name)
     if function is not None:
         return function(translator, instruction)
@@ -52,6 +56,19 @@ def translate_call(translator: Translator, instruction: Instruction) -> LLVMValu
     if name.startswith(("__windlass_shfl", "llvm.nvvm.shfl", "llvm.nvvm.vote", "llvm.nvvm.match", "llvm.nvvm.redux")):
         return translate_collective(translator, instruction)
     return translate_unknown(translator, instruction)
+
+
+def _has_its_types(instruction: Instruction) -> bool:
+    """Whether a function that is known by its name is declared with the types that are known of it.
+
+    Names are anybody's to declare; those of LLVM's intrinsics have been checked by clang.
+    """
+    kinds = [operand.type.text for operand in instruction.operands]
+    function = FUNCTIONS.get(instruction.callee)
+    if function is not None:
+        return (function.result, list(function.arguments)) == (instruction.type.text, kinds)
+    runtime = RUNTIME_CALLS.get(instruction.callee)
+    return runtime is None or fits(runtime, kinds)
 
 
 def translate_mathematical(

@@ -174,7 +174,7 @@ def find_print_arguments(translator: Translator) -> None:
     """Note the local blocks that hold the arguments of printf: what is stored there is not memory of the kernel."""
     for node in translator.flow.nodes.values():
         for instruction in node.instructions:
-            if instruction.opcode == "call" and instruction.callee == "vprintf":
+            if instruction.opcode == "call" and instruction.callee == "vprintf" and len(instruction.operands) == 2:
                 block = instruction.operands[1]
                 if isinstance(block, Local):
                     base = translator.provenance.base_of(block)
