@@ -122,7 +122,7 @@ def build_program(
     define: Mapping[str, object],
     standard: str,
     is_library_function: Callable[[str], bool],
-) -> Path:
+) -> bytes:
     """A shared library with the host side of a program; library functions are done by the process that loads it.
 
     Raises CompilationError where it can't be built.

@@ -12,7 +12,7 @@ PAGES = {page.stem: page for page in (SOURCE / "diagnostics" / "pages").glob("*.
 
 
 def list_codes_in_source() -> set[str]:
-    files = [file for file in SOURCE.rglob("*.py") if file.parent.name != "diagnostics"]
+    files = [file for file in SOURCE.rglob("*.py") if file.name != "message.py"]
     return {code for file in files for code in re.findall(r'"(WL\d{4})"', file.read_text())}
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import os
 import subprocess
 import sys
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 from windlass.diagnostics import Diagnostic, EmulationError
-from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.cache import (
+    compiler_environment,
+    keep,
+    load_shared_library,
+    read_kept,
+    spell_end,
+    temporary_folder,
+)
 from windlass.emulator.mathematics import FUNCTIONS
 
 SOURCES = Path(__file__).parent / "runtime"
@@ -89,8 +94,8 @@ class Fault(ctypes.Structure):
 class Library:
     """The loaded runtime library and the C library's mathematical functions."""
 
-    def __init__(self, path: Path) -> None:
-        self.functions = ctypes.CDLL(str(path))
+    def __init__(self, content: bytes) -> None:
+        self.functions = load_shared_library(content)
         self.launch = LaunchDescription.in_dll(self.functions, "launch")
         self.fault = Fault.in_dll(self.functions, "wl_fault")
         self.run = self.functions.wl_run
@@ -152,28 +157,39 @@ def load_library() -> Library:
     digest = hashlib.sha256(" ".join((*_FLAGS, str(zig.stat().st_size))).encode())
     for source in sources:
         digest.update(source.read_bytes())
-    directory = cache_directory()
-    path = directory / f"emulator-{digest.hexdigest()[:16]}.so"
-    if not path.exists():
-        _build(zig, [source for source in sources if source.suffix == ".c"], path)
-    return Library(path)
+    name = f"emulator-{digest.hexdigest()[:16]}.so"
+    content = read_kept(name)
+    if content is None:
+        content = _build(zig, [source for source in sources if source.suffix == ".c"])
+        keep(name, content)
+    return Library(content)
 
 
-def _build(zig: Path, sources: list[Path], path: Path) -> None:
-    """Compiles to a temporary file and renames it: others never see half a library."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="emulator-", suffix=".tmp")
-    os.close(handle)
-    command = [str(zig), "cc", *_FLAGS, "-o", temporary, *map(str, sources)]
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise EmulationError(
-                Diagnostic(
-                    "WL0615",
-                    "the emulator's runtime library can't be compiled",
-                    notes=tuple(line for line in result.stderr.splitlines() if "error" in line)[:5],
-                )
+def _build(zig: Path, sources: list[Path]) -> bytes:
+    with temporary_folder() as folder:
+        output = folder / "emulator.so"
+        command = [str(zig), "cc", *_FLAGS, "-o", str(output), *map(str, sources)]
+        environment = compiler_environment()
+        try:
+            result = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, cwd=folder, env=environment
             )
-        Path(temporary).replace(path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        except OSError as error:
+            raise _not_built(f"{zig}: {error.strerror or error}") from error
+        if result.returncode or not output.exists():
+            lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
+            told = [line for line in lines if "error" in line] or lines
+            raise _not_built(*(told[:5] or [f"the compiler says nothing: {spell_end(result.returncode)}"]))
+        return output.read_bytes()
+
+
+def _not_built(*notes: str) -> EmulationError:
+    return EmulationError(
+        Diagnostic(
+            "WL0615",
+            "the emulator's runtime library can't be compiled",
+            notes=notes,
+            help="is the package `ziglang` whole (pip install --force-reinstall ziglang==0.17.0), and is there room in "
+            "the folder for temporary files?",
+        )
+    )

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from windlass.diagnostics import (
     RaisingError,
     WindlassError,
 )
+from windlass.diagnostics.cache import load_shared_library
 from windlass.ir.signature import Parameter
 from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.libraries import LibraryCall, Session, is_library_function
@@ -166,14 +166,6 @@ def _without_members(parameter: Parameter, value: bytes) -> bytes:
     return bytes(plain)
 
 
-def _load_copy(path: Path) -> ctypes.CDLL:
-    """The library loaded from a copy, so that its variables begin anew."""
-    with tempfile.NamedTemporaryFile(prefix="windlass-", suffix=".so") as copy:
-        copy.write(path.read_bytes())
-        copy.flush()
-        return ctypes.CDLL(copy.name, mode=os.RTLD_NOW | os.RTLD_LOCAL)
-
-
 def _compile_module(source: Path, options: Mapping[str, Any]) -> Module | None:
     """The device side of a source; None where it holds no kernel."""
     if source.suffix == ".c":
@@ -202,7 +194,7 @@ class _Run:
         self.views: dict[tuple[int, int], Array] = {}
         self.interrupted: BaseException | None = None
         try:
-            self.library: Any = _load_copy(program.library)
+            self.library: Any = load_shared_library(program.library, os.RTLD_NOW | os.RTLD_LOCAL)
             self.main = self.library.main
         except (OSError, AttributeError) as error:
             raise CompilationError(

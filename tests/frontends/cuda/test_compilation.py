@@ -10,7 +10,8 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from windlass.frontends.cuda import compile_device, find_kernel, precompiled
+from windlass.diagnostics.cache import cache_directory
+from windlass.frontends.cuda import compile_device, find_kernel
 
 HEAT = """\
 __global__ void heat(int n, const float *in, float *out) {
@@ -151,13 +152,14 @@ def test_compiling_without_a_writable_cache_works(tmp_path: Path, monkeypatch: p
 
 def test_the_cache_follows_its_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_CACHE", str(tmp_path / "own"))
-    assert precompiled.cache_folder() == tmp_path / "own"
+    assert cache_directory() == tmp_path / "own"
     monkeypatch.delenv("WINDLASS_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert precompiled.cache_folder() == tmp_path / "windlass"
+    assert cache_directory() == tmp_path / "windlass"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert precompiled.cache_folder() == tmp_path / ".cache" / "windlass"
+    assert cache_directory() == tmp_path / ".cache" / "windlass"
+    assert all(place.stat().st_mode & 0o777 == 0o700 for place in (tmp_path / "windlass", cache_directory()))
 
 
 def test_concurrent_compilations_share_one_precompiled_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.diagnostics.cache import spell_end, temporary_folder
 from windlass.frontends.cuda.assembly import with_assembly_translated
 from windlass.frontends.cuda.clang import (
     TIME_LIMIT_SECONDS,
@@ -90,18 +90,20 @@ def compile_unoptimized(
 ) -> Outcome:
     """LLVM IR as clang emits it; `extra` are further arguments, such as include folders."""
     text = adapt_text(unit, instances)
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder, main_file(unit, text, Path(folder)) as main:
+    with temporary_folder() as folder, main_file(unit, text, folder) as main:
         macros: list[str] = []
         if define:
             # After our headers, which no macro of the user's may change.
-            prologue = Path(folder) / "defines.h"
+            prologue = folder / "defines.h"
             prologue.write_text("".join(_macro(key, value) for key, value in define.items()), "utf-8")
             macros = ["-include", str(prologue)]
         tail = [*macros, *extra, "-emit-llvm", *main, "-o", "-"]
         header = precompiled_header(flags)
         if header is not None:
             outcome = run_clang([*flags, "-include-pch", str(header), *tail])
-            if outcome.status == 0 or not re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages):
+            is_told = re.search(r"\berror: ", outcome.messages) or outcome.timed_out
+            blames_header = re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages)
+            if outcome.status == 0 or (is_told and not blames_header):
                 return outcome
             discard_precompiled_header(flags)
         return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail])
@@ -113,8 +115,8 @@ def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
     Before that copies of structs become copies of their fields, needless metadata goes, and functions other than
     kernels become local, so that they vanish once they are inlined.
     """
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
-        path = Path(folder) / "device.ll"
+    with temporary_folder() as folder:
+        path = folder / "device.ll"
         text = with_local_functions(with_copies_by_field(without_unneeded_metadata(with_assembly_translated(llvm_ir))))
         path.write_text(text, "utf-8")
         return run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
@@ -174,7 +176,7 @@ def explain_failure(outcome: Outcome, unit: Source, instances: tuple[str, ...]) 
     return [
         Diagnostic(
             "WL0108",
-            f"clang stopped on '{unit.name}' without saying what is wrong (exit status {outcome.status})",
+            f"clang stopped on '{unit.name}' without saying what is wrong ({spell_end(outcome.status)})",
             notes=tuple(line.strip() for line in lines[-_LAST_LINES:]),
             help="make the file smaller until it compiles: what was left out last is what clang can't take",
         )

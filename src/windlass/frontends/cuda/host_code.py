@@ -13,14 +13,13 @@ import platform
 import re
 import shlex
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
-from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.cache import compiler_environment, keep, read_kept, temporary_folder
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, ZIG_FOLDER, host_flags, run_clang
 from windlass.frontends.cuda.compilation import main_file
@@ -44,8 +43,8 @@ def build_program(
     define: Mapping[str, object] | None = None,
     standard: str = "gnu++20",
     is_library_function: Callable[[str], bool] = lambda name: False,
-) -> Path:
-    """A shared library with the host side of all sources (.cu, .cpp, .c), from the cache where it is known.
+) -> bytes:
+    """A shared library, as bytes, with the host side of all sources (.cu, .cpp, .c), from the cache where it is known.
 
     Unit number i is `sources[i]`. Calls of functions of which `is_library_function` holds go to the process that loads
     the library.
@@ -77,10 +76,10 @@ def _compile_unit(source: Path, number: int, flags: list[str], standard: str) ->
     if source.suffix == ".c":
         return _compile_plain_c(source, flags)
     with (
-        tempfile.TemporaryDirectory(prefix="windlass-") as folder,
-        main_file(unit, adapt_text(unit, ()), Path(folder)) as main,
+        temporary_folder() as folder,
+        main_file(unit, adapt_text(unit, ()), folder) as main,
     ):
-        binary = Path(folder) / "number"
+        binary = folder / "number"
         binary.write_text(f"{number}\0")
         outcome = run_clang(
             [
@@ -118,11 +117,11 @@ def with_shared_shadows(units: Sequence[str]) -> list[str]:
 
 
 def _compile_plain_c(source: Path, flags: list[str]) -> str:
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
-        output = Path(folder) / "unit.ll"
+    with temporary_folder() as folder:
+        output = folder / "unit.ll"
         command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", *_C_FLAGS, *flags]
         command += ["-isystem", str(INCLUDE_FOLDER), str(source), "-o", str(output)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = _run_zig(command)
         if done.returncode == 0:
             return output.read_text("utf-8")
     lines = tuple(line for line in done.stderr.splitlines() if "error:" in line)[:LINKED_MESSAGE_LINES]
@@ -137,35 +136,37 @@ def _compile_runtime(source: Path) -> str:
     headers = (RUNTIME_FOLDER / "state.h", EMULATOR_SOURCES / "texture_descriptor.h")
     for each in (source, *headers, *sorted((INCLUDE_FOLDER / "windlass").glob("*.h"))):
         digest.update(each.read_bytes())
-    kept = cache_directory() / f"host-{source.stem}-{digest.hexdigest()[:16]}.ll"
-    if kept.exists():
-        return kept.read_text("utf-8")
+    name = f"host-{source.stem}-{digest.hexdigest()[:16]}.ll"
+    known = read_kept(name)
+    if known is not None:
+        return known.decode()
     folders = ("-I", str(EMULATOR_SOURCES))
     outcome = run_clang([*flags, *folders, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"])
     if outcome.status != 0:
         raise CompilationError(
             Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))
         )
-    keep_in_cache(kept, outcome.output.encode())
+    keep(name, outcome.output.encode())
     return outcome.output
 
 
-def _link(units: Sequence[str]) -> Path:
+def _link(units: Sequence[str]) -> bytes:
     digest = hashlib.sha256(" ".join(_LINK_FLAGS).encode())
     for text in units:
         digest.update(text.encode())
-    path = cache_directory() / f"program-{digest.hexdigest()[:16]}.so"
-    if path.exists():
-        return path
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
+    name = f"program-{digest.hexdigest()}.so"
+    known = read_kept(name)
+    if known is not None:
+        return known
+    with temporary_folder() as folder:
         files: list[str] = []
         for number, text in enumerate(units):
-            file = Path(folder) / f"unit{number}.ll"
+            file = folder / f"unit{number}.ll"
             file.write_text(text, "utf-8")
             files.append(str(file))
-        linked = Path(folder) / "program.so"
+        linked = folder / "program.so"
         command = [str(ZIG_FOLDER / "zig"), "c++", *_LINK_FLAGS, "-o", str(linked), *files, "-lm", "-lpthread"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = _run_zig(command)
         if done.returncode:
             lines = [line.strip() for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
             raise CompilationError(
@@ -177,13 +178,12 @@ def _link(units: Sequence[str]) -> Path:
                     "in docs/guides/libraries.md",
                 )
             )
-        keep_in_cache(path, linked.read_bytes())
-    return path
+        content = linked.read_bytes()
+    keep(name, content)
+    return content
 
 
-def keep_in_cache(path: Path, content: bytes) -> None:
-    """Write a file of the cache so that others never see half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    Path(temporary).replace(path)
+def _run_zig(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, env=compiler_environment()
+    )

@@ -7,24 +7,15 @@ no folder can be written to, compilation does without.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from windlass.diagnostics.cache import cache_directory, weakness_of
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, run_clang
-
-
-def cache_folder() -> Path:
-    """The user's cache folder: $WINDLASS_CACHE, else windlass in $XDG_CACHE_HOME or ~/.cache."""
-    if own := os.environ.get("WINDLASS_CACHE"):
-        return Path(own)
-    if platform := os.environ.get("XDG_CACHE_HOME"):
-        return Path(platform) / "windlass"
-    return Path("~/.cache/windlass").expanduser()
 
 
 @lru_cache
@@ -40,12 +31,11 @@ def precompiled_header(flags: Sequence[str]) -> Path | None:
     """The precompiled header for these compiler flags, built on first use; None where that is not possible."""
     digest = hashlib.sha256("\0".join([headers_digest(), *flags]).encode()).hexdigest()[:24]
     with suppress(OSError, RuntimeError):
-        folder = cache_folder() / "headers"
+        folder = cache_directory() / "headers"
+        folder.mkdir(mode=0o700, exist_ok=True)
         target = folder / f"cuda-{digest}.pch"
-        if target.is_file():
+        if weakness_of(folder) is None and (target.is_file() or _build(flags, target)):
             return target
-        folder.mkdir(parents=True, exist_ok=True)
-        return target if _build(flags, target) else None
     return None
 
 
@@ -58,16 +48,14 @@ def discard_precompiled_header(flags: Sequence[str]) -> None:
 
 
 def _build(flags: Sequence[str], target: Path) -> bool:
-    handle, unfinished = tempfile.mkstemp(prefix=f"{target.stem}-", suffix=".unfinished", dir=target.parent)
-    os.close(handle)
-    try:
+    """Whether it could be built, in a folder beside its place."""
+    with TemporaryDirectory(prefix="building-", dir=target.parent, ignore_cleanup_errors=True) as folder:
+        unfinished = Path(folder) / target.name
         umbrella = str(INCLUDE_FOLDER / UMBRELLA_HEADER)
         outcome = run_clang(
-            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", unfinished, umbrella]
+            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", str(unfinished), umbrella]
         )
         if outcome.status != 0:
             return False
-        Path(unfinished).replace(target)
+        unfinished.replace(target)
         return True
-    finally:
-        Path(unfinished).unlink(missing_ok=True)

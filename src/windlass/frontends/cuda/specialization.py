@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.diagnostics.cache import temporary_folder
 from windlass.frontends.cuda.clang import optimization_flags, run_clang
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 
@@ -81,8 +80,8 @@ def optimized(text: str, fast_math: bool, what: str) -> str:
 
     Raises CompilationError (WL0108) where clang fails.
     """
-    with tempfile.TemporaryDirectory(prefix="windlass-") as folder:
-        path = Path(folder) / "kernel.ll"
+    with temporary_folder() as folder:
+        path = folder / "kernel.ll"
         path.write_text(text, "utf-8")
         outcome = run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
     if outcome.status != 0:

@@ -14,10 +14,9 @@ from functools import cache
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
-from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.cache import keep, read_kept
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
 from windlass.frontends.cuda.clang import UMBRELLA_HEADER, device_flags, run_clang
-from windlass.frontends.cuda.host_code import keep_in_cache
 from windlass.frontends.cuda.precompiled import headers_digest
 from windlass.frontends.cuda.reach import reached_names
 from windlass.frontends.cuda.signatures import SURFACE_TYPES, TEXTURE_TYPES
@@ -177,9 +176,10 @@ def _fetch_functions() -> tuple[str, tuple[tuple[str, str], ...]]:
     digest = hashlib.sha256(" ".join(flags).encode() + headers_digest().encode())
     for each in (_FETCHES, *sorted(EMULATOR_SOURCES.glob("texture_*.h"))):
         digest.update(each.read_bytes())
-    kept = cache_directory() / f"textures-{digest.hexdigest()[:16]}.ll"
-    if kept.exists():
-        text = kept.read_text("utf-8")
+    name = f"textures-{digest.hexdigest()[:16]}.ll"
+    known = read_kept(name)
+    if known is not None:
+        text = known.decode()
     else:
         plain = [flag for flag in flags if not flag.startswith(("-debug", "-dwarf", "-disable-llvm-passes"))]
         folders = ["-I", str(EMULATOR_SOURCES)]
@@ -188,7 +188,7 @@ def _fetch_functions() -> tuple[str, tuple[tuple[str, str], ...]]:
             lines = tuple(outcome.messages.splitlines()[:5])
             raise CompilationError(Diagnostic("WL0108", "the fetches of textures can't be compiled", notes=lines))
         text = outcome.output
-        keep_in_cache(kept, text.encode())
+        keep(name, text.encode())
     functions: list[str] = []
     for match in re.finditer(r"^define [^\n]*\n.*?^}$", text, re.MULTILINE | re.DOTALL):
         body = re.sub(r",? ![\w.]+ !\d+", "", match[0])
