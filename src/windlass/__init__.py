@@ -24,6 +24,7 @@ from windlass.diagnostics import (
     WindlassError,
     WindlassWarning,
 )
+from windlass.diagnostics.limits import require_address_space
 
 if TYPE_CHECKING:
     from windlass import cuda, stablehlo
@@ -88,6 +89,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used: `import windlass` itself is quick."""
+    if name in _PLACES or name in _MODULES:
+        require_address_space()
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     if name in _MODULES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from windlass.diagnostics.options import read_macros, read_path, read_texts
 from windlass.public.kernel import Kernel
 from windlass.public.module import Module
 from windlass.public.program import LaunchRecord, Mode, Program
@@ -40,7 +41,8 @@ def compile(
     `allow_contraction=True` lets a multiplication and an addition be fused and divisions by constants be turned into
     multiplications.
 
-    Raises CompilationError with clang's messages, shown at the user's own lines.
+    Raises CompilationError with clang's messages, shown at the user's own lines; for options of wrong types one that
+    is a TypeError as well (WL0703).
 
     >>> import numpy as np
     >>> module = compile('''
@@ -53,16 +55,14 @@ def compile(
     >>> x.tolist()
     [0.0, 0.5, 1.0, 1.5, 2.0]
     """
-    if define is not None and not isinstance(define, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"define is a mapping of macros to values, as in define={{'N': 64}}; got {define!r}")
-    if not isinstance(source, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"source is a path or source text, got {source!r}")
+    text_or_path = read_path("source", source)
     options = {
-        "include": (include,) if isinstance(include, str | Path) else tuple(include),
-        "define": dict(define or {}),
-        "instances": (instances,) if isinstance(instances, str) else tuple(instances),
+        "include": read_texts("include", include, "a folder"),
+        "define": read_macros(define),
+        "instances": read_texts("instances", instances, "the name of a template's instance"),
     }
-    return Module(source, options, allow_contraction)
+    whole = text_or_path if isinstance(text_or_path, str) else Path(text_or_path)
+    return Module(whole, options, allow_contraction)
 
 
 def program(
@@ -79,5 +79,5 @@ def program(
 
     Raises CompilationError with clang's messages; WL0109 where the parts can't be linked.
     """
-    folders = (include,) if isinstance(include, str | Path) else tuple(include)
-    return Program([Path(each) for each in sources], folders, dict(define or {}), standard, mode)
+    paths = [Path(read_path("sources", each)) for each in sources]
+    return Program(paths, read_texts("include", include, "a folder"), read_macros(define), standard, mode)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import platform
+import shutil
+import tempfile
 import time
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +18,7 @@ from rich.text import Text
 
 import windlass as wl
 from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.limits import address_limit
 from windlass.public.explain import spell_size
 from windlass.rewriting.cost import CPU
 from windlass.stablehlo import calibrating
@@ -67,8 +72,19 @@ def _devices() -> list[tuple[str, str]]:
 def _caches() -> list[tuple[str, str]]:
     import jax
 
-    directory = cache_directory()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        directory = cache_directory()
     lines = [("cache", f"{directory}, {spell_size(_size_of(directory))}")]
+    lines += [("", str(each.message)) for each in caught]
+    try:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        lines.append(("temporary files", f"{tempfile.gettempdir()}, {spell_size(free)} free"))
+    except OSError as error:
+        lines.append(("temporary files", f"none: {error.strerror or error}"))
+    limit = address_limit()
+    if limit is not None:
+        lines.append(("address space", f"{spell_size(limit)} (ulimit -v)"))
     compilation = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if compilation:
         lines.append(("xla cache", f"{compilation}, {spell_size(_size_of(Path(compilation)))}"))
@@ -103,7 +119,11 @@ def _costs(calibrate: bool) -> list[tuple[str, str]]:
 
 
 def _size_of(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    total = 0
+    for file in folder.rglob("*"):
+        with suppress(OSError):  # others may be at work in it
+            total += file.stat().st_size if file.is_file() else 0
+    return total
 
 
 def _run_checks(console: Console) -> bool:

@@ -105,6 +105,8 @@ def read_module(file: Path) -> Module:
     Raises ProgramError: WL0701 where it can't be read, WL05xx where it is no valid StableHLO.
     """
     try:
+        if str(file) == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise OSError("standard input is closed")
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise _no_access("read", file, error) from error

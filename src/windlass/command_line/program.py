@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.environment import read_choice
+from windlass.diagnostics.limits import require_address_space
 
 app = typer.Typer(
     name="windlass",
@@ -42,7 +46,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit status. Errors are printed on stderr as diagnostics."""
     words = list(arguments)
     words, rest = _split(words)
+    _write_any_text()
     try:
+        if words and words[0] not in ("errors", "--version", "-h", "--help"):
+            require_address_space()
         outcome = app(words, prog_name="windlass", standalone_mode=False, obj=rest)
     except WindlassError as error:
         print(error, file=sys.stderr)
@@ -52,12 +59,52 @@ def run(arguments: Sequence[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (`head`, a pager) has had enough; keep Python from failing again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (`head`, a pager) has had enough.
+        _drop_output()
         return OK
+    except OSError as error:
+        return _end_of_output(error)
     except Exception as error:
         return _end_of(error)
+    try:
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+    except OSError as error:
+        return _end_of_output(error)
     return outcome if isinstance(outcome, int) else OK
+
+
+def _write_any_text() -> None:
+    """Where a terminal's encoding lacks a character, its escape is written and no command fails for it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Keeps Python from failing once more when it flushes at exit."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _end_of_output(error: OSError) -> int:
+    """The status for a full disk, a closed output, a file that has gone."""
+    if read_choice("WINDLASS_TRACEBACK"):
+        raise error
+    _drop_output()
+    where = f" ('{error.filename}')" if error.filename else ""
+    with suppress(OSError):
+        print(
+            Diagnostic(
+                "WL0708",
+                f"input or output failed: {error.strerror or error}{where}",
+                help="is there room on the disk, and are the files and the output still there?",
+            ),
+            file=sys.stderr,
+        )
+    return WRONG_INPUT
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -82,7 +129,7 @@ def _end_of(error: Exception) -> int:
     if callable(show) and isinstance(status, int):
         show()
         return status
-    if os.environ.get("WINDLASS_TRACEBACK"):
+    if read_choice("WINDLASS_TRACEBACK"):
         raise error
     print(
         Diagnostic(

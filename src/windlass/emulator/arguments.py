@@ -25,7 +25,8 @@ class BoundArguments:
     memories: list[Memory] = field(default_factory=list[Memory])
     arrays: dict[str, tuple[np.ndarray, int]] = field(default_factory=dict[str, tuple[np.ndarray, int]])
     """By parameter: the caller's array and the address of its copy."""
-    pieces: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    pieces: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    """Address, size and guard of what is freed after the launch."""
 
     def pointers(self) -> tuple[Any, list[Any]]:
         """An array of pointers to the values, and what must be kept alive while it is used."""
@@ -40,8 +41,8 @@ class BoundArguments:
                 ctypes.memmove(as_pointer(array), address, array.nbytes)
 
     def free(self, library: Library) -> None:
-        for start, size in self.pieces:
-            library.free(start, size, _GUARD)
+        for start, size, guard in self.pieces:
+            library.free(start, size, guard)
         self.pieces = []
 
 
@@ -125,10 +126,8 @@ def _place_arrays(library: Library, bound: BoundArguments, arrays: Sequence[tupl
         start = as_pointer(group[0][1])
         size = max(as_pointer(array) + array.nbytes for _, array in group) - start
         shift = _root_offset(group[0][1]) % 256
-        piece = library.allocate(size + shift, _GUARD)
-        if not piece:
-            raise MemoryError(f"{size} bytes for the emulator")
-        bound.pieces.append((piece, size + shift))
+        piece, guard = library.place(size + shift, _GUARD)
+        bound.pieces.append((piece, size + shift, guard))
         names = " and ".join(f"'{parameter.name}'" for parameter, _ in group)
         shift_of_granule = _granule_shift([array for _, array in group])
         bound.memories.append(Memory(names, piece + shift, size, ARGUMENT, shift_of_granule))

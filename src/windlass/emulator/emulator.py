@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
+from windlass.diagnostics.limits import out_of_memory
 from windlass.emulator.arguments import BoundArguments, bind_arguments
 from windlass.emulator.library import Region
 from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, VARIABLE, CompiledModule, Memory, as_pointer
@@ -283,7 +285,7 @@ class _Run:
             library.free_shadow()
         del keep
         if outcome < 0:
-            raise MemoryError("no memory for the emulator's stacks")
+            raise out_of_memory(f"the {math.prod(self.block)} threads of a block in the emulator")
         if outcome != FINISHED:
             raise Report(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
         self.written = {regions[place].base for place in range(launch.region_count) if regions[place].written}

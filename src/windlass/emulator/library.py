@@ -19,6 +19,7 @@ from windlass.diagnostics.cache import (
     spell_end,
     temporary_folder,
 )
+from windlass.diagnostics.limits import out_of_memory
 from windlass.emulator.mathematics import FUNCTIONS
 
 SOURCES = Path(__file__).parent / "runtime"
@@ -114,6 +115,17 @@ class Library:
         while found := name(index):
             self.compiler_functions[found.decode()] = address(index)
             index += 1
+
+    def place(self, size: int, guard: int) -> tuple[int, int]:
+        """The address of fresh memory, and how wide the forbidden zones around it are: `guard` if that can be had.
+
+        Raises MemoryLimitError (WL0624).
+        """
+        for width in (guard, 1 << 16):
+            address = self.allocate(size, width)
+            if address:
+                return int(address), width
+        raise out_of_memory(f"{size} bytes in the emulator")
 
     def runtime_address(self, name: str) -> int:
         """Where a function of the runtime library is that instrumented code calls."""

@@ -161,12 +161,9 @@ class CompiledModule:
         return address
 
     def _allocate(self, size: int, guard: int) -> int:
-        for width in (guard, 1 << 16):
-            address = self.library.allocate(size, width)
-            if address:
-                self._pieces.append((int(address), size, width))
-                return int(address)
-        raise MemoryError(f"{size} bytes for the emulator")
+        address, width = self.library.place(size, guard)
+        self._pieces.append((address, size, width))
+        return address
 
     def _site_table(self) -> np.ndarray:
         """machine.h: site, one per instrumented instruction; equal source positions have equal numbers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import re
 import threading
 import warnings
@@ -64,6 +65,10 @@ class Kernel:
         self.last_report: Report | None = None
         self.has_warned = False
         self.has_warned_of_print = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its module and its name; what was compiled for it is compiled anew where it is used again."""
+        return operator.getitem, (self.module, self.signature.mangled)
 
     @property
     def name(self) -> str:

@@ -125,8 +125,37 @@ class Module:
         self._emulator = None
         self._kernels.clear()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with its compiled form and the values of its variables, without the memory that they are in.
+
+        Raises LaunchError (WL0431) where textures are bound: these belong to this process.
+        """
+        if len(self.textures):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0431",
+                    f"a module with bound textures can't be pickled: {', '.join(self.textures)}",
+                    help="delete them from module.textures before, and bind them again where it is unpickled",
+                )
+            )
+        values = {name: array.copy() for name, array in self.variables.storage.items()}
+        return _restored, (self._source, self._options, self.allow_contraction, self.code, values)
+
     def __repr__(self) -> str:
         return f"<windlass module: {', '.join(self.kernels) or 'no kernels'}>"
+
+
+def _restored(
+    source: str | Path,
+    options: Mapping[str, Any],
+    allow_contraction: bool,
+    code: DeviceCode,
+    values: Mapping[str, Array],
+) -> Module:
+    module = Module(source, options, allow_contraction, code)
+    for name, value in values.items():
+        module.variables.storage[name][...] = value
+    return module
 
 
 class Variables(MutableMapping[str, Array]):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
-TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+from windlass.diagnostics.environment import read_choice
 
 
 def fallback_is_allowed() -> bool:
     """Whether a kernel that can't be raised runs in the emulator; `WINDLASS_FALLBACK=error` forbids it."""
-    return os.environ.get("WINDLASS_FALLBACK", "emulate").strip().lower() != "error"
+    return not read_choice("WINDLASS_FALLBACK", {"error": True, "emulate": False})
 
 
 def first_calls_are_checked() -> bool:
     """Whether `WINDLASS_CHECK=1` asks for the first call of each compiled form to be compared with the emulator."""
-    return os.environ.get("WINDLASS_CHECK", "").strip().lower() in TRUE_WORDS
+    return read_choice("WINDLASS_CHECK")

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from windlass.diagnostics.limits import out_of_memory
+
 Array: TypeAlias = NDArray[Any]
 
 _GUARDS = (16 << 30, 1 << 16)
@@ -19,6 +21,8 @@ _PAGE = 4096
 
 def place_variable(value: Array) -> Array:
     """A copy of an array in memory of its own, at the start of a page.
+
+    Raises MemoryLimitError (WL0624).
 
     >>> placed = place_variable(np.arange(3, dtype=np.int32))
     >>> placed, placed.ctypes.data % 4096
@@ -33,4 +37,4 @@ def place_variable(value: Array) -> Array:
         placed = np.frombuffer(memory, np.uint8, value.nbytes, guard).view(value.dtype).reshape(value.shape)
         placed[...] = value
         return placed
-    raise MemoryError(f"{value.nbytes} bytes for a device variable")
+    raise out_of_memory(f"a device variable of {value.nbytes} bytes")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.environment import read_choice
 from windlass.rewriting.cost import CPU, Device
 
 VARIABLE = "WINDLASS_CALIBRATION"
@@ -46,7 +47,7 @@ _found: dict[Path, Device] = {}
 
 def is_calibrated() -> bool:
     """Whether the user asks for this machine's constants, by WINDLASS_CALIBRATION=on in the environment."""
-    return os.environ.get(VARIABLE, "off") == "on"
+    return read_choice(VARIABLE)
 
 
 def cpu_device() -> Device:

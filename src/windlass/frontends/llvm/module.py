@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
+from windlass.diagnostics.limits import out_of_memory
 from windlass.frontends.llvm.instruction_text import read_function
 from windlass.frontends.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
 from windlass.frontends.llvm.positions import DebugPositions
@@ -65,7 +66,10 @@ class GlobalVariable:
         """The initial bytes; None where there are none, or where they hold addresses."""
         if self.initializer is None:
             return None
-        data = bytearray(self.type.size)
+        try:
+            data = bytearray(self.type.size)
+        except (MemoryError, OverflowError):
+            raise out_of_memory(f"a device variable of {self.type.size} bytes") from None
         return bytes(data) if write_constant(self.initializer, data, 0) else None
 
 

@@ -1,0 +1,38 @@
+"""Variables of the environment: what they may say, and a warning for what they say instead."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+
+from windlass.diagnostics.message import Diagnostic, WindlassWarning
+
+SWITCH: Mapping[str, bool] = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("", "0", "false", "no", "off"), False),
+}
+_told: set[tuple[str, str]] = set()
+
+
+def read_choice(name: str, meanings: Mapping[str, bool] = SWITCH) -> bool:
+    """What a variable says, in small letters; False, with one warning (WL0709), for words that it may not say.
+
+    >>> os.environ["WINDLASS_EXAMPLE"] = "On"
+    >>> read_choice("WINDLASS_EXAMPLE"), read_choice("WINDLASS_NOT_SET")
+    (True, False)
+    """
+    value = os.environ.get(name, "").strip().lower()
+    if value in meanings:
+        return meanings[value]
+    if value and (name, value) not in _told:
+        _told.add((name, value))
+        words = ", ".join(word for word in meanings if word)
+        diagnostic = Diagnostic(
+            "WL0709",
+            f"{name}={os.environ[name]!r} is not understood, and taken as if it were not set",
+            help=f"it may be one of {words}",
+            severity="warning",
+        )
+        warnings.warn(WindlassWarning(str(diagnostic)), stacklevel=3)
+    return False
