@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from windlass.diagnostics import EmulationError
 from windlass.emulator import Emulator
 from windlass.emulator.audit import Unchecked, audit
 from windlass.frontends.cuda import compile_device
+from windlass.ir.signature import DeviceCode
 
 PRELUDE = """
 typedef unsigned long word;
@@ -252,3 +254,13 @@ def test_the_message_names_the_function_and_the_line() -> None:
         Emulator(code).launch("k", 1, 1, [np.zeros(1, np.int32)])
     assert caught.value.diagnostics[0].position is not None
     assert caught.value.diagnostics[0].position.line == 3
+
+
+def test_a_function_whose_values_would_pass_over_the_end_of_its_stack_is_not_run() -> None:
+    loads = "\n".join(f"  %v{number} = load <1024 x i64>, ptr %p, align 8192" for number in range(120))
+    stores = "\n".join(f"  store <1024 x i64> %v{number}, ptr %p, align 8192" for number in range(120))
+    text = f"define ptx_kernel void @k(ptr %p) {{\n{loads}\n{stores}\n  ret void\n}}\n"
+    signature = compile_device("__global__ void k(long *p) { *p = 1; }").kernels[0]
+    code = DeviceCode(text, (replace(signature, mangled="k"),))
+    with pytest.raises(EmulationError, match=r"WL0611(.|\n)*KiB of a stack"):
+        Emulator(code).launch(code.kernels[0], 1, 1, [np.zeros(2048, np.int64)])

@@ -318,3 +318,10 @@ def test_errors_are_pickled() -> None:
     with pytest.raises(wl.CompilationError) as caught:
         wl.cuda.compile("__global__ void k() { missing(); }")
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_source_that_is_called_as_an_option_is_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("-version.cu", "-load=x.cu"):
+        Path(name).write_text(KERNEL)
+        assert wl.cuda.compile(name).kernels == ("k",)

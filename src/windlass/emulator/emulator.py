@@ -271,6 +271,7 @@ class _Run:
         launch.uses_fibres = self.module.instrumented.uses_fibres[self.signature.mangled]
         launch.checks_races, launch.checks_uninitialized = detect_races, detect_uninitialized
         launch.varies_undefined = is_repeated
+        launch.frame_bytes = self.module.instrumented.frame_bytes
         launch.slice_seconds = min(_SLICE_SECONDS, seconds)
         deadline = time.monotonic() + seconds
         try:

@@ -54,6 +54,11 @@ _RETURN_ATTRIBUTE = re.compile(
 )
 
 
+_WIDE_TYPE = re.compile(r"<\d+ x [^<>]+>|\[\d+ x [^][]+\]")
+_BYTES_OF_A_LINE, _COPIES = 32, 4
+"""What an instruction and its checks may leave on the stack, and how often a vector of it."""
+
+
 @dataclass
 class Shared:
     """What the functions of one module have in common: what is known of it, and what their text refers to."""
@@ -69,6 +74,8 @@ class Shared:
     runtime: set[str] = field(default_factory=set[str])
     library: set[str] = field(default_factory=set[str])
     fresh: int = 0
+    frame_bytes: int = 0
+    """No function's frame on the stack is larger."""
 
 
 class FunctionRewriter:
@@ -168,6 +175,7 @@ class FunctionRewriter:
             self.debug = None
             prologue.insert(0, self._invoke("wl_enter", "", site))
         self._body(body, prologue)
+        self.shared.frame_bytes = max(self.shared.frame_bytes, sum(map(self._stack_bytes, body)))
         return [f"define {result_type} {name}({', '.join(parameters)}) {{", *self.lines, "}"]
 
     def _body(self, body: list[str], prologue: list[str]) -> None:
@@ -207,6 +215,13 @@ class FunctionRewriter:
         if handler is None:
             return [line]
         return handler(opcode, rest.strip() if opcode not in ("br", "switch") else line)
+
+    def _stack_bytes(self, line: str) -> int:
+        """As if nothing that the instruction gives or takes were in a register."""
+        widest = 0
+        if " x " in line and " = getelementptr " not in line and " = alloca " not in line:
+            widest = max((self.shared.layouts.of(kind)[0] for kind in _WIDE_TYPE.findall(line)), default=0)
+        return _BYTES_OF_A_LINE + _COPIES * widest
 
     # ---- pieces
 

@@ -68,6 +68,7 @@ class Instrumenter:
             {strip_quotes(name): self._uses_fibres(name) for name in self.kernel_names},
             frozenset(self.shared.runtime),
             frozenset(self.shared.library),
+            self.shared.frame_bytes,
         )
 
     def _declare(self) -> None:

@@ -66,6 +66,7 @@ class LaunchDescription(ctypes.Structure):
         ("checks_uninitialized", ctypes.c_uint32),
         ("varies_undefined", ctypes.c_uint32),
         ("slice_seconds", ctypes.c_double),
+        ("frame_bytes", ctypes.c_uint64),
     ]
 
 

@@ -31,6 +31,8 @@ ARGUMENT, VARIABLE, CONSTANT, SHARED, LITERAL, HEAP = range(6)
 SHARED_LIMIT = 227 << 10
 _GUARD = 16 << 30
 _SMALL_GUARD = 1 << 20
+MOST_FRAME_BYTES = 3 << 20
+"""machine.h: STACK_BYTES, without what is left for what the kernel calls."""
 _compiling = threading.Lock()
 _names = itertools.count()
 
@@ -62,6 +64,11 @@ class CompiledModule:
             )
         except ValueError as error:
             raise _not_emulated(error) from error
+        if self.instrumented.frame_bytes > MOST_FRAME_BYTES:
+            raise _not_emulated(
+                f"a function's values may take {self.instrumented.frame_bytes >> 10} KiB of a stack, of which the "
+                f"emulator's threads have {MOST_FRAME_BYTES >> 10} KiB"
+            )
         self.positions = Positions(code.llvm_ir, code.source_text)
         self.memories: list[Memory] = []
         self._given = {name: array for name, array in variables.items() if array.nbytes}

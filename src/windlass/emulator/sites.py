@@ -57,3 +57,5 @@ class Instrumented:
     uses_fibres: dict[str, bool]
     runtime_functions: frozenset[str]
     library_functions: frozenset[str]
+    frame_bytes: int
+    """No function's frame on the stack is larger."""

@@ -19,7 +19,7 @@ enum {
     WARP_SIZE = 32,
     MOST_THREADS = 1024,
     MOST_WARPS = MOST_THREADS / WARP_SIZE,
-    STACK_BYTES = 256 << 10,
+    STACK_BYTES = 4 << 20, // address space; memory is what is touched
     STACK_MARGIN = 64 << 10, // left for what the kernel calls: printf and the math library
     LOCAL_SHIFT = 20,        // each thread's local memory has a slot of 1 MiB, of which CUDA allows 512 KiB
     LOCAL_BYTES = 512 << 10,
@@ -132,6 +132,7 @@ typedef struct {
     void *arguments;
     uint32_t uses_fibres, checks_races, checks_uninitialized, varies_undefined;
     double slice_seconds;
+    uint64_t frame_bytes; // no function of the kernel takes more of the stack
 } launch_description;
 
 extern launch_description launch;

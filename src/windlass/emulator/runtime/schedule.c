@@ -100,10 +100,10 @@ EXPORT void wl_tick(void) {
     if (launch.uses_fibres) wait_as(YIELDED, 0);
 }
 
-// At the entry of every function that calls others.
+// At the entry of every function that calls others: there must be room for any of them.
 EXPORT void wl_enter(uint32_t site_number) {
     char *here = __builtin_frame_address(0);
-    if (UNLIKELY(here < stack_low + STACK_MARGIN)) fail(STACK_OVERFLOW, site_number);
+    if (UNLIKELY(here < stack_low + STACK_MARGIN + launch.frame_bytes)) fail(STACK_OVERFLOW, site_number);
 }
 
 EXPORT uint32_t wl_thread_x(void) { return current->x; }

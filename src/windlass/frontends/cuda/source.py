@@ -46,7 +46,9 @@ def read_source(source: str | Path, name: str | None = None) -> Source:
     if isinstance(source, str) and not looks_like_path(source):
         found = Source(name or "<source>", source.encode("utf-8", "surrogatepass"), is_file=False)
     else:
-        found = Source(str(source), _read_file(Path(source)), is_file=True)
+        name = str(source)
+        # A name that begins as an option does would be one to clang.
+        found = Source(f"./{name}" if name.startswith("-") else name, _read_file(Path(source)), is_file=True)
     _require_text(found)
     return found
 
