@@ -43,6 +43,7 @@ from windlass.stablehlo.diagnosing import check_names, check_text, diagnose_pars
 from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text
 from windlass.stablehlo.plans import Plan
 from windlass.stablehlo.private_jax import make_context
+from windlass.stablehlo.screening import check_results
 
 _FUNCTION_OWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"})
 
@@ -80,7 +81,7 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
     with context, ir.Location.unknown(context), heard(context) as complaints:
         try:
             parsed = ir.Module.parse(text, context)
-        except ir.MLIRError as error:
+        except (ir.MLIRError, MemoryError) as error:
             raise ProgramError(diagnose_parsing(complaints, error, text, file)) from None
         return import_module(parsed, file)
 
@@ -114,7 +115,8 @@ def import_bytecode(data: bytes) -> Module:
 def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:
     """The module that a `jaxlib.mlir.ir.Module` holds; the argument is not changed.
 
-    Raises ProgramError (WL0502) for control flow between blocks, which StableHLO does not have.
+    Raises ProgramError: WL0502 for control flow between blocks, which StableHLO does not have, WL0509 for functions
+    that end with other values than they declare.
     """
     with parsed.context, without_collections():
         data = encode(parsed.operation)
@@ -174,6 +176,9 @@ class _Importer:
                 result.functions[function.name] = function
             else:
                 self.at = skip_operation(data, self.at)
+                if operation.name.startswith("vhlo."):
+                    # Printing one of these at the top of a module, the bindings never come back.
+                    raise ProgramError(Diagnostic("WL0501", f"{operation.name} stands for another version of StableHLO"))
                 result.globals.append(str(operation))
         return result
 
@@ -195,6 +200,8 @@ class _Importer:
             if name in attributes:
                 target[:] = [{each.name: str(each.attr) for each in entries} for entries in attributes[name]]
         function.source = self.position(operation.location)
+        declared = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
+        check_results(function, [self.type(each) for each in declared])
         return function
 
     def regions(self, operation: Any, scope: list[Any]) -> list[Region]:

@@ -8,16 +8,20 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, ProgramError
+from windlass.diagnostics import Diagnostic, ProgramError, WindlassError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.ops import CustomCall
 from windlass.rewriting import Rule
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
 from windlass.rewriting.splitting import split_fusions
+from windlass.stablehlo.custom_calls import is_lapack
+from windlass.stablehlo.diagnosing import diagnose_execution
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
+from windlass.stablehlo.private_jax import initialize_lapack
 from windlass.stablehlo.program import Program
 from windlass.stablehlo.screening import screen
 
@@ -94,6 +98,7 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     """What the program's `main` gives for these arrays, computed by XLA.
 
     Arrays are NumPy's, of the shapes and element types that the program takes; numbers are taken as rank-0 arrays.
+    The program computes and does nothing else: of custom calls it may make those of `windlass.stablehlo.custom_calls`.
     Raises ProgramError where the program can't be read or run (WL05xx) and where arrays don't fit it (WL0520).
 
     >>> run('''func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
@@ -102,8 +107,10 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     ... }''', np.array([1.0, 2.0, 3.0]))
     [array([1., 4., 9.])]
     """
+    import jax
+
     module = read_program(program)
-    screen(module)
+    screen(module, jax.default_backend())
     main = module.main
     argument_types = [_tensor(main, each.type) for each in main.arguments]
     result_types = [_tensor(main, each.type) for each in main.results]
@@ -111,8 +118,20 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     main.name, main.visibility = "main", "public"
     whole = Module([main, *(each for each in module.functions.values() if each is not main)], module.name)
     whole.attributes, whole.globals = module.attributes, module.globals
-    results = Program(module.name or "main", export_bytecode(whole), argument_types, result_types).bind(*values)
-    return [np.asarray(result) for result in results]
+    if any(isinstance(op, CustomCall) and is_lapack(op) for function in whole.functions.values() for op in function.walk()):
+        initialize_lapack()
+    compiled = Program(module.name or "main", export_bytecode(whole), argument_types, result_types)
+    try:
+        results = [np.asarray(result) for result in compiled.bind(*values)]
+    except WindlassError:
+        raise
+    except Exception as error:
+        raise ProgramError(diagnose_execution(error)) from error
+    for position, (result, type_) in enumerate(zip(results, result_types, strict=True)):
+        if result.shape != type_.shape or result.dtype != NUMPY_DTYPES[type_.dtype]:
+            given = f"{result.dtype} with shape {result.shape}"
+            raise ProgramError(Diagnostic("WL0510", f"XLA gives {given} as result {position}, which is {type_}"))
+    return results
 
 
 def read_program(program: str | bytes) -> Module:
