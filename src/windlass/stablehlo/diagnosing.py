@@ -107,7 +107,7 @@ def check_names(operation: Any) -> None:
         message = "this is not a StableHLO program: the name of an op or of a type is not UTF-8"
         raise ProgramError(Diagnostic("WL0501", message)) from None
     for found in _STRINGS.finditer(text):
-        is_name = text.startswith(" =", found.end()) or text.endswith("loc(", 0, found.start())
+        is_name = text.startswith((" =", "("), found.end()) or text.endswith("loc(", 0, found.start())
         if is_name and _BYTES.search(found.group()):
             message = f"this is not a StableHLO program: a name is not UTF-8: {found.group()}"
             raise ProgramError(Diagnostic("WL0501", message))

@@ -39,10 +39,10 @@ from windlass.stablehlo.bytecode import (
     skip_use_orders,
 )
 from windlass.stablehlo.collecting import without_collections
+from windlass.stablehlo.contexts import borrowed_context
 from windlass.stablehlo.diagnosing import check_names, check_text, diagnose_parsing, heard
 from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text
 from windlass.stablehlo.plans import Plan
-from windlass.stablehlo.private_jax import make_context
 from windlass.stablehlo.screening import check_results
 
 _FUNCTION_OWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"})
@@ -76,9 +76,14 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
     Raises ProgramError (WL0501), with line and column, where the text is no valid program.
     """
     check_text(text, file)
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context), heard(context) as complaints:
+    # Resources stay in a context under their names.
+    has_resources = "dense_resource" in text or "{-#" in text
+    with (
+        borrowed_context(len(text), has_resources) as context,
+        context,
+        ir.Location.unknown(context),
+        heard(context) as complaints,
+    ):
         try:
             parsed = ir.Module.parse(text, context)
         except (ir.MLIRError, MemoryError) as error:
@@ -94,9 +99,12 @@ def import_bytecode(data: bytes) -> Module:
 
     Raises ProgramError (WL0501) where the bytes are neither.
     """
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context), heard(context) as complaints:
+    with (
+        borrowed_context(len(data), is_private=True) as context,
+        context,
+        ir.Location.unknown(context),
+        heard(context) as complaints,
+    ):
         try:
             if not data.startswith(b"ML\xefR"):
                 raise ValueError("the data does not begin as MLIR bytecode does")
@@ -178,7 +186,9 @@ class _Importer:
                 self.at = skip_operation(data, self.at)
                 if operation.name.startswith("vhlo."):
                     # Printing one of these at the top of a module, the bindings never come back.
-                    raise ProgramError(Diagnostic("WL0501", f"{operation.name} stands for another version of StableHLO"))
+                    raise ProgramError(
+                        Diagnostic("WL0501", f"{operation.name} stands for another version of StableHLO")
+                    )
                 result.globals.append(str(operation))
         return result
 

@@ -118,7 +118,9 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     main.name, main.visibility = "main", "public"
     whole = Module([main, *(each for each in module.functions.values() if each is not main)], module.name)
     whole.attributes, whole.globals = module.attributes, module.globals
-    if any(isinstance(op, CustomCall) and is_lapack(op) for function in whole.functions.values() for op in function.walk()):
+    if any(
+        isinstance(op, CustomCall) and is_lapack(op) for function in whole.functions.values() for op in function.walk()
+    ):
         initialize_lapack()
     compiled = Program(module.name or "main", export_bytecode(whole), argument_types, result_types)
     try:

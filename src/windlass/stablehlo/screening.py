@@ -18,6 +18,7 @@ from windlass.ir.program import Function, Module
 from windlass.ir.types import TensorType, Type
 from windlass.ops import Call, Case, CustomCall, Fft, If, Opaque, While
 from windlass.ops.base import TensorOp
+from windlass.stablehlo.contexts import borrowed_context
 from windlass.stablehlo.custom_calls import find_misfit
 from windlass.stablehlo.private_jax import registered_targets
 
@@ -153,11 +154,10 @@ def is_accepted(name: str) -> bool:
     >>> is_accepted("chlo.erf"), is_accepted("my.op"), is_accepted("arith.addf"), is_accepted("stablehlo.nonsense")
     (True, False, False, False)
     """
-    from windlass.stablehlo.private_jax import make_context
-
     if name.partition(".")[0] not in ACCEPTED_DIALECTS:
         return False
-    return bool(make_context().is_registered_operation(name))
+    with borrowed_context(len(name)) as context:
+        return bool(context.is_registered_operation(name))
 
 
 def _references(op: Op, module: Module) -> Iterator[str]:
