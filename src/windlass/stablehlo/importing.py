@@ -6,6 +6,8 @@ known shape where the class needs one, is kept whole as `Opaque`.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,7 +42,7 @@ from windlass.stablehlo.bytecode import (
 )
 from windlass.stablehlo.collecting import without_collections
 from windlass.stablehlo.contexts import borrowed_context
-from windlass.stablehlo.diagnosing import check_names, check_text, diagnose_parsing, heard
+from windlass.stablehlo.diagnosing import Complaint, check_names, check_text, diagnose_parsing, heard
 from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text
 from windlass.stablehlo.plans import Plan
 from windlass.stablehlo.screening import check_results
@@ -78,12 +80,7 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
     check_text(text, file)
     # Resources stay in a context under their names.
     has_resources = "dense_resource" in text or "{-#" in text
-    with (
-        borrowed_context(len(text), has_resources) as context,
-        context,
-        ir.Location.unknown(context),
-        heard(context) as complaints,
-    ):
+    with reading(len(text), has_resources) as (context, complaints):
         try:
             parsed = ir.Module.parse(text, context)
         except (ir.MLIRError, MemoryError) as error:
@@ -99,12 +96,7 @@ def import_bytecode(data: bytes) -> Module:
 
     Raises ProgramError (WL0501) where the bytes are neither.
     """
-    with (
-        borrowed_context(len(data), is_private=True) as context,
-        context,
-        ir.Location.unknown(context),
-        heard(context) as complaints,
-    ):
+    with reading(len(data), is_private=True) as (context, complaints):
         try:
             if not data.startswith(b"ML\xefR"):
                 raise ValueError("the data does not begin as MLIR bytecode does")
@@ -118,6 +110,18 @@ def import_bytecode(data: bytes) -> Module:
             reason = complaints[0].message if complaints else str(error)
             raise ProgramError(Diagnostic("WL0501", f"this is not StableHLO bytecode: {reason}")) from None
         return import_module(parsed, "<bytecode>")
+
+
+@contextmanager
+def reading(size: int, is_private: bool) -> Generator[tuple[Any, list[Complaint]]]:
+    """A context to parse in, and what MLIR complains of meanwhile; see `borrowed_context`."""
+    with (
+        borrowed_context(size, is_private) as context,
+        context,
+        ir.Location.unknown(context),
+        heard(context) as complaints,
+    ):
+        yield context, complaints
 
 
 def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:

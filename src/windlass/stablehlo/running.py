@@ -118,9 +118,8 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     main.name, main.visibility = "main", "public"
     whole = Module([main, *(each for each in module.functions.values() if each is not main)], module.name)
     whole.attributes, whole.globals = module.attributes, module.globals
-    if any(
-        isinstance(op, CustomCall) and is_lapack(op) for function in whole.functions.values() for op in function.walk()
-    ):
+    ops = (op for function in whole.functions.values() for op in function.walk())
+    if any(isinstance(op, CustomCall) and is_lapack(op) for op in ops):
         initialize_lapack()
     compiled = Program(module.name or "main", export_bytecode(whole), argument_types, result_types)
     try:
@@ -137,8 +136,21 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
 
 
 def read_program(program: str | bytes) -> Module:
-    """The module from text or bytecode."""
-    return import_text(program) if isinstance(program, str) else import_bytecode(program)
+    """The module from text or bytecode.
+
+    Raises ProgramError (WL0501) where it is neither.
+    """
+    if isinstance(program, str):
+        return import_text(program)
+    if isinstance(program, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return import_bytecode(bytes(program))
+    raise ProgramError(
+        Diagnostic(
+            "WL0501",
+            f"this is not a StableHLO program: text or bytecode is expected, got {type(program).__name__}",
+            help="of a file, give what it holds; of a JAX function, jax.jit(f).lower(...).as_text()",
+        )
+    )
 
 
 def _tensor(main: Function, type_: Any) -> TensorType:
@@ -159,12 +171,20 @@ def _fitting(arrays: Sequence[Any], types: Sequence[TensorType]) -> list[Array]:
     for position, (array, type_) in enumerate(zip(arrays, types, strict=True)):
         dtype = NUMPY_DTYPES[type_.dtype]
         is_number = isinstance(array, int | float | complex) and not isinstance(array, np.generic)
-        value = np.asarray(array, dtype) if is_number else np.asarray(array)
-        if value.shape != type_.shape or value.dtype != dtype:
+        try:
+            value = np.asarray(array, dtype) if is_number else np.asarray(array)
+            given = f"{value.dtype} with shape {value.shape}"
+            # A number may be rounded to a float, but not to an integer or a boolean.
+            is_same = not is_number or type_.is_float or type_.is_complex or value == array
+        except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+            value, given, is_same = None, f"{type(array).__name__}: {error}", False
+        if not is_same and value is not None:
+            given = repr(array)
+        if value is None or not is_same or value.shape != type_.shape or value.dtype != dtype:
             raise ProgramError(
                 Diagnostic(
                     "WL0520",
-                    f"argument {position} of the program is {type_}, got {value.dtype} with shape {value.shape}",
+                    f"argument {position} of the program is {type_}, got {given}",
                     help=f"pass an array of {dtype.name} with shape {type_.shape}",
                 )
             )

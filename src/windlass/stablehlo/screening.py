@@ -1,9 +1,10 @@
-"""Refusing what would crash XLA, before XLA sees it.
+"""Refusing what would crash XLA, or keep it waiting, before XLA sees it.
 
 XLA reports most bad programs itself. What it does not survive, in jaxlib 0.10: an op that no dialect has registered,
 also at the top of the module; functions that call each other in a circle, be it through a composite's decomposition;
-and functions without a body. Ops of other dialects are refused here too, since XLA's own message does not say where
-they came from.
+functions without a body; custom calls of unknown code, or with arrays that don't fit it; values and meshes whose sizes
+overflow; transforms of other lengths than their operands. Ops of other dialects are refused here too, since XLA's own
+message does not say where they came from.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ MOST_DEVICES = 2**20
 """How many devices a mesh may have: XLA does not survive where their number overflows."""
 
 MOST_BYTES = 2**62
-"""How large a value of a program may be: XLA counts bytes and bits in 64 bits, and does not survive where that fails."""
+"""How large a value of a program may be: XLA counts in 64 bits, and does not survive where these don't suffice."""
 
 
 def check_results(function: Function, declared: Sequence[Type]) -> None:
@@ -72,7 +73,8 @@ def screen(module: Module, platform: str = "cpu") -> None:
 
     Raises ProgramError: WL0505 for ops that are not known, WL0503 for ops of the loop level, WL0506 for functions that
     call themselves, WL0507 for functions without a body, WL0511 for custom calls that can't be made, WL0512 for ops
-    that wait for others, WL0513 for values and meshes that are too large, WL0514 for transforms of other lengths. Each offender is named, with its position, up to ten.
+    that wait for others, WL0513 for values and meshes that are too large, WL0514 for transforms of other lengths. Each
+    offender is named, with its position, up to ten.
     """
     found: list[Diagnostic] = []
     for diagnostic in _faults(module, platform):
