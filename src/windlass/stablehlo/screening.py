@@ -13,10 +13,11 @@ import re
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from windlass.diagnostics import Diagnostic, ProgramError
+from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.ir.core import Op
 from windlass.ir.program import Function, Module
 from windlass.ir.types import TensorType, Type
+from windlass.ir.values import Value
 from windlass.ops import Call, Case, CustomCall, Fft, If, Opaque, While
 from windlass.ops.base import TensorOp
 from windlass.stablehlo.contexts import borrowed_context
@@ -97,8 +98,9 @@ def _faults(module: Module, platform: str) -> Iterator[Diagnostic]:
             yield Diagnostic("WL0513", f"a mesh of more than {MOST_DEVICES:,} devices: {text[:80]}")
     registered: frozenset[str] | None = None
     for function in module.functions.values():
+        yield from _too_large(function.arguments, function.source)
         for op in function.walk():
-            yield from _too_large(op)
+            yield from _too_large(op.results, op.source)
             name = op.operation if isinstance(op, Opaque) else op.name
             if name in WAITING:
                 yield Diagnostic(
@@ -134,10 +136,10 @@ def _faults(module: Module, platform: str) -> Iterator[Diagnostic]:
     yield from _circles(module)
 
 
-def _too_large(op: Op) -> Iterator[Diagnostic]:
-    for result in op.results:
-        if isinstance(result.type, TensorType) and result.type.bytes > MOST_BYTES:
-            yield Diagnostic("WL0513", f"a value of type {result.type} is too large for any device", op.source)
+def _too_large(values: Sequence[Value], source: Position | None) -> Iterator[Diagnostic]:
+    for value in values:
+        if isinstance(value.type, TensorType) and value.type.bytes > MOST_BYTES:
+            yield Diagnostic("WL0513", f"a value of type {value.type} is too large for any device", source)
 
 
 def _misfit_of_call(call: CustomCall, registered: frozenset[str] | None, module: Module) -> str | None:
