@@ -13,6 +13,7 @@ import pytest
 import windlass as wl
 from windlass.runtime import compiled_store
 from windlass.runtime.compiled_store import CompiledStore
+from windlass.stablehlo.program import Code
 
 SOURCE = """__global__ void k(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 2 * x[i] + FACTOR; }"""
@@ -22,6 +23,11 @@ def count_executables() -> int:
     """How many programs XLA holds."""
     gc.collect()
     return len(jax.devices()[0].client.live_executables())  # pyright: ignore[reportUnknownArgumentType]
+
+
+def count_codes() -> int:
+    """How many programs are held in a form that JAX can lower, by JAX's own caches too."""
+    return sum(type(each) is Code for each in gc.get_objects())
 
 
 def compile_kernel(factor: int) -> wl.cuda.Kernel:
@@ -48,9 +54,11 @@ def test_a_dropped_module_is_freed_with_all_that_was_compiled_of_it() -> None:
     kernel.jax(2, 32)(np.ones(64, np.float32), 64)
     assert count_executables() > before
     module = weakref.ref(kernel.module)
+    codes = count_codes()
     del kernel
     gc.collect()
     assert module() is None
+    assert count_codes() <= codes - 4
     assert count_executables() <= before
 
 

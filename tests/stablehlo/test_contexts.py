@@ -65,10 +65,10 @@ def test_a_context_with_an_error_is_given_up_and_the_next_program_is_read() -> N
 
 
 def test_constants_that_stand_apart_are_not_found_by_the_next_program() -> None:
-    np.testing.assert_array_equal(wl.stablehlo.run(RESOURCE + BLOB)[0], np.float32([1, 2, 3, 4]))
+    np.testing.assert_array_equal(wl.stablehlo.run(RESOURCE + BLOB)[0], [1, 2, 3, 4])
     with pytest.raises(ProgramError, match="WL0501"):
         wl.stablehlo.run(RESOURCE)
-    np.testing.assert_array_equal(wl.stablehlo.run(RESOURCE + BLOB)[0], np.float32([1, 2, 3, 4]))
+    np.testing.assert_array_equal(wl.stablehlo.run(RESOURCE + BLOB)[0], [1, 2, 3, 4])
 
 
 def test_threads_hear_of_their_own_errors_only() -> None:

@@ -22,6 +22,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.private_jax import hold_weakly
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -35,7 +36,7 @@ class Code:
     functions alive.
     """
 
-    __slots__ = ("argument_types", "callbacks", "name", "program", "result_types", "symbol", "text")
+    __slots__ = ("__weakref__", "argument_types", "callbacks", "name", "program", "result_types", "symbol", "text")
 
     def __init__(
         self,
@@ -208,6 +209,7 @@ def constant_for(type_: TensorType, value: Any) -> Any:
     return np.asarray(value, NUMPY_DTYPES[type_.dtype]).reshape(type_.shape)
 
 
+hold_weakly(Code)
 program_call.def_abstract_eval(_abstract)
 program_call.def_impl(_evaluate)
 mlir.register_lowering(program_call, _lower)
