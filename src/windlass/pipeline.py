@@ -14,18 +14,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics import CompilationError
-from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
+from windlass.ir.types import MLIR_DTYPES
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
-from windlass.runtime.binding import Binding
-from windlass.runtime.memories import ArrayForm
+from windlass.runtime.binding import Binding, ScalarInput
+from windlass.runtime.lines import reads_lines_well, take_from_line_start
+from windlass.runtime.memories import ArrayForm, signless
+from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
     from windlass.rewriting import Entry, Ledger
 
 
+MOST_FROM_LINES = 2
+"""For so many sets of addresses a launch is compiled; arrays at others are copied."""
+
+
 @dataclass
 class CompiledLaunch:
     """What each stage gave for one launch."""
@@ -46,11 +53,47 @@ class CompiledLaunch:
     tensor: Function
     """At the boundary, before optimization."""
     optimized: Function
-    program: Program
+    exact: Function
+    """Optimized, and in a form that keeps its float results."""
     rewrites: Sequence[Entry] = ()
     """What the optimizer did."""
-    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
-    """How long the stages took, by name; XLA compiles when the program first runs."""
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """How long the stages took, by name. A program is exported, and compiled by XLA, when it first runs."""
+    _from_lines: dict[tuple[int, ...], Program] = field(default_factory=dict[tuple[int, ...], Program])
+
+    @cached_property
+    def program(self) -> Program:
+        """The program from whole arrays to whole arrays."""
+        return self._export(self.exact)
+
+    @cached_property
+    def program_of_parts(self) -> tuple[Program, WrittenParts]:
+        """The program that gives what is written only, for arrays in memory of the caller's."""
+        parts = return_parts(self.exact, self.raised.written)
+        if not any(parts.parts) and len(parts.taken) == len(self.exact.arguments):
+            return self.program, parts
+        return self._export(parts.function), parts
+
+    @cached_property
+    def reads_lines_well(self) -> bool:
+        """Whether the program of parts may take arrays from the beginning of their cache lines on."""
+        return reads_lines_well(self.program_of_parts[1].function)
+
+    def program_from_lines(self, offsets: tuple[int, ...]) -> Program | None:
+        """The program of parts, for arguments with so many elements before them; None after too many such programs."""
+        if not any(offsets):
+            return self.program_of_parts[0]
+        found = self._from_lines.get(offsets)
+        if found is None and len(self._from_lines) < MOST_FROM_LINES:
+            function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
+            found = self._from_lines[offsets] = self._export(function)
+        return found
+
+    def _export(self, function: Function) -> Program:
+        start = time.perf_counter()
+        program = export(function)
+        self.seconds["exporting"] = time.perf_counter() - start
+        return program
 
     @cached_property
     def plain_program(self) -> Program:
@@ -373,7 +416,12 @@ def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Pro
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]
-    return Program(name, export_bytecode(module), argument_types, result_types, callbacks)
+    keeps_subnormals = any(
+        isinstance(op.type, TensorType) and (op.type.is_float or op.type.is_complex)
+        for function in module.functions.values()
+        for op in function.walk()
+    )
+    return Program(name, export_bytecode(module), argument_types, result_types, callbacks, keeps_subnormals)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------
@@ -391,8 +439,52 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     optimized, ledger = optimize_and_note(tensor)
     moments.append(time.perf_counter())
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
-    program = export(exact)
-    moments.append(time.perf_counter())
-    stages = zip(("raising", "optimizing", "exporting"), moments[:-1], moments[1:], strict=True)
+    stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
-    return CompiledLaunch(binding, raised, tensor, optimized, program, ledger.entries, seconds)
+    return CompiledLaunch(binding, raised, tensor, optimized, exact, ledger.entries, seconds)
+
+
+def stands_in_for(known: CompiledLaunch, unknown: CompiledLaunch) -> bool:
+    """Whether a launch with more integers known gives the same results, so that it can run in place of the other."""
+    assumptions = known.raised.assumptions
+    return known.raised.written == unknown.raised.written and assumptions in ((), unknown.raised.assumptions)
+
+
+def choose_by_integers(unknown: CompiledLaunch, known: CompiledLaunch, integers: Mapping[int, int]) -> CompiledLaunch:
+    """The launch as it is where these arguments, by position, have these values, and else as it is for any values."""
+
+    def combine(other: Function, likely: Function) -> Function:
+        block = Block([argument.type for argument in other.arguments])
+        memories = len(unknown.binding.forms)
+        scalars = dict(zip(unknown.binding.scalars, block.arguments[memories:], strict=True))
+        given = [*block.arguments[:memories], *(scalars[scalar] for scalar in known.binding.scalars)]
+        with Builder(block):
+            conditions = [
+                ops.Compare(value, ops.Constant.of(integers[scalar.position], value.dtype), "EQ")
+                for scalar, value in _own_types(scalars)
+                if scalar.position in integers
+            ]
+            branches = (_branch(likely, given, len(other.results)), _branch(other, block.arguments, len(other.results)))
+            chosen = ops.If(reduce(ops.And, conditions), *branches)
+            ops.Return(chosen.results)
+        return Function(other.name, block)
+
+    return replace(
+        unknown,
+        optimized=combine(unknown.optimized, known.optimized),
+        exact=combine(unknown.exact, known.exact),
+    )
+
+
+def _own_types(scalars: Mapping[ScalarInput, Value]) -> Iterator[tuple[ScalarInput, Value]]:
+    for scalar, value in scalars.items():
+        yield scalar, entering_scalar(value, signless(MLIR_DTYPES[scalar.dtype]))
+
+
+def _branch(function: Function, arguments: Sequence[Value], count: int) -> Region:
+    """What the function does as a branch; where it has one result too few, no assumption of it fails."""
+    block = Block()
+    with Builder(block):
+        results = inline(function, dict(zip(function.arguments, arguments, strict=True)))
+        ops.Return((*results, *(ops.Constant.of(0, "i32") for _ in range(count - len(results)))))
+    return Region(block)

@@ -26,6 +26,7 @@ from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.lines import from_line_start, offset_in_line
 from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
@@ -230,7 +231,8 @@ class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
     __slots__ = (
-        "_assumptions", "_function", "_large", "_launch", "_memories", "_outputs", "_scalars", "_variables", "_wide",
+        "_assumptions", "_compiled", "_from_lines", "_function", "_large", "_launch", "_memories", "_outputs", "_parts",
+        "_scalars", "_taken", "_variables", "_wide",
     )  # fmt: skip
 
     def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
@@ -248,9 +250,20 @@ class RaisedForm(Form):
             else (0, None, storage[memory - len(plans)])
             for memory in compiled.raised.written
         )
-        self._function = compiled.program.jitted() if self._outputs else None
-        self._wide = compiled.program.needs_x64
-        self._large = tuple(index for index, plan in enumerate(plans) if plan.form.size_bytes >= LARGE)
+        self._compiled = compiled
+        program, parts = compiled.program_of_parts
+        self._parts = tuple(zip(compiled.raised.written, parts.parts, strict=True))
+        self._taken = parts.taken
+        """Which of the memories, variables and scalars the program takes."""
+        self._function = program.jitted() if self._outputs else None
+        self._wide = program.needs_x64
+        self._from_lines: dict[tuple[int, ...], Any] = {}
+        """The program for arrays that begin within cache lines, as a function, by the elements before them."""
+        self._large = tuple(
+            place
+            for place, index in enumerate(parts.taken)
+            if index < len(plans) and plans[index].form.size_bytes >= LARGE
+        )
 
     def run(self, arguments: Sequence[Any]) -> None:
         if self._function is None:
@@ -260,31 +273,59 @@ class RaisedForm(Form):
             values.append(form.to_program(storage))
         for position, reader in self._scalars:
             values.append(reader.read(arguments[position]))
-        staged: list[Array] = []
-        for index in self._large:
-            if needs_staging(values[index]):
-                values[index] = pool.copy_of(values[index])
-                staged.append(values[index])
+        taken = [values[index] for index in self._taken]
+        function, staged = self._function, list[Array]()
+        if self._large:
+            function = self._take_from_lines(taken)
+            for place in self._large:
+                if needs_staging(taken[place]):
+                    taken[place] = pool.copy_of(taken[place])
+                    staged.append(taken[place])
         if self._wide:
             with jax.enable_x64(True):
-                results = self._function(*values)
+                results = function(*taken)
         else:
-            results = self._function(*values)
+            results = function(*taken)
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._launch.kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
             self._launch.fall_back(error).run(arguments)
             return
-        for (position, plan, storage), result in zip(self._outputs, results, strict=False):
-            if storage is not None:
-                bytes_of(storage)[:] = bytes_of(np.asarray(result))
+        given = iter(results)
+        for (position, plan, storage), (memory, parts) in zip(self._outputs, self._parts, strict=True):
+            if parts is not None:
+                for part in parts:
+                    part.write(values[memory], np.asarray(next(given)))
+                if plan is not None and plan.is_staged:
+                    plan.write_back(arguments, values[memory])
+            elif storage is not None:
+                bytes_of(storage)[:] = bytes_of(np.asarray(next(given)))
             elif plan is None:
-                arguments[position][...] = np.asarray(result)
+                arguments[position][...] = np.asarray(next(given))
             else:
-                plan.write_back(arguments, np.asarray(result))
+                plan.write_back(arguments, np.asarray(next(given)))
         # All results are there, so nothing reads the inputs any more.
         for copy in staged:
             pool.give_back(copy)
+
+    def _take_from_lines(self, taken: list[Any]) -> Any:
+        """The program to run; large arrays that it takes from the beginning of their cache lines on are put so."""
+        if not self._compiled.reads_lines_well:
+            return self._function
+        offsets = [0] * len(taken)
+        for place in self._large:
+            offsets[place] = max(0, offset_in_line(taken[place]))
+        key = tuple(offsets)
+        function = self._from_lines.get(key)
+        if function is None:
+            program = self._compiled.program_from_lines(key)
+            if program is None:
+                return self._function
+            function = self._from_lines[key] = program.jitted()
+        for place in self._large:
+            if offsets[place]:
+                taken[place] = from_line_start(taken[place], offsets[place])
+        return function
 
 
 class EmulatedForm(Form):

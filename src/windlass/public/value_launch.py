@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 from windlass.ops.loops import Print
+from windlass.public.likely_integers import with_likely_integers
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
@@ -130,6 +131,12 @@ def compile_on_values(
     binding = bind_values(kernel, shape, values, places, forms)
     compiled = kernel.compile(binding)
     note_raised(kernel, shape, compiled)
+
+    def bind_with(integers: Mapping[int, Any]) -> Binding:
+        known = [integers.get(position, value) for position, value in enumerate(values)]
+        return bind_values(kernel, shape, known, places, forms)
+
+    compiled = with_likely_integers(kernel, compiled, forms, bind_with)
     beyond = [memory for memory in compiled.raised.written if memory >= len(forms)]
     if beyond:
         name = binding.variables[beyond[0] - len(forms)]

@@ -43,7 +43,7 @@ class Writers:
 
 
 def settle(writers: Writers, dims: Iterable[Dimension]) -> Writers | None:
-    """One active writer for each place, where writers that differ only in `dims` share one.
+    """One active writer for each place, where writers that differ only in `dims` share one: the last of them.
 
     Afterwards neither value nor mask depends on those. None where which lane is active and what it writes both depend
     on one of them.
@@ -51,8 +51,8 @@ def settle(writers: Writers, dims: Iterable[Dimension]) -> Writers | None:
     value, box, mask = writers.value, writers.box, writers.mask
     for dimension in in_order(dims):
         if dimension not in mask.dimensions:
-            lower = box.lower(dimension)
-            box = box.restrict(dimension, lower, lower + 1)
+            upper = box.bounds(dimension)[1]
+            box = box.restrict(dimension, upper - 1, upper)
             value = _without_points(value.at(box), (dimension,))
         elif dimension in value.dims:
             return None

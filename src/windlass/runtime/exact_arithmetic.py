@@ -30,6 +30,7 @@ from windlass.ops import (
     BitcastConvert,
     BroadcastInDim,
     Case,
+    Compare,
     Concatenate,
     Constant,
     Convert,
@@ -58,6 +59,7 @@ from windlass.ops import (
     While,
     bit_width,
 )
+from windlass.rewriting.facts import is_within
 
 PROTECTED = frozenset({"f16", "bf16", "f32", "f64"})
 
@@ -154,7 +156,7 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
         case Multiply():
             _hide_constants(op, zeros)
             _guard_operands(op, PRODUCT_RISKS, zeros)
-            if not _is_exact(op) and _meets_sum(op, set(), is_entry):
+            if _meets_sum(op, set(), is_entry):
                 _guard_result(op, zeros)
         case Divide():
             _hide_constants(op, zeros)
@@ -164,25 +166,11 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
             _hide_constants(op, zeros)
         case Log():
             _guard_operands(op, LOGARITHM_RISKS, zeros)
+            _keep_subnormal_operand(op)
         case Power():
             _guard_operands(op, POWER_RISKS, zeros)
         case _:
             pass
-
-
-def _is_exact(op: Multiply) -> bool:
-    """Whether a product needs no rounding, so that a sum may take it unrounded: by 1/2, 1/4 and so on.
-
-    (By 2, 4... the product may overflow where the sum doesn't. Products too small to be exact are flushed in any case.)
-    """
-    numbers = [_splat_number(operand) for operand in op.operands]
-    if not any(number and abs(number) <= 1 and abs(np.frexp(number)[0]) == 0.5 for number in numbers):
-        return False
-    # XLA takes a common factor of this kind out of a sum of two products, and that sum may overflow.
-    return not any(
-        isinstance(user, Add | Subtract) and all(isinstance(_origin(operand), Multiply) for operand in user.operands)
-        for user in _readers(op)
-    )
 
 
 def _protect_loop(loop: While, zeros: _Zeros) -> None:
@@ -254,6 +242,27 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
             zeros.of(operand.dtype)
             with Builder(op.block, before=op, source=op.source):
                 op.replace_operand(operand, Add(operand, zeros.beside(operand)))
+
+
+def _keep_subnormal_operand(op: Log) -> None:
+    """XLA's logarithm takes what is smaller than the smallest normal float32 for that: give it 2²⁴ times as much."""
+    operand = op.operand
+    smallest, factor = float(np.finfo(np.float32).smallest_normal), 2.0**24
+    if op.dtype != "f32" or is_within(operand, smallest, math.inf):
+        return
+    users = list(op.uses)
+    assert op.block is not None
+
+    def filled(number: float) -> Value:
+        return BroadcastInDim(Constant.of(number, "f32"), op.shape, ())
+
+    with Builder(op.block, before=op, source=op.source):
+        is_small = Compare(operand, filled(smallest), "LT")
+        op.replace_operand(operand, Select(is_small, Multiply(operand, filled(factor)), operand))
+    with Builder(op.block, before=op.next, source=op.source):
+        kept = Select(is_small, Subtract(op, filled(math.log(factor))), op)
+    for user in users:
+        user.replace_operand(op, kept)
 
 
 def _spread_divisor(op: Divide, zeros: _Zeros) -> None:

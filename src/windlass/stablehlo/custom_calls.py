@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from windlass.ir.types import TensorType, Type
 from windlass.ops import CustomCall
 
+OUR_OWN = re.compile(r"windlass_")
+"""Names of targets that Windlass registers for programs that it makes itself: they set how a thread computes."""
+
 PYTHON_CALLBACKS = re.compile(r"_python_|python_cpu_callback|python_gpu_callback")
 """Names of targets that call a Python function by its number or address."""
 
@@ -81,6 +84,8 @@ def find_misfit(call: CustomCall, registered: frozenset[str] | None) -> str | No
     operands = [value.type for value in call.inputs]
     if PYTHON_CALLBACKS.search(target):
         return "it is a Python function of the process that made the program"
+    if OUR_OWN.match(target):
+        return "it is for programs that Windlass makes itself"
     if target in IDENTITIES:
         if operands != list(call.result_types) or len(operands) != 1:
             return "it gives what it takes, on one device"

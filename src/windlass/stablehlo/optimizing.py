@@ -66,11 +66,8 @@ class Choices:
         own = tuple(_iterated("rules", rules, "rules"))
         if not isinstance(exact, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise _unknown(f"exact is True or False, got {exact!r}", "exact=True keeps the order of sums")
-        if (
-            not isinstance(compile_seconds, int | float)
-            or isinstance(compile_seconds, bool)
-            or not compile_seconds >= 0
-        ):  # pyright: ignore[reportUnnecessaryIsInstance]
+        seconds: Any = compile_seconds
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
             raise _unknown(f"compile_seconds is a time in seconds, got {compile_seconds!r}", "compile_seconds=10")
         if device is not None and not isinstance(device, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise _unknown(f"device is a name, got {device!r}", f"one of: {', '.join(DEVICES)}")

@@ -23,6 +23,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.private_jax import hold_weakly
+from windlass.stablehlo.underflow import begin_with_subnormals_kept
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -36,7 +37,10 @@ class Code:
     functions alive.
     """
 
-    __slots__ = ("__weakref__", "argument_types", "callbacks", "name", "program", "result_types", "symbol", "text")
+    __slots__ = (
+        "__weakref__", "argument_types", "callbacks", "keeps_subnormals", "name", "program", "result_types", "symbol",
+        "text",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -46,7 +50,9 @@ class Code:
         argument_types: Sequence[TensorType],
         result_types: Sequence[TensorType],
         callbacks: Sequence[Any],
+        keeps_subnormals: bool,
     ) -> None:
+        self.keeps_subnormals = keeps_subnormals
         self.program = ref(program)
         self.name = name = re.sub(r"\W+", "_", name)
         self.callbacks = tuple(callbacks)
@@ -67,7 +73,7 @@ class Code:
         """The program as a new JAX function; the buffers of the arguments in `donate` are reused for results."""
 
         def run(*arguments: Any) -> list[Any]:
-            return program_call.bind(*arguments, program=self)
+            return program_call.bind(*arguments, program=self, is_whole=True)
 
         run.__name__ = run.__qualname__ = self.name
         return jax.jit(run, donate_argnums=donate)
@@ -76,8 +82,9 @@ class Code:
 class Program:
     """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
 
-    `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them. What was
-    compiled is freed with the program and the functions that `jitted` gave.
+    `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
+    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself. What was compiled
+    is freed with the program and the functions that `jitted` gave.
     """
 
     __slots__ = ("__weakref__", "_jitted", "code")
@@ -89,8 +96,9 @@ class Program:
         argument_types: Sequence[TensorType],
         result_types: Sequence[TensorType],
         callbacks: Sequence[Any] = (),
+        keeps_subnormals: bool = False,
     ) -> None:
-        self.code = Code(self, name, text, argument_types, result_types, callbacks)
+        self.code = Code(self, name, text, argument_types, result_types, callbacks, keeps_subnormals)
         self._jitted: dict[tuple[int, ...], Any] = {}
 
     def __repr__(self) -> str:
@@ -143,7 +151,7 @@ def is_wide(dtype: str) -> bool:
     return dtype.endswith("64") or dtype == "complex<f64>"
 
 
-def _abstract(*arguments: Any, program: Code) -> list[Any]:
+def _abstract(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
@@ -163,7 +171,7 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
     return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
-def _evaluate(*arguments: Any, program: Code) -> list[Any]:
+def _evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
@@ -171,11 +179,16 @@ def _evaluate(*arguments: Any, program: Code) -> list[Any]:
         return (program.compiled() if owner is None else owner.jitted())(*arguments)
 
 
-def _lower(context: Any, *arguments: Any, program: Code) -> list[Any]:
+def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+    # Inside someone else's program it is JAX's to say what becomes of subnormals.
+    if is_whole and program.keeps_subnormals and tuple(context.module_context.platforms) == ("cpu",):
+        begin_with_subnormals_kept()
     return embed_module(context, program.symbol, program.text, arguments, program.callbacks)
 
 
-def _batch(arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code) -> tuple[list[Any], list[int]]:
+def _batch(
+    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code, is_whole: bool = False
+) -> tuple[list[Any], list[int]]:
     """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
     batched = [axis is not None for axis in axes]
     moved = tuple(
