@@ -40,7 +40,7 @@ def test_program_used_twice_is_merged_once() -> None:
 
 
 def test_names_do_not_depend_on_what_ran_before() -> None:
-    assert square_plus().symbol == square_plus().symbol
+    assert square_plus().code.symbol == square_plus().code.symbol
 
 
 def test_donated_buffers_are_reused() -> None:

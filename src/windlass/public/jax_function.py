@@ -26,14 +26,13 @@ from windlass.public.value_launch import (
 )
 from windlass.runtime.arguments import check_array, check_dtype, order_arguments
 from windlass.runtime.call_key import CallKeys
+from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.scalars import ScalarReader
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.public.kernel import Kernel
-
-MOST_FORMS = 256
 
 
 def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
@@ -45,7 +44,7 @@ def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
     count = len(signature.parameters)
     keys = CallKeys(signature, takes_values=True)
     key_of = keys.key
-    forms: dict[tuple[Any, ...], ValueForm] = {}
+    forms: CompiledStore[tuple[Any, ...], ValueForm] = CompiledStore()
 
     def function(*arguments: Any, **named: Any) -> Any:
         if named or len(arguments) != count:
@@ -73,9 +72,7 @@ def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
                 raise as_raised(failure) from None
         if form.needs_x64 or any(isinstance(value, Tracer) for value in values):
             return form.apply(*form.inputs(values))
-        if len(forms) >= MOST_FORMS:
-            forms.pop(next(iter(forms)), None)
-        forms[key] = form
+        forms.keep(key, form)
         return form.run(arguments)
 
     function.__name__ = function.__qualname__ = kernel.name

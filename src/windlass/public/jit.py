@@ -22,11 +22,11 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.capture import captured
 from windlass.public.lowered import Lowered
 from windlass.public.value_launch import VariableInputs, as_raised, entering_now, variable_inputs
+from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.stablehlo.program import Program, is_wide
 
 Result = TypeVar("Result")
-MOST_COMPILED = 256
 
 
 class JitFunction:
@@ -45,7 +45,7 @@ class JitFunction:
         self.donate = frozenset(donate)
         self.exact = exact
         self._signature = inspect.signature(function)
-        self._compiled: dict[Any, CompiledCall] = {}
+        self._compiled: CompiledStore[Any, CompiledCall] = CompiledStore()
         self._lock = threading.RLock()
         unknown = [name for name in (*static, *donate) if name not in self._signature.parameters]
         if unknown:
@@ -102,9 +102,8 @@ class JitFunction:
         with self._lock:
             found = self._compiled.get(key)
             if found is None:
-                if len(self._compiled) >= MOST_COMPILED:
-                    del self._compiled[next(iter(self._compiled))]
-                found = self._compiled[key] = CompiledCall(self, leaves, structure)
+                found = CompiledCall(self, leaves, structure)
+                self._compiled.keep(key, found)
             return found
 
 

@@ -19,6 +19,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError
 from windlass.ir.signature import KernelSignature
 from windlass.ops.loops import Assert, Print
 from windlass.runtime.binding import Binding
+from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.effects import variables_used, written_parameters
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 
 _TELLING = re.compile(r"@(?:vprintf|\w*assert_?fail|llvm\.(?:debug|ubsan)?trap|__windlass_trap|abort|exit)\b")
-MOST_COMPILED = 256
-"""How many compiled launches a kernel keeps."""
+MOST_LAUNCHES = 256
+"""How many grids and blocks a kernel remembers."""
 
 
 class Kernel:
@@ -52,7 +53,7 @@ class Kernel:
         self.lock = threading.RLock()
         self._launches: dict[Any, Launch] = {}
         self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
-        self._compiled: dict[Binding, pipeline.CompiledLaunch | Exception] = {}
+        self._compiled: CompiledStore[Binding, pipeline.CompiledLaunch | Exception] = CompiledStore()
         self._functions: dict[frozenset[str], Function] = {}
         self._written: frozenset[int] | None = None
         self._variables: tuple[str, ...] | None = None
@@ -93,7 +94,7 @@ class Kernel:
         shape = read_launch_shape(self.signature, brackets)
         launch = self._launches.get(shape)
         if launch is None:
-            if len(self._launches) >= MOST_COMPILED:
+            if len(self._launches) >= MOST_LAUNCHES:
                 self._launches.clear()
             is_plain = not takes_pointers_in_records(self)
             form = TextureLaunch if self.texture_uses else Launch if is_plain else RecordLaunch
@@ -119,7 +120,7 @@ class Kernel:
         shape = read_launch_shape(self.signature, (grid, block, shared_bytes))
         function = self._jax_functions.get(shape)
         if function is None:
-            if len(self._jax_functions) >= MOST_COMPILED:
+            if len(self._jax_functions) >= MOST_LAUNCHES:
                 self._jax_functions.clear()
             if takes_pointers_in_records(self):
                 function = apart_function(self, lambda kernel: jax_function(kernel, shape))
@@ -294,8 +295,6 @@ class Kernel:
         with self.lock:
             found = self._compiled.get(binding)
             if found is None:
-                if len(self._compiled) >= MOST_COMPILED:
-                    del self._compiled[next(iter(self._compiled))]
                 try:
                     found = self._compile(binding)
                 except RaisingError as error:
@@ -310,7 +309,7 @@ class Kernel:
                     elif race is not None and not self.has_warned:
                         self.has_warned = True
                         warnings.warn(WindlassWarning(str(self.with_source_lines(race))), stacklevel=6)
-                self._compiled[binding] = found
+                self._compiled.keep(binding, found)
             if isinstance(found, Exception):
                 raise found
             return found

@@ -24,6 +24,7 @@ from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
 from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
+from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.lines import from_line_start, offset_in_line
 from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 
-MOST_FORMS = 256
 VALUES_BEFORE_TRACING = 8
 """After so many values of one integer (all else equal) a version in which that integer is unknown is tried."""
+MOST_SEEN = 256
+"""For so many combinations of all else the values of an integer are counted."""
 
 
 class Launch:
@@ -53,7 +55,7 @@ class Launch:
         self.kernel = kernel
         self.shape = shape
         self._count = len(kernel.signature.parameters)
-        self._forms: dict[tuple[Any, ...], Form] = {}
+        self._forms: CompiledStore[tuple[Any, ...], Form] = CompiledStore()
         self._traced: frozenset[int] = frozenset()
         self._settled: frozenset[int] = frozenset()
         self._keys = CallKeys(kernel.signature, takes_values=False)
@@ -105,9 +107,7 @@ class Launch:
             ]
             self._consider_tracing(checked)
             form = self._form_for(checked, self._traced)
-            if len(self._forms) >= MOST_FORMS:
-                del self._forms[next(iter(self._forms))]
-            self._forms[self._keys.key(arguments)] = form
+            self._forms.keep(self._keys.key(arguments), form)
             return form
 
     def _form_for(self, checked: Sequence[Checked], traced: frozenset[int]) -> Form:
@@ -186,6 +186,8 @@ class Launch:
                 position,
                 *(self._fingerprint(index, checked[index]) for index in range(len(checked)) if index != position),
             )
+            if len(self._seen) >= MOST_SEEN and rest not in self._seen:
+                self._seen.clear()
             seen = self._seen.setdefault(rest, set())
             seen.add(self._fingerprint(position, checked[position]))
             if len(seen) <= VALUES_BEFORE_TRACING:

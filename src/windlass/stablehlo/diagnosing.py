@@ -16,6 +16,7 @@ DEEPEST_BRACKETS = 1000
 """How deep brackets may be nested in text. Programs need a few dozen; MLIR's parser recurs for each."""
 
 _FILE_LOCATION = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_XLA_ERROR = re.compile(r"(?:^|\s)([^\s:]+):(\d+):(\d+): error: (.*)")
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"([{<")] = 1
 _STEPS[list(b")]}>")] = -1
@@ -95,13 +96,18 @@ def check_text(text: str, file: str) -> None:
 
 
 def check_names(operation: Any) -> None:
-    """Refuse what ends the process in the bindings: attributes and files whose names are not UTF-8.
+    """Refuse what ends the process in the bindings: ops, attributes and files whose names are not UTF-8.
 
     Values of attributes may be any bytes. Raises ProgramError (WL0501).
     """
-    text = str(operation.get_asm(enable_debug_info=True, print_generic_op_form=True))
+    printed: bytes = operation.get_asm(binary=True, enable_debug_info=True, print_generic_op_form=True)
+    try:
+        text = printed.decode()
+    except UnicodeDecodeError:
+        message = "this is not a StableHLO program: the name of an op or of a type is not UTF-8"
+        raise ProgramError(Diagnostic("WL0501", message)) from None
     for found in _STRINGS.finditer(text):
-        is_name = text.startswith(" =", found.end()) or text.endswith("loc(", 0, found.start())
+        is_name = text.startswith((" =", "("), found.end()) or text.endswith("loc(", 0, found.start())
         if is_name and _BYTES.search(found.group()):
             message = f"this is not a StableHLO program: a name is not UTF-8: {found.group()}"
             raise ProgramError(Diagnostic("WL0501", message))
@@ -117,6 +123,21 @@ def diagnose_verification(complaints: list[Complaint], error: Exception) -> Diag
     """What MLIR's verifier says of a program that was built here."""
     message, position = complaints[-1] if complaints else Complaint(str(error), None)
     return Diagnostic("WL0504", f"the program is not valid StableHLO: {message}", position)
+
+
+def diagnose_execution(error: Exception) -> Diagnostic:
+    """What XLA says of a program that it doesn't compile or run.
+
+    >>> print(diagnose_execution(RuntimeError("UNKNOWN: a.mlir:2:8: error: 'sdy.return' op unsupported")))
+    error[WL0510]: XLA refuses the program: 'sdy.return' op unsupported
+     --> a.mlir:2:8
+    """
+    text = str(error).strip() or type(error).__name__
+    if (found := _XLA_ERROR.search(text)) is not None:
+        position = Position(found.group(1), int(found.group(2)), int(found.group(3)))
+        return Diagnostic("WL0510", f"XLA refuses the program: {found.group(4)}", position)
+    first, *rest = text.splitlines()
+    return Diagnostic("WL0510", f"XLA refuses the program: {first[:300]}", notes=tuple(line[:300] for line in rest[:3]))
 
 
 def position_of(location: Any) -> Position | None:

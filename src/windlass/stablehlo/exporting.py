@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from windlass.ir.values import Value
 from windlass.ops import Constant, ConstantValue, DynamicSlice, Opaque, Return
 from windlass.ops.spelling import quote
 from windlass.stablehlo.collecting import without_collections
+from windlass.stablehlo.contexts import borrowed_context
 from windlass.stablehlo.diagnosing import diagnose_verification, heard
 from windlass.stablehlo.private_jax import make_context
 
@@ -27,11 +29,13 @@ def export_module(module: Module, context: Any = None) -> Any:
     Raises ProgramError (WL0503) for ops that are not of the tensor level, and (WL0504) where MLIR finds that the
     result is no valid program.
     """
-    return _build(module, context or make_context(), locations=True)
+    if context is None:
+        context = make_context()
+    context.allow_unregistered_dialects = True
+    return _build(module, context, locations=True)
 
 
 def _build(module: Module, context: Any, locations: bool) -> Any:
-    context.allow_unregistered_dialects = True
     with context, ir.Location.unknown(context), heard(context) as complaints, without_collections():
         try:
             exported = _Exporter(context, locations).module(module)
@@ -39,7 +43,7 @@ def _build(module: Module, context: Any, locations: bool) -> Any:
         except ir.MLIRError as error:
             if not locations:
                 # Only to say where the fault is.
-                return _build(module, make_context(), locations=True)
+                return export_module(module)
             raise ProgramError(diagnose_verification(complaints, error)) from None
     return exported
 
@@ -49,8 +53,9 @@ def export_text(module: Module, locations: bool = False) -> str:
 
     Raises ProgramError as `export_module` does.
     """
-    exported = _build(module, make_context(), locations)
-    return str(exported.operation.get_asm(enable_debug_info=locations, assume_verified=True))
+    with _context_for(module) as context:
+        exported = _build(module, context, locations)
+        return str(exported.operation.get_asm(enable_debug_info=locations, assume_verified=True))
 
 
 def export_bytecode(module: Module) -> bytes:
@@ -58,10 +63,16 @@ def export_bytecode(module: Module) -> bytes:
 
     Raises ProgramError as `export_module` does.
     """
-    exported = export_module(module)
     buffer = io.BytesIO()
-    exported.operation.write_bytecode(buffer)
+    with _context_for(module) as context:
+        _build(module, context, locations=True).operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+def _context_for(module: Module) -> AbstractContextManager[Any]:
+    """A context in which the module can be made and written."""
+    ops = (op for function in module.functions.values() for op in function.walk())
+    return borrowed_context(sum(op.value.data.nbytes if isinstance(op, Constant) else 100 for op in ops))
 
 
 def function_text(function: Function) -> str:
@@ -69,9 +80,7 @@ def function_text(function: Function) -> str:
 
     Raises ProgramError (WL0503) for ops that are not of the tensor level.
     """
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context):
+    with borrowed_context(100) as context, context, ir.Location.unknown(context):
         exported = _Exporter(context, locations=False).module(Module([function]))
         return str(exported.operation.get_asm(assume_verified=True))
 

@@ -6,6 +6,8 @@ known shape where the class needs one, is kept whole as `Opaque`.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -39,10 +41,11 @@ from windlass.stablehlo.bytecode import (
     skip_use_orders,
 )
 from windlass.stablehlo.collecting import without_collections
-from windlass.stablehlo.diagnosing import check_names, check_text, diagnose_parsing, heard
+from windlass.stablehlo.contexts import borrowed_context
+from windlass.stablehlo.diagnosing import Complaint, check_names, check_text, diagnose_parsing, heard
 from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text
 from windlass.stablehlo.plans import Plan
-from windlass.stablehlo.private_jax import make_context
+from windlass.stablehlo.screening import check_results
 
 _FUNCTION_OWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"})
 
@@ -75,12 +78,12 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
     Raises ProgramError (WL0501), with line and column, where the text is no valid program.
     """
     check_text(text, file)
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context), heard(context) as complaints:
+    # Resources stay in a context under their names.
+    has_resources = "dense_resource" in text or "{-#" in text
+    with reading(len(text), has_resources) as (context, complaints):
         try:
             parsed = ir.Module.parse(text, context)
-        except ir.MLIRError as error:
+        except (ir.MLIRError, MemoryError) as error:
             raise ProgramError(diagnose_parsing(complaints, error, text, file)) from None
         return import_module(parsed, file)
 
@@ -93,9 +96,7 @@ def import_bytecode(data: bytes) -> Module:
 
     Raises ProgramError (WL0501) where the bytes are neither.
     """
-    context = make_context()
-    context.allow_unregistered_dialects = True
-    with context, ir.Location.unknown(context), heard(context) as complaints:
+    with reading(len(data), is_private=True) as (context, complaints):
         try:
             if not data.startswith(b"ML\xefR"):
                 raise ValueError("the data does not begin as MLIR bytecode does")
@@ -111,10 +112,23 @@ def import_bytecode(data: bytes) -> Module:
         return import_module(parsed, "<bytecode>")
 
 
+@contextmanager
+def reading(size: int, is_private: bool) -> Generator[tuple[Any, list[Complaint]]]:
+    """A context to parse in, and what MLIR complains of meanwhile; see `borrowed_context`."""
+    with (
+        borrowed_context(size, is_private) as context,
+        context,
+        ir.Location.unknown(context),
+        heard(context) as complaints,
+    ):
+        yield context, complaints
+
+
 def import_module(parsed: Any, file: str = "<stablehlo>") -> Module:
     """The module that a `jaxlib.mlir.ir.Module` holds; the argument is not changed.
 
-    Raises ProgramError (WL0502) for control flow between blocks, which StableHLO does not have.
+    Raises ProgramError: WL0502 for control flow between blocks, which StableHLO does not have, WL0509 for functions
+    that end with other values than they declare.
     """
     with parsed.context, without_collections():
         data = encode(parsed.operation)
@@ -174,6 +188,11 @@ class _Importer:
                 result.functions[function.name] = function
             else:
                 self.at = skip_operation(data, self.at)
+                if operation.name.startswith("vhlo."):
+                    # Printing one of these at the top of a module, the bindings never come back.
+                    raise ProgramError(
+                        Diagnostic("WL0501", f"{operation.name} stands for another version of StableHLO")
+                    )
                 result.globals.append(str(operation))
         return result
 
@@ -195,6 +214,8 @@ class _Importer:
             if name in attributes:
                 target[:] = [{each.name: str(each.attr) for each in entries} for entries in attributes[name]]
         function.source = self.position(operation.location)
+        declared = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
+        check_results(function, [self.type(each) for each in declared])
         return function
 
     def regions(self, operation: Any, scope: list[Any]) -> list[Region]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Module
@@ -56,13 +57,20 @@ class Choices:
         """The choices, checked; each rule of the user's passes its laws first.
 
         Raises WindlassError: WL0801 and WL0802 for rules that fail their laws, WL0803 for assumptions, devices and
-        rules that there are not.
+        rules that there are not, and for values of another kind than the choice takes.
 
         >>> Choices.make(assumes="no NaN").assumes
         ('no NaN',)
         """
-        granted = (assumes,) if isinstance(assumes, str) else tuple(assumes)
-        own = tuple(rules)
+        granted, left_out = _names("assumes", assumes), _names("without", without)
+        own = tuple(_iterated("rules", rules, "rules"))
+        if not isinstance(exact, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _unknown(f"exact is True or False, got {exact!r}", "exact=True keeps the order of sums")
+        seconds: Any = compile_seconds
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
+            raise _unknown(f"compile_seconds is a time in seconds, got {compile_seconds!r}", "compile_seconds=10")
+        if device is not None and not isinstance(device, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _unknown(f"device is a name, got {device!r}", f"one of: {', '.join(DEVICES)}")
         for rule in own:
             if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise _unknown(
@@ -77,7 +85,6 @@ class Choices:
                 raise _unknown(f"nothing is known of the assumption '{each}'", f"one of: {', '.join(sorted(known))}")
         if device is not None and PLATFORMS.get(device, device) not in DEVICES:
             raise _unknown(f"there is no cost model of '{device}'", f"one of: {', '.join(DEVICES)}")
-        left_out = (without,) if isinstance(without, str) else tuple(without)
         names = {rule.name for rule in (*_catalogue(), *_catalogue().passes, *own)}
         for name in left_out:
             if name not in names:
@@ -97,6 +104,22 @@ class Choices:
             name = jax.default_backend()
         chosen = DEVICES.get(PLATFORMS.get(name, name), DEVICES["cpu"])
         return cpu_device() if chosen.name == "cpu" else chosen
+
+
+def _names(choice: str, given: Any) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    names = (given,) if isinstance(given, str) else _iterated(choice, given, "names")
+    for each in names:
+        if not isinstance(each, str):
+            raise _unknown(f"{choice} holds {each!r}, which is no name", f'{choice}="name", or a list of names')
+    return names
+
+
+def _iterated(choice: str, given: Any, kind: str) -> tuple[Any, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise _unknown(f"{choice} takes {kind}, got {given!r}", f"give a list of {kind}") from None
 
 
 def _unknown(message: str, advice: str) -> WindlassError:

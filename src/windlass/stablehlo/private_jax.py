@@ -29,6 +29,29 @@ def default_compile_options() -> Any:
     return compiler.get_compile_options(num_replicas=1, num_partitions=1)
 
 
+def hold_weakly(parameter: type) -> None:
+    """Let JAX's caches hold parameters of this type weakly, where they have that: else the last 2,048 stay alive."""
+    from jax._src import util  # pyright: ignore[reportPrivateImportUsage]
+
+    known: set[type] | None = getattr(util, "weakref_cache_key_types", None)
+    if known is not None:
+        known.add(parameter)
+
+
+def registered_targets(platform: str) -> frozenset[str]:
+    """The custom calls that have been registered for the devices of a platform ("cpu", "gpu")."""
+    from jaxlib import xla_client
+
+    return frozenset(xla_client.custom_call_targets({"cpu": "Host", "gpu": "CUDA"}.get(platform, platform)))
+
+
+def initialize_lapack() -> None:
+    """Let jaxlib find its LAPACK routines: JAX does so when it lowers a call of one, and before that they crash."""
+    from jax._src.lax import linalg  # pyright: ignore[reportPrivateImportUsage]
+
+    linalg.initialize_lapack()
+
+
 # -- traced programs --------------------------------------------------------------------------------------------------
 
 

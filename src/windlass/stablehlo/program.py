@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
+from weakref import ref
 
 import jax
 import numpy as np
@@ -21,22 +22,72 @@ from jax.sharding import NamedSharding, PartitionSpec
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.private_jax import hold_weakly
 from windlass.stablehlo.underflow import begin_with_subnormals_kept
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
 
 
+class Code:
+    """What a program is: the module, its types and the Python functions that it calls. JAX's own programs hold it.
+
+    `program` refers weakly to the program, and so to what was compiled of it: JAX keeps what it has compiled of a
+    function as long as the function lives, and what it has traced of it as long, so nothing that is traced may keep
+    functions alive.
+    """
+
+    __slots__ = (
+        "__weakref__", "argument_types", "callbacks", "keeps_subnormals", "name", "program", "result_types", "symbol",
+        "text",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        program: Program,
+        name: str,
+        text: str | bytes,
+        argument_types: Sequence[TensorType],
+        result_types: Sequence[TensorType],
+        callbacks: Sequence[Any],
+        keeps_subnormals: bool,
+    ) -> None:
+        self.keeps_subnormals = keeps_subnormals
+        self.program = ref(program)
+        self.name = name = re.sub(r"\W+", "_", name)
+        self.callbacks = tuple(callbacks)
+        self.symbol = "_".join(("windlass", name, _digest(text), *(f"{id(callback):x}" for callback in callbacks)))
+        self.text = text
+        self.argument_types = tuple(argument_types)
+        self.result_types = tuple(result_types)
+
+    def __repr__(self) -> str:
+        return f"Program({self.name!r})"
+
+    @property
+    def needs_x64(self) -> bool:
+        """Whether an argument or a result has elements that JAX narrows when its x64 flag is off."""
+        return any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
+
+    def compiled(self, donate: tuple[int, ...] = ()) -> Any:
+        """The program as a new JAX function; the buffers of the arguments in `donate` are reused for results."""
+
+        def run(*arguments: Any) -> list[Any]:
+            return program_call.bind(*arguments, program=self, is_whole=True)
+
+        run.__name__ = run.__qualname__ = self.name
+        return jax.jit(run, donate_argnums=donate)
+
+
 class Program:
     """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
 
     `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
-    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself.
+    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself. What was compiled
+    is freed with the program and the functions that `jitted` gave.
     """
 
-    __slots__ = (
-        "_jitted", "argument_types", "callbacks", "keeps_subnormals", "name", "result_types", "symbol", "text",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_jitted", "code")
 
     def __init__(
         self,
@@ -47,45 +98,38 @@ class Program:
         callbacks: Sequence[Any] = (),
         keeps_subnormals: bool = False,
     ) -> None:
-        self.name = name = re.sub(r"\W+", "_", name)
-        self.callbacks = tuple(callbacks)
-        self.symbol = "_".join(("windlass", name, _digest(text), *(f"{id(callback):x}" for callback in callbacks)))
-        self.text = text
-        self.argument_types = tuple(argument_types)
-        self.result_types = tuple(result_types)
-        self.keeps_subnormals = keeps_subnormals
+        self.code = Code(self, name, text, argument_types, result_types, callbacks, keeps_subnormals)
         self._jitted: dict[tuple[int, ...], Any] = {}
 
     def __repr__(self) -> str:
-        return f"Program({self.name!r})"
+        return repr(self.code)
+
+    @property
+    def name(self) -> str:
+        return self.code.name
 
     @property
     def needs_x64(self) -> bool:
         """Whether an argument or a result has elements that JAX narrows when its x64 flag is off."""
-        return any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
+        return self.code.needs_x64
 
     def bind(self, *arguments: Any) -> list[Any]:
         """The program applied to JAX values, which may be tracers."""
         if self.needs_x64:
             with jax.enable_x64(True):
-                return program_call.bind(*arguments, program=self)
-        return program_call.bind(*arguments, program=self)
+                return program_call.bind(*arguments, program=self.code)
+        return program_call.bind(*arguments, program=self.code)
 
     def jitted(self, donate: tuple[int, ...] = ()) -> Any:
         """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
         found = self._jitted.get(donate)
         if found is None:
-
-            def run(*arguments: Any) -> list[Any]:
-                return program_call.bind(*arguments, program=self, is_whole=True)
-
-            run.__name__ = run.__qualname__ = self.name
-            found = self._jitted[donate] = jax.jit(run, donate_argnums=donate)
+            found = self._jitted[donate] = self.code.compiled(donate)
         return found
 
     def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the arguments, as `jax.jit(...).lower` takes them."""
-        return [jax.ShapeDtypeStruct(type_.shape, type_.numpy_dtype) for type_ in self.argument_types]
+        return [jax.ShapeDtypeStruct(type_.shape, type_.numpy_dtype) for type_ in self.code.argument_types]
 
     def lower(self) -> Any:
         """The program lowered by JAX, as `jax.jit(...).lower(...)` gives."""
@@ -107,7 +151,7 @@ def is_wide(dtype: str) -> bool:
     return dtype.endswith("64") or dtype == "complex<f64>"
 
 
-def _abstract(*arguments: Any, program: Program, is_whole: bool = False) -> list[Any]:
+def _abstract(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
@@ -127,14 +171,15 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
     return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
-def _evaluate(*arguments: Any, program: Program, is_whole: bool = False) -> list[Any]:
+def _evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
-        return program.jitted()(*arguments)
+        owner = program.program()
+        return (program.compiled() if owner is None else owner.jitted())(*arguments)
 
 
-def _lower(context: Any, *arguments: Any, program: Program, is_whole: bool = False) -> list[Any]:
+def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     # Inside someone else's program it is JAX's to say what becomes of subnormals.
     if is_whole and program.keeps_subnormals and tuple(context.module_context.platforms) == ("cpu",):
         begin_with_subnormals_kept()
@@ -142,7 +187,7 @@ def _lower(context: Any, *arguments: Any, program: Program, is_whole: bool = Fal
 
 
 def _batch(
-    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program, is_whole: bool = False
+    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code, is_whole: bool = False
 ) -> tuple[list[Any], list[int]]:
     """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
     batched = [axis is not None for axis in axes]
@@ -154,15 +199,15 @@ def _batch(
 
     def one(*rows: Any) -> list[Any]:
         remaining = iter(rows)
-        return program.bind(
-            *(next(remaining) if is_row else argument for argument, is_row in zip(arguments, batched, strict=True))
-        )
+        given = [next(remaining) if is_row else argument for argument, is_row in zip(arguments, batched, strict=True)]
+        with jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
+            return program_call.bind(*given, program=program)
 
     results = jax.lax.map(lambda rows: one(*rows), moved)
     return results, [0] * len(results)
 
 
-def _no_gradient(*_: Any, program: Program, **__: Any) -> NoReturn:
+def _no_gradient(*_: Any, program: Code, **__: Any) -> NoReturn:
     raise WindlassError(
         Diagnostic(
             "WL0901",
@@ -177,6 +222,7 @@ def constant_for(type_: TensorType, value: Any) -> Any:
     return np.asarray(value, NUMPY_DTYPES[type_.dtype]).reshape(type_.shape)
 
 
+hold_weakly(Code)
 program_call.def_abstract_eval(_abstract)
 program_call.def_impl(_evaluate)
 mlir.register_lowering(program_call, _lower)

@@ -8,16 +8,20 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, ProgramError
+from windlass.diagnostics import Diagnostic, ProgramError, WindlassError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.ops import CustomCall
 from windlass.rewriting import Rule
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
 from windlass.rewriting.splitting import split_fusions
+from windlass.stablehlo.custom_calls import is_lapack
+from windlass.stablehlo.diagnosing import diagnose_execution
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
+from windlass.stablehlo.private_jax import initialize_lapack
 from windlass.stablehlo.program import Program
 from windlass.stablehlo.screening import screen
 
@@ -94,6 +98,7 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     """What the program's `main` gives for these arrays, computed by XLA.
 
     Arrays are NumPy's, of the shapes and element types that the program takes; numbers are taken as rank-0 arrays.
+    The program computes and does nothing else: of custom calls it may make those of `windlass.stablehlo.custom_calls`.
     Raises ProgramError where the program can't be read or run (WL05xx) and where arrays don't fit it (WL0520).
 
     >>> run('''func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
@@ -102,8 +107,10 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     ... }''', np.array([1.0, 2.0, 3.0]))
     [array([1., 4., 9.])]
     """
+    import jax
+
     module = read_program(program)
-    screen(module)
+    screen(module, jax.default_backend())
     main = module.main
     argument_types = [_tensor(main, each.type) for each in main.arguments]
     result_types = [_tensor(main, each.type) for each in main.results]
@@ -111,13 +118,39 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     main.name, main.visibility = "main", "public"
     whole = Module([main, *(each for each in module.functions.values() if each is not main)], module.name)
     whole.attributes, whole.globals = module.attributes, module.globals
-    results = Program(module.name or "main", export_bytecode(whole), argument_types, result_types).bind(*values)
-    return [np.asarray(result) for result in results]
+    ops = (op for function in whole.functions.values() for op in function.walk())
+    if any(isinstance(op, CustomCall) and is_lapack(op) for op in ops):
+        initialize_lapack()
+    compiled = Program(module.name or "main", export_bytecode(whole), argument_types, result_types)
+    try:
+        results = [np.asarray(result) for result in compiled.bind(*values)]
+    except WindlassError:
+        raise
+    except Exception as error:
+        raise ProgramError(diagnose_execution(error)) from error
+    for position, (result, type_) in enumerate(zip(results, result_types, strict=True)):
+        if result.shape != type_.shape or result.dtype != NUMPY_DTYPES[type_.dtype]:
+            given = f"{result.dtype} with shape {result.shape}"
+            raise ProgramError(Diagnostic("WL0510", f"XLA gives {given} as result {position}, which is {type_}"))
+    return results
 
 
 def read_program(program: str | bytes) -> Module:
-    """The module from text or bytecode."""
-    return import_text(program) if isinstance(program, str) else import_bytecode(program)
+    """The module from text or bytecode.
+
+    Raises ProgramError (WL0501) where it is neither.
+    """
+    if isinstance(program, str):
+        return import_text(program)
+    if isinstance(program, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return import_bytecode(bytes(program))
+    raise ProgramError(
+        Diagnostic(
+            "WL0501",
+            f"this is not a StableHLO program: text or bytecode is expected, got {type(program).__name__}",
+            help="of a file, give what it holds; of a JAX function, jax.jit(f).lower(...).as_text()",
+        )
+    )
 
 
 def _tensor(main: Function, type_: Any) -> TensorType:
@@ -138,12 +171,20 @@ def _fitting(arrays: Sequence[Any], types: Sequence[TensorType]) -> list[Array]:
     for position, (array, type_) in enumerate(zip(arrays, types, strict=True)):
         dtype = NUMPY_DTYPES[type_.dtype]
         is_number = isinstance(array, int | float | complex) and not isinstance(array, np.generic)
-        value = np.asarray(array, dtype) if is_number else np.asarray(array)
-        if value.shape != type_.shape or value.dtype != dtype:
+        try:
+            value = np.asarray(array, dtype) if is_number else np.asarray(array)
+            given = f"{value.dtype} with shape {value.shape}"
+            # A number may be rounded to a float, but not to an integer or a boolean.
+            is_same = not is_number or type_.is_float or type_.is_complex or value == array
+        except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+            value, given, is_same = None, f"{type(array).__name__}: {error}", False
+        if not is_same and value is not None:
+            given = repr(array)
+        if value is None or not is_same or value.shape != type_.shape or value.dtype != dtype:
             raise ProgramError(
                 Diagnostic(
                     "WL0520",
-                    f"argument {position} of the program is {type_}, got {value.dtype} with shape {value.shape}",
+                    f"argument {position} of the program is {type_}, got {given}",
                     help=f"pass an array of {dtype.name} with shape {type_.shape}",
                 )
             )
