@@ -209,6 +209,13 @@ class Kernel:
             self._variables = variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
 
+    def reachable_variables(self) -> dict[str, Array]:
+        """As `variables`; all of the module's for a kernel that only the emulator can run."""
+        try:
+            return self.variables()
+        except RaisingError:
+            return self.module.variables.storage
+
     def with_source(self, error: RaisingError) -> RaisingError:
         """The error with the source lines that it points to, where the source was given as text."""
         return RaisingError(*map(self.with_source_lines, error.diagnostics))

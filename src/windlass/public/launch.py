@@ -25,7 +25,7 @@ from windlass.runtime.arguments import Checked, check_argument, check_written, o
 from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
+from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memories
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
@@ -98,6 +98,7 @@ class Launch:
     def _prepare(self, arguments: Sequence[Any]) -> Form:
         kernel = self.kernel
         with kernel.lock:
+            self._keys.variables = tuple(kernel.reachable_variables().values())
             checked = [
                 check_argument(kernel.signature, parameter, argument)
                 for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
@@ -120,6 +121,8 @@ class Launch:
         for memory in compiled.raised.written:
             if memory < len(plans):
                 for position, _ in plans[memory].members:
+                    if position >= len(checked):
+                        continue  # a device variable
                     parameter = signature.parameters[position]
                     array = checked[position]
                     if position in kernel.written and isinstance(array, np.ndarray):
@@ -146,16 +149,19 @@ class Launch:
             for parameter, value in zip(parameters, checked, strict=True)
         ]
         inner = {position: parameter.shape for position, parameter in enumerate(parameters) if parameter.shape}
-        plans, places = plan_memories(arrays, inner)
+        variables = kernel.variables()
+        touched = {name: array for name, array in variables.items() if lies_in_an_argument(array, arrays)}
+        plans, places = plan_memories([*arrays, *touched.values()], inner)
         binding = bind(
             kernel.signature,
             self.shape,
             checked,
             places,
             [plan.form for plan in plans],
-            kernel.variables(),
+            variables,
             traced,
             kernel.module.allow_contraction,
+            {name: places[len(arrays) + index] for index, name in enumerate(touched)},
         )
         return plans, binding
 
@@ -214,6 +220,11 @@ class Launch:
         return unknown.irregular_ops() <= known.irregular_ops()
 
 
+def lies_in_an_argument(variable: Array, arrays: Sequence[Array | None]) -> bool:
+    """Whether an array argument is the device variable or a view into it."""
+    return any(array is not None and overlap(array, variable) for array in arrays)
+
+
 class Form:
     """A launch made ready for arguments of one key."""
 
@@ -228,7 +239,8 @@ class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
     __slots__ = (
-        "_assumptions", "_function", "_large", "_launch", "_memories", "_outputs", "_scalars", "_variables", "_wide",
+        "_assumptions", "_function", "_large", "_launch", "_memories", "_outputs", "_scalars", "_touched", "_variables",
+        "_wide",
     )  # fmt: skip
 
     def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
@@ -236,12 +248,14 @@ class RaisedForm(Form):
         self._assumptions = compiled.raised.assumptions
         binding = compiled.binding
         signature = launch.kernel.signature
-        storage = tuple(launch.kernel.variables().values())
+        variables = launch.kernel.variables()
+        storage = tuple(variables[name] for name in binding.variables)
+        self._touched = tuple(array for name, array in variables.items() if name not in binding.variables)
         self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
         self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
         self._scalars = tuple((scalar.position, ScalarReader(signature, scalar)) for scalar in binding.scalars)
         self._outputs = tuple(
-            (self._memories[memory][0], self._memories[memory][1], None)
+            (plans[memory].members[0][0], None if plans[memory].is_one_plain_array else plans[memory], None)
             if memory < len(plans)
             else (0, None, storage[memory - len(plans)])
             for memory in compiled.raised.written
@@ -253,7 +267,8 @@ class RaisedForm(Form):
     def run(self, arguments: Sequence[Any]) -> None:
         if self._function is None:
             return
-        values = [arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories]
+        arrays = (*arguments, *self._touched) if self._touched else arguments
+        values = [arrays[position] if plan is None else plan.gather(arrays) for position, plan in self._memories]
         for storage, form in self._variables:
             values.append(form.to_program(storage))
         for position, reader in self._scalars:
@@ -279,7 +294,7 @@ class RaisedForm(Form):
             elif plan is None:
                 arguments[position][...] = np.asarray(result)
             else:
-                plan.write_back(arguments, np.asarray(result))
+                plan.write_back(arrays, np.asarray(result))
         # All results are there, so nothing reads the inputs any more.
         for copy in staged:
             pool.give_back(copy)

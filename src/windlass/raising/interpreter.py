@@ -83,7 +83,7 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.Allocate():
             environment[op] = allocate(state, op)
         case loops.DeviceVariableBuffer():
-            environment[op] = Pointer(variable_memory(state, op.variable))
+            environment[op] = variable_pointer(state, op.variable)
         case loops.NullBuffer():
             environment[op] = Pointer(None)
         case loops.SelectBuffer():
@@ -217,11 +217,11 @@ def readable(variable: str) -> str:
     return found.group(2)[: int(found.group(1))] if found else variable
 
 
-def variable_memory(state: RaisingState, variable: str) -> Memory:
-    """The memory of a `__device__` or `__constant__` variable."""
-    for name, number in state.specification.variables:
+def variable_pointer(state: RaisingState, variable: str) -> Pointer:
+    """Where a `__device__` or `__constant__` variable begins."""
+    for name, place in state.specification.variables:
         if name == variable:
-            return state.memories[number]
+            return Pointer(state.memories[place.memory], place.byte_offset)
     raise state.obstacle(f"the launch gives no memory for the variable '{variable}'", LAUNCH_MISMATCH)
 
 

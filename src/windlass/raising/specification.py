@@ -64,7 +64,8 @@ KernelArgument: TypeAlias = PointerArgument | KnownScalar | TracedScalar | Recor
 class LaunchSpecification:
     """A launch: its extents (x first), the arguments in order, and the memories that pointers and variables go into.
 
-    `variables` names the `__device__` and `__constant__` variables by linker name, each with its memory's number.
+    `variables` names the `__device__` and `__constant__` variables by linker name, each with where it begins: in a
+    memory of its own, or in that of an array which is the variable itself.
     """
 
     grid: tuple[int, int, int]
@@ -72,7 +73,7 @@ class LaunchSpecification:
     shared_bytes: int
     arguments: tuple[KernelArgument, ...]
     memories: tuple[MemorySpecification, ...]
-    variables: tuple[tuple[str, int], ...] = ()
+    variables: tuple[tuple[str, PointerArgument], ...] = ()
     allow_contraction: bool = False
     varies_undefined: bool = False
     """Whether what CUDA leaves undefined is something else than usual, so that one sees whether it matters."""

@@ -59,12 +59,14 @@ class CallKeys:
     refused, every time.
     """
 
-    __slots__ = ("_roles", "_signature", "_takes_values")
+    __slots__ = ("_roles", "_signature", "_takes_values", "variables")
 
     def __init__(self, signature: KernelSignature, *, takes_values: bool) -> None:
         self._signature = signature
         self._takes_values = takes_values
         self._roles = tuple(role_of(parameter) for parameter in signature.parameters)
+        self.variables: tuple[Array, ...] = ()
+        """The device variables that the kernel uses: an argument may lie in one of them."""
 
     def leave_out(self, positions: Collection[int]) -> None:
         """From now on the values of the integers at these positions are no part of the key."""
@@ -108,6 +110,11 @@ class CallKeys:
                 key += self._record(position, argument)
         if self._takes_values:
             key.append(jax.config.read("jax_enable_x64"))
+            if arrays and self.variables and not owned:
+                key.append(overlaps([*arrays, *self.variables]))
+        elif self.variables:
+            if arrays and (not owned or len(set(map(id, arrays))) < len(arrays)):
+                key.append(overlaps([*arrays, *self.variables]))
         elif len(arrays) > 1 and (not owned or len(set(map(id, arrays))) < len(arrays)):
             key.append(overlaps(arrays))
         return tuple(key)

@@ -121,6 +121,11 @@ class MemoryPlan:
         """Whether the program takes the one array as it is."""
         return not self.is_staged and self.form.view is None
 
+    @property
+    def is_one_plain_array(self) -> bool:
+        """Whether the program gives the one array as it is."""
+        return self.is_plain and len(self.members) == 1
+
     def gather(self, arrays: Sequence[Array | None]) -> Array:
         """The program's argument."""
         first = arrays[self.members[0][0]]
@@ -136,21 +141,32 @@ class MemoryPlan:
 
     def write_back(self, arrays: Sequence[Array | None], result: Array) -> None:
         """Put the memory's new words into every array that lies in it."""
-        if not self.is_staged:
-            first = arrays[self.members[0][0]]
-            assert first is not None
-            np.copyto(self.form.to_program(first), result)
-            return
-        buffer = result.view(np.uint8)
+        buffer = result.reshape(-1).view(np.uint8) if self.is_staged else result
         for position, offset in self.members:
             array = arrays[position]
             assert array is not None
+            if not array.flags.writeable:
+                continue  # a view of what is written through another member, or was not written
+            if not self.is_staged:
+                np.copyto(self.form.to_program(array), result)
+                return
             bytes_of(array)[:] = buffer[offset : offset + array.nbytes]
 
 
 def bytes_of(array: Array) -> Array:
     """The bytes of a contiguous array, sharing its memory."""
     return array.reshape(-1).view(np.uint8)
+
+
+def overlap(one: Array, other: Array) -> bool:
+    """Whether two contiguous arrays have bytes in common.
+
+    >>> memory = np.zeros(8, np.uint8)
+    >>> overlap(memory[:5], memory[4:]), overlap(memory[:4], memory[4:])
+    (True, False)
+    """
+    start, other_start = (each.__array_interface__["data"][0] for each in (one, other))
+    return start < other_start + other.nbytes and other_start < start + one.nbytes
 
 
 def plan_memories(
