@@ -19,7 +19,6 @@ from windlass.raising.conditions import merge_items, split_domains, yielded_dtyp
 from windlass.raising.extremes import select_by_test
 from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
-from windlass.raising.memory import Memory
 from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, Obstacle, UncountedObstacle
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
