@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
 from windlass.ir.signature import KernelSignature
-from windlass.ops.loops import Assert, Print
+from windlass.ops.loops import Print
 from windlass.runtime.binding import Binding
-from windlass.runtime.effects import variables_used, written_parameters
+from windlass.runtime.effects import variables_used, widest_alignment, written_parameters
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 
-_TELLING = re.compile(r"@(?:vprintf|\w*assert_?fail|llvm\.(?:debug|ubsan)?trap|__windlass_trap|abort|exit)\b")
 MOST_COMPILED = 256
 """How many compiled launches a kernel keeps."""
 
@@ -148,20 +146,14 @@ class Kernel:
         return f"@{name}" in code.llvm_ir and name in pipeline.reached_names(code, self.signature)
 
     @cached_property
-    def left_out(self) -> tuple[Print | Assert, ...]:
-        """Its printf and assertions, which only the emulator carries out."""
-        if not _TELLING.search(self.module.code.llvm_ir):
+    def left_out(self) -> tuple[Print, ...]:
+        """Its printf, which only the emulator carries out."""
+        if "@vprintf" not in self.module.code.llvm_ir:
             return ()
         try:
-            ops = [op for op in self.function.walk() if isinstance(op, Print | Assert)]
+            return tuple(op for op in self.function.walk() if isinstance(op, Print))
         except RaisingError:
             return ()
-        return tuple(op for op in ops if isinstance(op, Print) or not op.counted_loop)
-
-    @property
-    def prints(self) -> bool:
-        """Whether it holds a printf."""
-        return any(isinstance(op, Print) for op in self.left_out)
 
     @property
     def texture_uses(self) -> tuple[TextureUse, ...]:
@@ -208,6 +200,14 @@ class Kernel:
         if self._variables is None:
             self._variables = variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
+
+    @cached_property
+    def alignment(self) -> int:
+        """The largest multiple at which a vector or struct has to lie; 1 where there are none."""
+        try:
+            return widest_alignment(self.function)
+        except RaisingError:
+            return 1
 
     def reachable_variables(self) -> dict[str, Array]:
         """As `variables`; all of the module's for a kernel that only the emulator can run."""

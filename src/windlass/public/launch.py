@@ -21,11 +21,12 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
+from windlass.raising import FAULTS
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
 from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memories
+from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memories, with_misalignment
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
@@ -98,6 +99,7 @@ class Launch:
     def _prepare(self, arguments: Sequence[Any]) -> Form:
         kernel = self.kernel
         with kernel.lock:
+            self._keys.alignment = kernel.alignment
             self._keys.variables = tuple(kernel.reachable_variables().values())
             checked = [
                 check_argument(kernel.signature, parameter, argument)
@@ -130,7 +132,7 @@ class Launch:
         from windlass.public.explain import note_raised
 
         note_raised(kernel, self.shape, compiled)
-        if kernel.prints and not kernel.has_warned_of_print:
+        if kernel.left_out and not kernel.has_warned_of_print:
             kernel.has_warned_of_print = True
             warnings.warn(WindlassWarning(str(print_diagnostic(kernel))), stacklevel=4)
         form: Form = RaisedForm(self, plans, compiled)
@@ -151,7 +153,10 @@ class Launch:
         inner = {position: parameter.shape for position, parameter in enumerate(parameters) if parameter.shape}
         variables = kernel.variables()
         touched = {name: array for name, array in variables.items() if lies_in_an_argument(array, arrays)}
-        plans, places = plan_memories([*arrays, *touched.values()], inner)
+        all_arrays = [*arrays, *touched.values()]
+        plans, places = plan_memories(all_arrays, inner)
+        if kernel.alignment > 1:
+            plans = tuple(with_misalignment(plan, all_arrays) for plan in plans)
         binding = bind(
             kernel.signature,
             self.shape,
@@ -166,13 +171,16 @@ class Launch:
         return plans, binding
 
     def fall_back(self, error: RaisingError) -> EmulatedForm:
-        """The launch in the emulator, with a warning the first time.
+        """The launch in the emulator, with a warning the first time; without where it will tell what is wrong.
 
         Raises the error itself where the user forbids the emulator.
         """
-        from windlass.public.explain import note_emulated
+        from windlass.public.explain import Report, note_emulated
 
         kernel = self.kernel
+        if error.diagnostics[0].code in FAULTS:
+            kernel.last_report = Report(kernel.name, self.shape, error)
+            return EmulatedForm(self, error)
         if not fallback_is_allowed():
             raise error
         if note_emulated(kernel, self.shape, error):

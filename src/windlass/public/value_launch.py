@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
-from windlass.ops.loops import Print
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
@@ -332,7 +331,7 @@ def print_diagnostic(kernel: Kernel) -> Diagnostic:
     return Diagnostic(
         "WL0412",
         f"{kernel.name} prints nothing: its raised form has no printf",
-        next((op.source for op in kernel.left_out if isinstance(op, Print)), None),
+        next((op.source for op in kernel.left_out), None),
         help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
         severity="warning",
     )

@@ -11,15 +11,18 @@ from windlass.ir import Block, Op, TensorType, Value
 from windlass.ops import loops
 from windlass.ops.creation import Constant
 from windlass.raising import memory as memories
+from windlass.raising.alignment import check_vector_alignment
 from windlass.raising.arithmetic import constant_item, run_scalar_op
+from windlass.raising.assumptions import Assumption, assume_never
 from windlass.raising.atomics import run_atomic, run_compare_exchange
 from windlass.raising.block_folds import run_with_folds
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
+from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.extremes import select_by_test
 from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
-from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, Obstacle, UncountedObstacle
+from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, STOPS, Obstacle, UncountedObstacle
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
@@ -57,12 +60,16 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = Index(state.specification.launch_size(op.dimension))
         case loops.Load():
             offset = index_of(state, op.offset)
+            if op.alignment:
+                check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
             note_load(state, op, offset)
             environment[op] = memories.read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
         case loops.Store():
             item = state.lookup(op.value)
             if not isinstance(item, Undefined):
                 offset = index_of(state, op.offset)
+                if op.alignment:
+                    check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
                 check_race(state, op, offset)
                 memories.write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
         case loops.If():
@@ -102,7 +109,9 @@ def run_op(state: RaisingState, op: Op) -> None:
                 if violated.is_true:
                     raise state.obstacle(reason, LOOP)
                 raise UncountedObstacle(op.counted_loop, reason, state.position)
-        case loops.Assert() | loops.Print():
+        case loops.Assert():
+            check_assertion(state, op)
+        case loops.Print():
             pass
         case loops.Collective():
             environment.update(zip(op.results, run_collective(state, op), strict=True))
@@ -112,6 +121,16 @@ def run_op(state: RaisingState, op: Op) -> None:
             if not isinstance(op.type, TensorType) or not op.is_pure:
                 raise state.obstacle(f"it holds {type(op).__name__}, which has no tensor form here", NOT_RAISED)
             environment[op] = run_scalar_op(state, op, [state.lookup(operand) for operand in op.operands])
+
+
+def check_assertion(state: RaisingState, op: loops.Assert) -> None:
+    """Raise Obstacle if the kernel surely stops here; let the program look where that depends on data."""
+    violated = (~predicate_of(state, op.condition)).simplify(state.box)
+    found = holds_somewhere(state.domain.mask, violated, state.box)
+    if found:
+        raise state.obstacle(op.message, STOPS)
+    if found is None:
+        assume_never(state, violated, Assumption(op.message, state.position, STOPS))
 
 
 # -- operands ---------------------------------------------------------------------------------------------------------

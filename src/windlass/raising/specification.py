@@ -18,12 +18,14 @@ class MemorySpecification:
     """One memory: the words of an array (or of several arrays that overlap), laid out flat.
 
     `word_dtype` is the element type of the flat tensor that stands for it; `row_strides` are the distances, in words,
-    between neighbours along the outer axes of the array, largest first, where it has several axes.
+    between neighbours along the outer axes of the array, largest first, where it has several axes; `misalignment` is
+    how many bytes it begins behind a multiple of 16, where the kernel takes vectors from it.
     """
 
     size_bytes: int
     word_dtype: str
     row_strides: tuple[int, ...] = ()
+    misalignment: int = 0
 
 
 @dataclass(frozen=True)
