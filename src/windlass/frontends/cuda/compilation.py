@@ -20,6 +20,7 @@ from windlass.frontends.cuda.clang import (
     run_clang,
 )
 from windlass.frontends.cuda.copies import with_copies_by_field
+from windlass.frontends.cuda.limits import check_constants, with_lines_of
 from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
@@ -47,7 +48,7 @@ def compile_device(
     templates to instantiate, such as "axpy<float>". With `fast_math` a multiplication and an addition may become one
     operation that rounds once (nvcc's default, `-fmad=true`); without it every operation rounds as written.
 
-    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108), with one diagnostic for each thing that is wrong.
+    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108, WL0210 to WL0212), with one diagnostic for each thing that is wrong.
 
     >>> code = compile_device("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
     >>> code.kernels[0].name, code.kernels[0].parameters[0].dtype
@@ -66,7 +67,11 @@ def compile_device(
         raise CompilationError(*explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)
     llvm_ir = without_unneeded_metadata(with_all_positions(llvm_ir))
-    kernels, variables = SignatureReader(llvm_ir, unit).read()
+    try:
+        kernels, variables = SignatureReader(llvm_ir, unit).read()
+        check_constants(variables)
+    except CompilationError as error:
+        raise with_lines_of(error, unit) from None
     templates = kernel_templates(unit, kernels)
     if not kernels and not templates:
         raise CompilationError(
