@@ -30,6 +30,7 @@ from windlass.frontends.cuda.templates import kernel_templates, take_instance_ma
 from windlass.ir.signature import DeviceCode
 
 _LAST_LINES = 5
+_MACRO_NAME = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?")
 
 
 def compile_device(
@@ -146,8 +147,24 @@ def with_local_functions(llvm_ir: str) -> str:
     return re.sub(r"^define [^\n]*$", internal, llvm_ir, flags=re.MULTILINE)
 
 
-def _macro(name: str, value: object) -> str:
+def _macro(name: object, value: object) -> str:
+    """The lines that define a macro.
+
+    Raises CompilationError (WL0427) for what is no name (with parameters, if need be), and for values of several lines.
+    """
     text = "1" if value is True else "" if value is None else str(value)
+    if not isinstance(name, str) or _MACRO_NAME.fullmatch(name) is None:
+        raise CompilationError(
+            Diagnostic(
+                "WL0427",
+                f"a macro can't be called {name!r}",
+                help="give a name, as in define={'N': 64}, or a name with parameters: define={'AT(i, j)': 'x[i][j]'}",
+            )
+        )
+    if len(text.splitlines()) > 1 or text.endswith(("\n", "\r")):
+        raise CompilationError(
+            Diagnostic("WL0427", f"the macro '{name}' has a value of several lines", help="write it in the source")
+        )
     return f"#undef {name.partition('(')[0]}\n#define {name} {text}\n"
 
 

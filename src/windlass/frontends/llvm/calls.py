@@ -256,11 +256,8 @@ def translate_other_collective(translator: Translator, instruction: Instruction)
 # -- stopping and telling ---------------------------------------------------------------------------------------------
 
 
-@called("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap", "__windlass_trap", "llvm.nvvm.exit", "abort", "exit")
+@called("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap", "__windlass_trap")
 def translate_trap(translator: Translator, instruction: Instruction) -> None:
-    if instruction.callee in ("llvm.nvvm.exit",):
-        translate_unknown(translator, instruction)
-        return
     Assert(translator.emit.false, "the kernel traps")
 
 
@@ -300,21 +297,6 @@ def translate_print(translator: Translator, instruction: Instruction) -> LLVMVal
     Print(text, tuple(noted[offset][0] for offset in sorted(noted)))
     noted.clear()
     return translator.emit.constant(len(noted), "i32")
-
-
-@called("printf", "puts", "putchar")
-def translate_plain_print(translator: Translator, instruction: Instruction) -> LLVMValue:
-    """printf as a variadic call."""
-    text = string_of(translator, instruction.operands[0])
-    inputs: list[Value] = []
-    for operand in instruction.operands[1:]:
-        value = translator.value(operand)
-        if isinstance(value, Value):
-            inputs.append(value)
-        elif isinstance(value, Pointer):
-            inputs.append(value.offset)
-    Print(text if text is not None else "", tuple(inputs))
-    return translator.emit.constant(0, "i32")
 
 
 # -- blocks of memory -------------------------------------------------------------------------------------------------
