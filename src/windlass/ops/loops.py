@@ -573,6 +573,23 @@ class Assert(LoopOp):
         writer.line(f"cf.assert {writer.use(self.condition)}, {quoted(self.message)}")
 
 
+class CheckRange(LoopOp):
+    """Stops the program if `size` bytes from a place on are more than there are, or fewer than none."""
+
+    name = "windlass.check_range"
+    is_pure: ClassVar[bool] = False
+    buffer: Value
+    offset: Value
+    size: Value
+
+    def infer(self) -> tuple[Type, ...]:
+        _expect_access(self.buffer, self.offset)
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.call(self, "check_range", self.operands)
+
+
 class Print(LoopOp):
     """Device printf: seen when emulated, without effect when raised."""
 

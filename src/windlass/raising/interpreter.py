@@ -20,7 +20,7 @@ from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
 from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.extremes import select_by_test
-from windlass.raising.index import Index
+from windlass.raising.index import ZERO, Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
 from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, STOPS, Obstacle, UncountedObstacle
 from windlass.raising.predicate import FALSE, TRUE, Predicate
@@ -111,6 +111,8 @@ def run_op(state: RaisingState, op: Op) -> None:
                 raise UncountedObstacle(op.counted_loop, reason, state.position)
         case loops.Assert():
             check_assertion(state, op)
+        case loops.CheckRange():
+            check_range(state, buffer_of(state, op.buffer), index_of(state, op.offset), index_of(state, op.size))
         case loops.Print():
             pass
         case loops.Collective():
@@ -125,12 +127,36 @@ def run_op(state: RaisingState, op: Op) -> None:
 
 def check_assertion(state: RaisingState, op: loops.Assert) -> None:
     """Raise Obstacle if the kernel surely stops here; let the program look where that depends on data."""
-    violated = (~predicate_of(state, op.condition)).simplify(state.box)
+    stop_where(state, ~predicate_of(state, op.condition), op.message)
+
+
+def check_range(state: RaisingState, pointer: Buffer, offset: Index, size: Index) -> None:
+    """The same where bytes are copied, or set, of which some are beyond a memory."""
+    if isinstance(pointer, PointerChoice):
+        for condition, choice in ((pointer.condition, pointer.on_true), (~pointer.condition, pointer.on_false)):
+            with state.within(state.domain.restrict(condition)):
+                check_range(state, choice, offset, size)
+        return
+    memory = pointer.memory
+    if memory is None:
+        stop_where(state, Predicate.compare("NE", size, ZERO), "memory is copied or set through a null pointer")
+        return
+    limit = Index(memory.size_bytes if memory.limit is None else memory.limit)
+    start = offset + pointer.byte_offset
+    # A size beyond 2**63 - 1 is negative here.
+    below = Predicate.compare("LT", size, ZERO) | Predicate.compare("LT", start, ZERO)
+    beyond = Predicate.compare("LT", limit - start, size) & Predicate.compare("NE", size, ZERO)
+    stop_where(state, below | beyond, f"more is copied or set than {memory.name} has")
+
+
+def stop_where(state: RaisingState, violated: Predicate, reason: str) -> None:
+    """Raise Obstacle if a lane surely stops; let the program look where that depends on data."""
+    violated = violated.simplify(state.box)
     found = holds_somewhere(state.domain.mask, violated, state.box)
     if found:
-        raise state.obstacle(op.message, STOPS)
+        raise state.obstacle(reason, STOPS)
     if found is None:
-        assume_never(state, violated, Assumption(op.message, state.position, STOPS))
+        assume_never(state, violated, Assumption(reason, state.position, STOPS))
 
 
 # -- operands ---------------------------------------------------------------------------------------------------------

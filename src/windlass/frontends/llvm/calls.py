@@ -16,7 +16,19 @@ from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.ops.elementwise import And, Or
-from windlass.ops.loops import Assert, Barrier, Collective, DeviceCall, For, Load, Print, Store, Yield, collective_name
+from windlass.ops.loops import (
+    Assert,
+    Barrier,
+    CheckRange,
+    Collective,
+    DeviceCall,
+    For,
+    Load,
+    Print,
+    Store,
+    Yield,
+    collective_name,
+)
 
 _ALLOCATORS = frozenset({
     "malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "calloc", "realloc",
@@ -327,7 +339,10 @@ def translate_copy(translator: Translator, instruction: Instruction) -> None:
         return
     if "memmove" in instruction.callee:
         raise translator.refusal("WL0207", "a memmove whose size is not constant", instruction)
-    count = emit.divide(byte_count(translator, size), emit.constant(width, "i64"))
+    total = byte_count(translator, size)
+    CheckRange(source.buffer, source.offset, total)
+    CheckRange(target.buffer, target.offset, total)
+    count = emit.divide(total, emit.constant(width, "i64"))
 
     def body(offset: Value) -> None:
         value = Load(source.buffer, emit.add(source.offset, offset), dtype)
@@ -360,7 +375,9 @@ def translate_fill(translator: Translator, instruction: Instruction) -> None:
         for place in range(0, length, width):
             Store(word, target.buffer, shifted(translator, target, place).offset)
         return
-    count = emit.divide(byte_count(translator, size), emit.constant(width, "i64"))
+    total = byte_count(translator, size)
+    CheckRange(target.buffer, target.offset, total)
+    count = emit.divide(total, emit.constant(width, "i64"))
 
     def body(offset: Value) -> None:
         Store(word, target.buffer, emit.add(target.offset, offset))
