@@ -573,6 +573,23 @@ class Assert(LoopOp):
         writer.line(f"cf.assert {writer.use(self.condition)}, {quoted(self.message)}")
 
 
+class CheckAlignment(LoopOp):
+    """Stops the program if a place is at no multiple of `alignment`; what `alignment` of loads and stores says."""
+
+    name = "windlass.check_alignment"
+    is_pure: ClassVar[bool] = False
+    buffer: Value
+    offset: Value
+    alignment: int
+
+    def infer(self) -> tuple[Type, ...]:
+        _expect_access(self.buffer, self.offset)
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.call(self, f"check_alignment.{self.alignment}", self.operands)
+
+
 class CheckRange(LoopOp):
     """Stops the program if `size` bytes from a place on are more than there are, or fewer than none."""
 

@@ -1,8 +1,8 @@
 """What a raised form takes for granted of the data, and checks as it runs.
 
 Some accesses are right for every sensible input and can't be shown to be: threads that each add to a place of their
-own, which an array tells them; vectors at places that an array tells; assertions. The program has one word more, which says whether
-all of that held. Where it did not, its results mean nothing, and the launch is emulated.
+own, which an array tells them; vectors at places that an array tells; assertions. The program has one word more, which
+says whether all of that held. Where it did not, its results mean nothing, and the launch is emulated.
 """
 
 from __future__ import annotations

@@ -111,6 +111,8 @@ def run_op(state: RaisingState, op: Op) -> None:
                 raise UncountedObstacle(op.counted_loop, reason, state.position)
         case loops.Assert():
             check_assertion(state, op)
+        case loops.CheckAlignment():
+            check_vector_alignment(state, buffer_of(state, op.buffer), index_of(state, op.offset), op.alignment)
         case loops.CheckRange():
             check_range(state, buffer_of(state, op.buffer), index_of(state, op.offset), index_of(state, op.size))
         case loops.Print():

@@ -49,7 +49,8 @@ def compile_device(
     templates to instantiate, such as "axpy<float>". With `fast_math` a multiplication and an addition may become one
     operation that rounds once (nvcc's default, `-fmad=true`); without it every operation rounds as written.
 
-    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108, WL0210 to WL0212), with one diagnostic for each thing that is wrong.
+    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108, WL0210 to WL0212, WL0427), with one diagnostic for each
+    thing that is wrong.
 
     >>> code = compile_device("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
     >>> code.kernels[0].name, code.kernels[0].parameters[0].dtype

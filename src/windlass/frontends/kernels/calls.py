@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from collections.abc import Sequence
 from typing import Any
 
 from windlass.frontends.kernels import promotion
