@@ -44,11 +44,12 @@ STOPPING = {
     "a trap for all data": ("if (blockDim.x == 4) __trap(); x[1] = 5;", "WL0608"),
     "a trap of one thread": ("if (threadIdx.x == 3 && x[3] == 0) __trap(); x[threadIdx.x] = 5;", "WL0608"),
     "an assertion": ("assert(x[threadIdx.x] != 0 || threadIdx.x < 2); x[threadIdx.x] = 5;", "WL0607"),
-    "one in a loop": ("int s = 0; for (int i = 0; i < 4; i++) { assert(x[i + 4] != 0); s += x[i + 4]; } x[threadIdx.x] = s;",
+    "one in a loop": ("int s = 0; for (int i = 4; i < 8; i++) { assert(x[i] != 0); s += x[i]; } x[threadIdx.x] = s;",
                       "WL0607"),
     "one about a sum": ("int s = 1; for (int i = 0; i < 4; i++) { s += x[i + 4]; assert(s > 1); } x[threadIdx.x] = s;",
                         "WL0607"),
-    "one that ends a loop": ("int i = 0; while (i < 9) { assert(x[threadIdx.x] > 0); i += x[threadIdx.x]; } x[1 + threadIdx.x] = i;",
+    "one that ends a loop": ("int i = 0; while (i < 9) { assert(x[threadIdx.x] > 0); i += x[threadIdx.x]; }"
+                             "x[1 + threadIdx.x] = i;",
                              "WL0607"),
     "one after a barrier": ("__shared__ int s[4]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads();"
                             "assert(s[threadIdx.x ^ 1] != 0); x[threadIdx.x] = 1;", "WL0607"),

@@ -50,7 +50,7 @@ class Kernel:
         self._launches: dict[Any, Launch] = {}
         self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
         self._compiled: dict[Binding, pipeline.CompiledLaunch | Exception] = {}
-        self._functions: dict[frozenset[str], Function] = {}
+        self._functions: dict[frozenset[str], Function | RaisingError] = {}
         self._written: frozenset[int] | None = None
         self._variables: tuple[str, ...] | None = None
         self.specialized: dict[Any, tuple[Kernel, tuple[str, ...]]] = {}
@@ -179,8 +179,12 @@ class Kernel:
             try:
                 found = pipeline.structure(self.module.code, self.signature, uncounted)
             except RaisingError as error:
-                raise self.with_source(error) from error
+                found = self.with_source(error)
+            except Exception as error:
+                found = self._defect(error)
             self._functions[uncounted] = found
+        if isinstance(found, RaisingError):
+            raise found
         return found
 
     @property
@@ -233,7 +237,19 @@ class Kernel:
         )
 
     def _defect(self, error: Exception) -> RaisingError:
-        """What is said where the compiler itself fails."""
+        """What is said where the compiler itself fails, or where there is more of the kernel than it can take."""
+        if isinstance(error, RecursionError):
+            reason = "its branches or expressions nest more deeply than the compiler goes"
+            return self.with_source(
+                RaisingError(
+                    Diagnostic(
+                        "WL0303",
+                        f"kernel '{self.name}' can't be raised: {reason}",
+                        self.signature.position,
+                        help="split it into several kernels, or make loops of what is repeated",
+                    )
+                )
+            )
         text = (str(error).splitlines() or [""])[0]
         plain = RaisingError(
             Diagnostic(
