@@ -78,8 +78,9 @@ def test_a_later_launch_that_stops_is_found() -> None:
     x = np.array([1, 0], np.int32)
     kernel[1, 1](x)
     assert x.tolist() == [1, 5]
+    bad = np.array([-1, 0], np.int32)
     with pytest.raises(wl.EmulationError, match=r"WL0608.*the kernel trapped"):
-        kernel[1, 1](bad := np.array([-1, 0], np.int32))
+        kernel[1, 1](bad)
     assert bad.tolist() == [-1, 0]
     kernel[1, 1](x)
     assert x.tolist() == [1, 10]
