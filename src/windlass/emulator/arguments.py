@@ -11,7 +11,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.emulator.library import Library
-from windlass.emulator.module import ARGUMENT, Memory, as_pointer
+from windlass.emulator.module import ARGUMENT, CONSTANT, VARIABLE, Memory, as_pointer
 from windlass.ir.signature import KernelSignature, Parameter
 
 _GUARD = 16 << 30
@@ -27,6 +27,8 @@ class BoundArguments:
     """By parameter: the caller's array and the address of its copy."""
     pieces: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     """Address, size and guard of what is freed after the launch."""
+    variables: set[int] = field(default_factory=set[int])
+    """Addresses of the device variables that arrays lie in: also constant ones are ordinary memory then."""
 
     def pointers(self) -> tuple[Any, list[Any]]:
         """An array of pointers to the values, and what must be kept alive while it is used."""
@@ -46,8 +48,12 @@ class BoundArguments:
         self.pieces = []
 
 
-def bind_arguments(library: Library, signature: KernelSignature, arguments: Sequence[object]) -> BoundArguments:
+def bind_arguments(
+    library: Library, signature: KernelSignature, arguments: Sequence[object], variables: Sequence[Memory] = ()
+) -> BoundArguments:
     """Copies arrays to checked memory and packs scalars and records as C would.
+
+    Arrays that lie in the memory of device variables stay where they are.
 
     Raises EmulationError (WL0601) where an argument does not fit its parameter.
     """
@@ -64,14 +70,31 @@ def bind_arguments(library: Library, signature: KernelSignature, arguments: Sequ
     for parameter, argument in zip(parameters, arguments, strict=True):
         if parameter.kind == "pointer" and argument is not None:
             arrays.append((parameter, _as_array(signature, parameter, argument)))
-    _place_arrays(library, bound, arrays)
+    in_place: dict[str, int] = {}
+    for parameter, array in arrays:
+        home = _variable_of(array, variables)
+        if home is not None:
+            in_place[parameter.name] = as_pointer(array)
+            bound.variables.add(home.address)
+    _place_arrays(library, bound, [entry for entry in arrays if entry[0].name not in in_place])
+    addresses = in_place | {name: address for name, (_, address) in bound.arrays.items()}
     for parameter, argument in zip(parameters, arguments, strict=True):
         if parameter.kind == "pointer":
-            address = bound.arrays[parameter.name][1] if argument is not None else 0
+            address = addresses[parameter.name] if argument is not None else 0
             bound.values.append(address.to_bytes(8, "little"))
         else:
             bound.values.append(_pack(signature, parameter, argument))
     return bound
+
+
+def _variable_of(array: np.ndarray, variables: Sequence[Memory]) -> Memory | None:
+    """The device variable that an array is, or is a view into."""
+    start = as_pointer(array)
+    for each in variables:
+        is_inside = each.address <= start and start + array.nbytes <= each.address + each.size
+        if is_inside and array.nbytes and each.kind in (VARIABLE, CONSTANT):
+            return each
+    return None
 
 
 def _misfit(signature: KernelSignature, headline: str, *notes: str) -> EmulationError:

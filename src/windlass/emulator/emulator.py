@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -86,7 +87,7 @@ class Emulator:
         module = self._module
         if signature.mangled not in module.instrumented.kernels:
             raise _refused(signature, f"the device code has no kernel {signature.mangled}")
-        bound = bind_arguments(module.library, signature, arguments)
+        bound = bind_arguments(module.library, signature, arguments, module.memories)
         bound.memories += [Memory(*each, ARGUMENT, 0) for each in memories]
         try:
             run = _Run(module, signature, bound, grid_shape, block_shape, shared_bytes)
@@ -215,7 +216,11 @@ class _Run:
         self.grid = grid
         self.block = block
         fixed = [
-            Memory(memory.name, memory.address, shared_bytes, SHARED) if memory.is_dynamic else memory
+            Memory(memory.name, memory.address, shared_bytes, SHARED)
+            if memory.is_dynamic
+            else replace(memory, kind=VARIABLE)
+            if memory.address in bound.variables
+            else memory
             for memory in module.memories
         ]
         by_address = {memory.address: memory for memory in (*fixed, *bound.memories)}

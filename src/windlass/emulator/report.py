@@ -291,6 +291,10 @@ class Report:
                 "the emulator runs blocks one after another: it can't carry out a barrier across the grid",
                 help="use a grid of one block, or split the kernel at the barrier into two launches",
             )
+        if "vprintf" in self.site.text:
+            return self._error(
+                "WL0619", "printf with %n, which devices do not have", help="count what is printed yourself"
+            )
         return self._error("WL0611", f"the emulator can't carry out {self.site.text or self.site.kind}")
 
     def _bad_free(self) -> EmulationError:

@@ -55,6 +55,8 @@ class KernelSignature:
     position: Position | None = None
     max_threads: int | None = None
     """From `__launch_bounds__`, where the source has it."""
+    shared_bytes: int = 0
+    """What its `__shared__` variables take, without what the launch gives."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class DeviceVariable:
     dtype: np.dtype | None
     shape: tuple[int, ...]
     size: int
-    space: Literal["global", "constant", "texture", "surface"]
+    space: Literal["global", "shared", "constant", "texture", "surface"]
     position: Position | None = None
     type_name: str = ""
 

@@ -368,7 +368,10 @@ def _expect_access(buffer: Value, offset: Value) -> None:
 
 
 class Load(LoopOp):
-    """Reads a scalar of `dtype` at a byte offset."""
+    """Reads a scalar of `dtype` at a byte offset.
+
+    It is the first member of a vector or struct that has to lie at a multiple of `alignment`, where that is not 0.
+    """
 
     name = "windlass.load"
     is_pure: ClassVar[bool] = False
@@ -376,6 +379,7 @@ class Load(LoopOp):
     offset: Value
     dtype_read: str
     is_volatile: bool = False
+    alignment: int = 0
 
     def infer(self) -> Type:
         _expect_access(self.buffer, self.offset)
@@ -387,7 +391,7 @@ class Load(LoopOp):
 
 
 class Store(LoopOp):
-    """Writes a scalar at a byte offset."""
+    """Writes a scalar at a byte offset; `alignment` as for `Load`."""
 
     name = "windlass.store"
     is_pure: ClassVar[bool] = False
@@ -395,6 +399,7 @@ class Store(LoopOp):
     buffer: Value
     offset: Value
     is_volatile: bool = False
+    alignment: int = 0
 
     def infer(self) -> tuple[Type, ...]:
         _expect_access(self.buffer, self.offset)
@@ -566,6 +571,40 @@ class Assert(LoopOp):
 
     def write_loop(self, writer: LoopWriter) -> None:
         writer.line(f"cf.assert {writer.use(self.condition)}, {quoted(self.message)}")
+
+
+class CheckAlignment(LoopOp):
+    """Stops the program if a place is at no multiple of `alignment`; what `alignment` of loads and stores says."""
+
+    name = "windlass.check_alignment"
+    is_pure: ClassVar[bool] = False
+    buffer: Value
+    offset: Value
+    alignment: int
+
+    def infer(self) -> tuple[Type, ...]:
+        _expect_access(self.buffer, self.offset)
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.call(self, f"check_alignment.{self.alignment}", self.operands)
+
+
+class CheckRange(LoopOp):
+    """Stops the program if `size` bytes from a place on are more than there are, or fewer than none."""
+
+    name = "windlass.check_range"
+    is_pure: ClassVar[bool] = False
+    buffer: Value
+    offset: Value
+    size: Value
+
+    def infer(self) -> tuple[Type, ...]:
+        _expect_access(self.buffer, self.offset)
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.call(self, "check_range", self.operands)
 
 
 class Print(LoopOp):

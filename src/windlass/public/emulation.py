@@ -13,7 +13,7 @@ from windlass.public.record_launch import takes_pointers_in_records, with_pointe
 from windlass.public.texture_launch import EmulatedTextures, read_textures, textures_in_memory
 from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
-from windlass.runtime.memories import bytes_of
+from windlass.runtime.memories import bytes_of, overlap
 
 if TYPE_CHECKING:
     from windlass.public.kernel import Kernel
@@ -115,7 +115,7 @@ def run_both(
     other: Callable[[Sequence[Any]], None],
 ) -> tuple[str, tuple[int, Any, Any]] | None:
     """Run a launch on the arguments, and in another way on copies; gives the first array that differs, and where."""
-    copies, copied_variables = _copy_overlapping(arguments), _copied(kernel)
+    copies, copied_variables = _copy_overlapping(kernel, arguments), _copied(kernel)
     run(arguments)
     results = dict(_named_arrays(kernel, arguments))
     after = _copied(kernel)
@@ -165,14 +165,34 @@ def _named_arrays(kernel: Kernel, arguments: Sequence[Any]) -> list[tuple[str, A
     return [
         (parameter.name, cast("Array", argument))
         for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
-        if parameter.kind == "pointer" and argument is not None
+        if parameter.kind == "pointer" and argument is not None and not _is_variable(kernel, argument)
     ]
 
 
-def _copy_overlapping(arguments: Sequence[Any]) -> list[Any]:
-    """Copies that overlap as the originals do: views into copies of the spans of memory that they cover."""
-    arrays = [(index, each) for index, each in enumerate(arguments) if isinstance(each, np.ndarray) and each.nbytes]
-    copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+def _is_variable(kernel: Kernel, argument: Any) -> bool:
+    """Whether an array lies in a device variable: variables are copied, restored and compared by themselves."""
+    return (
+        isinstance(argument, np.ndarray)
+        and not argument.flags.owndata
+        and any(overlap(argument, variable) for variable in kernel.module.variables.storage.values())
+    )
+
+
+def _copy_overlapping(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
+    """Copies that overlap as the originals do: views into copies of the spans of memory that they cover.
+
+    Arrays in device variables are no copies.
+    """
+    kept = {index for index, each in enumerate(arguments) if _is_variable(kernel, each)}
+    arrays = [
+        (index, each)
+        for index, each in enumerate(arguments)
+        if isinstance(each, np.ndarray) and each.nbytes and index not in kept
+    ]
+    copies = [
+        each.copy() if isinstance(each, np.ndarray) and index not in kept else each
+        for index, each in enumerate(arguments)
+    ]
     spans = sorted(
         (array.__array_interface__["data"][0], array.nbytes, index, cast("Array", array)) for index, array in arrays
     )

@@ -20,6 +20,7 @@ from windlass.public.value_launch import (
     enter,
     is_jax_value,
     leave,
+    refuse_variable,
     scalar_for_program,
     value_form,
     variable_values,
@@ -56,6 +57,9 @@ def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
         if any(isinstance(value, Array) for value in arguments):
             # Inside `wl.jit`, a pure function takes the arrays' values and changes none of them.
             return function(*(value.value if isinstance(value, Array) else value for value in arguments))
+        keys.variables = tuple(kernel.reachable_variables().values())
+        for parameter, value in zip(signature.parameters, arguments, strict=True):
+            refuse_variable(f"{kernel.name}: argument '{parameter.name}'", value, keys.variables, "the kernel")
         values = [
             _as_array(signature, parameter, value)
             if parameter.kind == "pointer"

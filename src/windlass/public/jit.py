@@ -21,7 +21,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.capture import captured
 from windlass.public.lowered import Lowered
-from windlass.public.value_launch import VariableInputs, as_raised, entering_now, variable_inputs
+from windlass.public.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.stablehlo.program import Program, is_wide
@@ -181,6 +181,7 @@ class CompiledCall:
                 traced = jax.jit(self._trace, keep_unused=True).trace(*arguments, *values)
             finally:
                 variable_inputs.reset(token)
+            self._emulated = inputs.emulated
             if not inputs.missing:
                 return traced
             self._variables += inputs.missing
@@ -208,6 +209,16 @@ class CompiledCall:
                         help=f"pass a writable array: {name} = {name}.copy()",
                     )
                 )
+
+    def _refuse_variables(self, leaves: Sequence[Any]) -> None:
+        """Raises LaunchError (WL0912) for arguments that are device variables which a kernel uses, where one is
+        written."""
+        read = [storage for storage, _ in self._variables]
+        for index, leaf in enumerate(leaves):
+            if self._is_numpy[index] and not leaf.flags.owndata:
+                name = f"{self._owner.name}: argument '{self._leaf_names(leaves)[index]}'"
+                used = [*self._emulated, *read] if index in self._written else self._emulated
+                refuse_variable(name, leaf, used, "a kernel")
 
     def _leaf_names(self, leaves: Sequence[Any]) -> list[str]:
         """For each leaf the parameter that it belongs to."""
@@ -266,6 +277,8 @@ class CompiledCall:
 
     def run(self, leaves: Sequence[Any]) -> Any:
         values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else _as_argument(leaf) for leaf in leaves]
+        if self._variables or self._emulated:
+            self._refuse_variables(leaves)
         values += [entering_now(storage, form) for storage, form in self._variables]
         try:
             return self._run(leaves, values)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
 from windlass.ir.signature import KernelSignature
-from windlass.ops.loops import Assert, Print
+from windlass.ops.loops import Print
 from windlass.runtime.binding import Binding
 from windlass.runtime.compiled_store import CompiledStore
-from windlass.runtime.effects import variables_used, written_parameters
+from windlass.runtime.effects import variables_used, widest_alignment, written_parameters
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[Any]
 
-_TELLING = re.compile(r"@(?:vprintf|\w*assert_?fail|llvm\.(?:debug|ubsan)?trap|__windlass_trap|abort|exit)\b")
 MOST_LAUNCHES = 256
 """How many grids and blocks a kernel remembers."""
 
@@ -54,7 +52,7 @@ class Kernel:
         self._launches: dict[Any, Launch] = {}
         self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
         self._compiled: CompiledStore[Binding, pipeline.CompiledLaunch | Exception] = CompiledStore()
-        self._functions: dict[frozenset[str], Function] = {}
+        self._functions: dict[frozenset[str], Function | RaisingError] = {}
         self._written: frozenset[int] | None = None
         self._variables: tuple[str, ...] | None = None
         self.specialized: dict[Any, tuple[Kernel, tuple[str, ...]]] = {}
@@ -154,20 +152,14 @@ class Kernel:
         return f"@{name}" in code.llvm_ir and name in pipeline.reached_names(code, self.signature)
 
     @cached_property
-    def left_out(self) -> tuple[Print | Assert, ...]:
-        """Its printf and assertions, which only the emulator carries out."""
-        if not _TELLING.search(self.module.code.llvm_ir):
+    def left_out(self) -> tuple[Print, ...]:
+        """Its printf, which only the emulator carries out."""
+        if "@vprintf" not in self.module.code.llvm_ir:
             return ()
         try:
-            ops = [op for op in self.function.walk() if isinstance(op, Print | Assert)]
+            return tuple(op for op in self.function.walk() if isinstance(op, Print))
         except RaisingError:
             return ()
-        return tuple(op for op in ops if isinstance(op, Print) or not op.counted_loop)
-
-    @property
-    def prints(self) -> bool:
-        """Whether it holds a printf."""
-        return any(isinstance(op, Print) for op in self.left_out)
 
     @property
     def texture_uses(self) -> tuple[TextureUse, ...]:
@@ -193,8 +185,12 @@ class Kernel:
             try:
                 found = pipeline.structure(self.module.code, self.signature, uncounted)
             except RaisingError as error:
-                raise self.with_source(error) from error
+                found = self.with_source(error)
+            except Exception as error:
+                found = self._defect(error)
             self._functions[uncounted] = found
+        if isinstance(found, RaisingError):
+            raise found
         return found
 
     @property
@@ -215,6 +211,21 @@ class Kernel:
             self._variables = variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
 
+    @cached_property
+    def alignment(self) -> int:
+        """The largest multiple at which a vector or struct has to lie; 1 where there are none."""
+        try:
+            return widest_alignment(self.function)
+        except RaisingError:
+            return 1
+
+    def reachable_variables(self) -> dict[str, Array]:
+        """As `variables`; all of the module's for a kernel that only the emulator can run."""
+        try:
+            return self.variables()
+        except RaisingError:
+            return self.module.variables.storage
+
     def with_source(self, error: RaisingError) -> RaisingError:
         """The error with the source lines that it points to, where the source was given as text."""
         return RaisingError(*map(self.with_source_lines, error.diagnostics))
@@ -232,7 +243,19 @@ class Kernel:
         )
 
     def _defect(self, error: Exception) -> RaisingError:
-        """What is said where the compiler itself fails."""
+        """What is said where the compiler itself fails, or where there is more of the kernel than it can take."""
+        if isinstance(error, RecursionError):
+            reason = "its branches or expressions nest more deeply than the compiler goes"
+            return self.with_source(
+                RaisingError(
+                    Diagnostic(
+                        "WL0303",
+                        f"kernel '{self.name}' can't be raised: {reason}",
+                        self.signature.position,
+                        help="split it into several kernels, or make loops of what is repeated",
+                    )
+                )
+            )
         text = (str(error).splitlines() or [""])[0]
         plain = RaisingError(
             Diagnostic(

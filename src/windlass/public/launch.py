@@ -21,13 +21,14 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
+from windlass.raising import FAULTS
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
 from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.lines import from_line_start, offset_in_line
-from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
+from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memories, with_misalignment
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
@@ -101,6 +102,8 @@ class Launch:
     def _prepare(self, arguments: Sequence[Any]) -> Form:
         kernel = self.kernel
         with kernel.lock:
+            self._keys.alignment = kernel.alignment
+            self._keys.variables = tuple(kernel.reachable_variables().values())
             checked = [
                 check_argument(kernel.signature, parameter, argument)
                 for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
@@ -121,6 +124,8 @@ class Launch:
         for memory in compiled.raised.written:
             if memory < len(plans):
                 for position, _ in plans[memory].members:
+                    if position >= len(checked):
+                        continue  # a device variable
                     parameter = signature.parameters[position]
                     array = checked[position]
                     if position in kernel.written and isinstance(array, np.ndarray):
@@ -128,7 +133,7 @@ class Launch:
         from windlass.public.explain import note_raised
 
         note_raised(kernel, self.shape, compiled)
-        if kernel.prints and not kernel.has_warned_of_print:
+        if kernel.left_out and not kernel.has_warned_of_print:
             kernel.has_warned_of_print = True
             warnings.warn(WindlassWarning(str(print_diagnostic(kernel))), stacklevel=4)
         form: Form = RaisedForm(self, plans, compiled)
@@ -147,27 +152,36 @@ class Launch:
             for parameter, value in zip(parameters, checked, strict=True)
         ]
         inner = {position: parameter.shape for position, parameter in enumerate(parameters) if parameter.shape}
-        plans, places = plan_memories(arrays, inner)
+        variables = kernel.variables()
+        touched = {name: array for name, array in variables.items() if lies_in_an_argument(array, arrays)}
+        all_arrays = [*arrays, *touched.values()]
+        plans, places = plan_memories(all_arrays, inner)
+        if kernel.alignment > 1:
+            plans = tuple(with_misalignment(plan, all_arrays) for plan in plans)
         binding = bind(
             kernel.signature,
             self.shape,
             checked,
             places,
             [plan.form for plan in plans],
-            kernel.variables(),
+            variables,
             traced,
             kernel.module.allow_contraction,
+            {name: places[len(arrays) + index] for index, name in enumerate(touched)},
         )
         return plans, binding
 
     def fall_back(self, error: RaisingError) -> EmulatedForm:
-        """The launch in the emulator, with a warning the first time.
+        """The launch in the emulator, with a warning the first time; without where it will tell what is wrong.
 
         Raises the error itself where the user forbids the emulator.
         """
-        from windlass.public.explain import note_emulated
+        from windlass.public.explain import Report, note_emulated
 
         kernel = self.kernel
+        if error.diagnostics[0].code in FAULTS:
+            kernel.last_report = Report(kernel.name, self.shape, error)
+            return EmulatedForm(self, error)
         if not fallback_is_allowed():
             raise error
         if note_emulated(kernel, self.shape, error):
@@ -217,6 +231,11 @@ class Launch:
         return unknown.irregular_ops() <= known.irregular_ops()
 
 
+def lies_in_an_argument(variable: Array, arrays: Sequence[Array | None]) -> bool:
+    """Whether an array argument is the device variable or a view into it."""
+    return any(array is not None and overlap(array, variable) for array in arrays)
+
+
 class Form:
     """A launch made ready for arguments of one key."""
 
@@ -232,7 +251,7 @@ class RaisedForm(Form):
 
     __slots__ = (
         "_assumptions", "_compiled", "_from_lines", "_function", "_large", "_launch", "_memories", "_outputs", "_parts",
-        "_scalars", "_taken", "_variables", "_wide",
+        "_scalars", "_taken", "_touched", "_variables", "_wide",
     )  # fmt: skip
 
     def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
@@ -240,12 +259,14 @@ class RaisedForm(Form):
         self._assumptions = compiled.raised.assumptions
         binding = compiled.binding
         signature = launch.kernel.signature
-        storage = tuple(launch.kernel.variables().values())
+        variables = launch.kernel.variables()
+        storage = tuple(variables[name] for name in binding.variables)
+        self._touched = tuple(array for name, array in variables.items() if name not in binding.variables)
         self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
         self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
         self._scalars = tuple((scalar.position, ScalarReader(signature, scalar)) for scalar in binding.scalars)
         self._outputs = tuple(
-            (self._memories[memory][0], self._memories[memory][1], None)
+            (plans[memory].members[0][0], None if plans[memory].is_one_plain_array else plans[memory], None)
             if memory < len(plans)
             else (0, None, storage[memory - len(plans)])
             for memory in compiled.raised.written
@@ -268,7 +289,8 @@ class RaisedForm(Form):
     def run(self, arguments: Sequence[Any]) -> None:
         if self._function is None:
             return
-        values = [arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories]
+        arrays = (*arguments, *self._touched) if self._touched else arguments
+        values = [arrays[position] if plan is None else plan.gather(arrays) for position, plan in self._memories]
         for storage, form in self._variables:
             values.append(form.to_program(storage))
         for position, reader in self._scalars:
@@ -297,13 +319,13 @@ class RaisedForm(Form):
                 for part in parts:
                     part.write(values[memory], np.asarray(next(given)))
                 if plan is not None and plan.is_staged:
-                    plan.write_back(arguments, values[memory])
+                    plan.write_back(arrays, values[memory])
             elif storage is not None:
                 bytes_of(storage)[:] = bytes_of(np.asarray(next(given)))
             elif plan is None:
                 arguments[position][...] = np.asarray(next(given))
             else:
-                plan.write_back(arguments, np.asarray(next(given)))
+                plan.write_back(arrays, np.asarray(next(given)))
         # All results are there, so nothing reads the inputs any more.
         for copy in staged:
             pool.give_back(copy)

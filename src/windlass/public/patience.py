@@ -62,11 +62,10 @@ policy = Policy()
 
 
 def _left_out(kernel: Kernel, before: str = "", severity: str = "error") -> Diagnostic:
-    """What is said of a kernel that prints or asserts, and why it stays in the emulator."""
-    what = "prints" if kernel.prints else "asserts"
-    help_ = None if kernel.prints else "-D NDEBUG takes assertions out"
-    headline = f"{before}it {what}, which only the emulator does"
-    return Diagnostic("WL0412", headline, kernel.left_out[0].source, help=help_, severity=severity)
+    """What is said of a kernel that prints, and why it stays in the emulator."""
+    return Diagnostic(
+        "WL0412", f"{before}it prints, which only the emulator does", kernel.left_out[0].source, severity=severity
+    )
 
 
 class Tier:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.frontends.arrays import Array
@@ -20,7 +21,7 @@ from windlass.public.value_launch import (
 )
 from windlass.runtime.arguments import check_dtype
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.memories import ArrayForm
+from windlass.runtime.memories import ArrayForm, overlap
 
 if TYPE_CHECKING:
     from windlass.public.kernel import Kernel
@@ -84,6 +85,16 @@ def launch_on_traced(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any
 def _constant_array(kernel: Kernel, name: str, argument: Any) -> Array:
     """An array from outside the trace: it can be read, and writing to it would have no effect that anyone sees."""
     if isinstance(argument, np.ndarray):
+        argument = cast("NDArray[Any]", argument)
+        if any(overlap(argument, variable) for variable in kernel.module.variables.storage.values()):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0907",
+                    f"{kernel.name}: argument '{name}' is the memory of a device variable, and would be a constant "
+                    "in the compiled function",
+                    help="let the kernel read the variable itself, or pass a copy to the compiled function",
+                )
+            )
         position = next(index for index, parameter in enumerate(kernel.signature.parameters) if parameter.name == name)
         if position in kernel.written:
             raise LaunchError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
-from windlass.ops.loops import Print
 from windlass.public.likely_integers import with_likely_integers
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.memories import ArrayForm, form_of, signless
+from windlass.runtime.memories import ArrayForm, form_of, overlap, signless
 from windlass.stablehlo.program import is_wide
 
 if TYPE_CHECKING:
@@ -160,6 +159,8 @@ class VariableInputs:
     def __init__(self) -> None:
         self.values: dict[tuple[int, ArrayForm], Any] = {}
         self.missing: list[tuple[Array, ArrayForm]] = []
+        self.emulated: list[Array] = []
+        """Variables that kernels in the emulator may read and write."""
 
     def value_of(self, storage: Array, form: ArrayForm) -> Any:
         """The variable in the program that is being traced; what it holds now while it is no argument yet."""
@@ -168,6 +169,24 @@ class VariableInputs:
             self.missing.append((storage, form))
             self.values[id(storage), form] = value = entering_now(storage, form)
         return value
+
+
+def refuse_variable(name: str, argument: object, variables: Iterable[Array], what: str) -> None:
+    """Raise LaunchError (WL0912) for a NumPy array that lies in one of these device variables.
+
+    As values the two would be different memories, and on a device they are one.
+    """
+    if isinstance(argument, np.ndarray) and not argument.flags.owndata:
+        array = cast("Array", argument)
+        if array.flags.c_contiguous and any(overlap(array, variable) for variable in variables):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0912",
+                    f"{name} is the memory of a device variable, which {what} uses too",
+                    notes=("as values the array and the variable are two memories",),
+                    help="pass a copy, or launch the kernel on NumPy arrays: kernel[grid, block](...)",
+                )
+            )
 
 
 variable_inputs: ContextVar[VariableInputs | None] = ContextVar("variable_inputs", default=None)
@@ -268,6 +287,9 @@ def emulate_on_values(
         raise error
     if note_emulated(kernel, shape, error):
         warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=4)
+    inputs = variable_inputs.get()
+    if inputs is not None:
+        inputs.emulated += kernel.module.variables.storage.values()
     dynamic = [position for position, value in enumerate(values) if is_jax_value(value)]
 
     def run(*arrays: Any) -> list[Array]:
@@ -316,7 +338,7 @@ def print_diagnostic(kernel: Kernel) -> Diagnostic:
     return Diagnostic(
         "WL0412",
         f"{kernel.name} prints nothing: its raised form has no printf",
-        next((op.source for op in kernel.left_out if isinstance(op, Print)), None),
+        next((op.source for op in kernel.left_out), None),
         help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
         severity="warning",
     )

@@ -14,7 +14,7 @@ program runs: `assumptions.py`.
 """
 
 from windlass.raising.kernel import RaisedKernel, raise_kernel
-from windlass.raising.obstacle import UncountedLoopError
+from windlass.raising.obstacle import FAULTS, UncountedLoopError
 from windlass.raising.report import AccessNote, LoopNote, OutsideNote, RaisingReport
 from windlass.raising.specification import (
     KnownScalar,
@@ -26,6 +26,7 @@ from windlass.raising.specification import (
 )
 
 __all__ = [
+    "FAULTS",
     "AccessNote",
     "KnownScalar",
     "LaunchSpecification",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from windlass.raising.assumptions import Assumption, assume_never
 from windlass.raising.divisibility import is_multiple
-from windlass.raising.enumeration import holds_at, points_of
+from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.index import ZERO, Index
+from windlass.raising.items import Buffer, PointerChoice
 from windlass.raising.obstacle import MISALIGNED
 from windlass.raising.predicate import Predicate
 from windlass.raising.reinterpretation import byte_width
@@ -21,24 +22,28 @@ if TYPE_CHECKING:
 
 def check_alignment(state: RaisingState, address: Index, dtype: str) -> None:
     """Raise Obstacle if an active lane is at no multiple; let the program look where that depends on data."""
-    width = byte_width(dtype)
+    _check_multiple(state, address, byte_width(dtype))
+
+
+def check_vector_alignment(state: RaisingState, pointer: Buffer, offset: Index, width: int) -> None:
+    """The same for the first member of a vector or struct, which is to lie at a multiple of `width`."""
+    if isinstance(pointer, PointerChoice):
+        for condition, choice in ((pointer.condition, pointer.on_true), (~pointer.condition, pointer.on_false)):
+            with state.within(state.domain.restrict(condition)):
+                check_vector_alignment(state, choice, offset, width)
+    elif pointer.memory is not None:
+        _check_multiple(state, offset + (pointer.byte_offset + pointer.memory.misalignment), width)
+
+
+def _check_multiple(state: RaisingState, address: Index, width: int) -> None:
     if is_multiple(address, width):
         return
     is_between = Predicate.compare("NE", address.modulo(width, state.box), ZERO).simplify(state.box)
     if is_between.is_false:
         return
     reason = f"a value of {width} bytes is accessed at an address that is no multiple of {width}"
-    found = _holds_somewhere(state, is_between)
+    found = holds_somewhere(state.domain.mask, is_between, state.box)
     if found:
         raise state.obstacle(reason, MISALIGNED)
     if found is None:
         assume_never(state, is_between, Assumption(reason, state.position, MISALIGNED))
-
-
-def _holds_somewhere(state: RaisingState, condition: Predicate) -> bool | None:
-    """Whether a condition holds at some active lane; None where that is known at run time only."""
-    both = state.domain.mask & condition
-    points = points_of(both.dimensions, state.box)
-    if points is None or both.has_data:
-        return None
-    return bool(holds_at(both, points).any())

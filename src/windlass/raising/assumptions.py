@@ -1,8 +1,8 @@
 """What a raised form takes for granted of the data, and checks as it runs.
 
 Some accesses are right for every sensible input and can't be shown to be: threads that each add to a place of their
-own, which an array tells them; vectors at places that an array tells. The program has one word more, which says whether
-all of that held. Where it did not, its results mean nothing, and the launch is emulated.
+own, which an array tells them; vectors at places that an array tells; assertions. The program has one word more, which
+says whether all of that held. Where it did not, its results mean nothing, and the launch is emulated.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
+from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import Or, Select
 from windlass.ops.extremes import Maximum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
+from windlass.raising.lanes import Lanes
+from windlass.raising.obstacle import FAULTS
 from windlass.raising.predicate import Predicate
 
 if TYPE_CHECKING:
@@ -30,6 +33,11 @@ class Assumption:
     code: str
     help: str | None = None
 
+    @property
+    def is_fault(self) -> bool:
+        """Whether the kernel itself is wrong where this does not hold."""
+        return self.code in FAULTS
+
     def __str__(self) -> str:
         return f"{self.position or '?'}: emulated if {self.reason}"
 
@@ -44,6 +52,14 @@ class Assumption:
                 help=self.help,
             )
         )
+
+
+def nothing_is_violated(state: RaisingState) -> Predicate:
+    """Whether all assumptions held so far: a loop in which one does not may have no end."""
+    words = state.assumptions.state.words
+    assert words is not None
+    zero = emission.constant(0, "i32")
+    return Predicate.data(Lanes(Compare(emission.reshape(words, ()), zero, "EQ")))
 
 
 def assume_never(state: RaisingState, violated: Predicate, assumption: Assumption) -> None:

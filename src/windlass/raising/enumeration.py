@@ -31,6 +31,15 @@ Points: TypeAlias = Mapping[Dimension, Numbers]
 MOST_LANES = 1 << 20
 
 
+def holds_somewhere(mask: Predicate, condition: Predicate, box: Box) -> bool | None:
+    """Whether a condition holds at some lane of the mask; None where that is known at run time only."""
+    both = mask & condition
+    points = points_of(both.dimensions, box)
+    if points is None or both.has_data:
+        return None
+    return bool(holds_at(both, points).any())
+
+
 def points_of(dimensions: Iterable[Dimension], box: Box) -> Points | None:
     """What each dimension is at each lane of the box, in arrays that broadcast; None if there are too many lanes.
 

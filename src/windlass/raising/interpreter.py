@@ -11,16 +11,18 @@ from windlass.ir import Block, Op, TensorType, Value
 from windlass.ops import loops
 from windlass.ops.creation import Constant
 from windlass.raising import memory as memories
+from windlass.raising.alignment import check_vector_alignment
 from windlass.raising.arithmetic import constant_item, run_scalar_op
+from windlass.raising.assumptions import Assumption, assume_never
 from windlass.raising.atomics import run_atomic, run_compare_exchange
 from windlass.raising.block_folds import run_with_folds
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
+from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.extremes import select_by_test
-from windlass.raising.index import Index
+from windlass.raising.index import ZERO, Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
-from windlass.raising.memory import Memory
-from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, Obstacle, UncountedObstacle
+from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, STOPS, Obstacle, UncountedObstacle
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
@@ -58,12 +60,16 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = Index(state.specification.launch_size(op.dimension))
         case loops.Load():
             offset = index_of(state, op.offset)
+            if op.alignment:
+                check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
             note_load(state, op, offset)
             environment[op] = memories.read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
         case loops.Store():
             item = state.lookup(op.value)
             if not isinstance(item, Undefined):
                 offset = index_of(state, op.offset)
+                if op.alignment:
+                    check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
                 check_race(state, op, offset)
                 memories.write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
         case loops.If():
@@ -83,7 +89,7 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.Allocate():
             environment[op] = allocate(state, op)
         case loops.DeviceVariableBuffer():
-            environment[op] = Pointer(variable_memory(state, op.variable))
+            environment[op] = variable_pointer(state, op.variable)
         case loops.NullBuffer():
             environment[op] = Pointer(None)
         case loops.SelectBuffer():
@@ -103,7 +109,13 @@ def run_op(state: RaisingState, op: Op) -> None:
                 if violated.is_true:
                     raise state.obstacle(reason, LOOP)
                 raise UncountedObstacle(op.counted_loop, reason, state.position)
-        case loops.Assert() | loops.Print():
+        case loops.Assert():
+            check_assertion(state, op)
+        case loops.CheckAlignment():
+            check_vector_alignment(state, buffer_of(state, op.buffer), index_of(state, op.offset), op.alignment)
+        case loops.CheckRange():
+            check_range(state, buffer_of(state, op.buffer), index_of(state, op.offset), index_of(state, op.size))
+        case loops.Print():
             pass
         case loops.Collective():
             environment.update(zip(op.results, run_collective(state, op), strict=True))
@@ -113,6 +125,40 @@ def run_op(state: RaisingState, op: Op) -> None:
             if not isinstance(op.type, TensorType) or not op.is_pure:
                 raise state.obstacle(f"it holds {type(op).__name__}, which has no tensor form here", NOT_RAISED)
             environment[op] = run_scalar_op(state, op, [state.lookup(operand) for operand in op.operands])
+
+
+def check_assertion(state: RaisingState, op: loops.Assert) -> None:
+    """Raise Obstacle if the kernel surely stops here; let the program look where that depends on data."""
+    stop_where(state, ~predicate_of(state, op.condition), op.message)
+
+
+def check_range(state: RaisingState, pointer: Buffer, offset: Index, size: Index) -> None:
+    """The same where bytes are copied, or set, of which some are beyond a memory."""
+    if isinstance(pointer, PointerChoice):
+        for condition, choice in ((pointer.condition, pointer.on_true), (~pointer.condition, pointer.on_false)):
+            with state.within(state.domain.restrict(condition)):
+                check_range(state, choice, offset, size)
+        return
+    memory = pointer.memory
+    if memory is None:
+        stop_where(state, Predicate.compare("NE", size, ZERO), "memory is copied or set through a null pointer")
+        return
+    limit = Index(memory.size_bytes if memory.limit is None else memory.limit)
+    start = offset + pointer.byte_offset
+    # A size beyond 2**63 - 1 is negative here.
+    below = Predicate.compare("LT", size, ZERO) | Predicate.compare("LT", start, ZERO)
+    beyond = Predicate.compare("LT", limit - start, size) & Predicate.compare("NE", size, ZERO)
+    stop_where(state, below | beyond, f"more is copied or set than {memory.name} has")
+
+
+def stop_where(state: RaisingState, violated: Predicate, reason: str) -> None:
+    """Raise Obstacle if a lane surely stops; let the program look where that depends on data."""
+    violated = violated.simplify(state.box)
+    found = holds_somewhere(state.domain.mask, violated, state.box)
+    if found:
+        raise state.obstacle(reason, STOPS)
+    if found is None:
+        assume_never(state, violated, Assumption(reason, state.position, STOPS))
 
 
 # -- operands ---------------------------------------------------------------------------------------------------------
@@ -217,11 +263,11 @@ def readable(variable: str) -> str:
     return found.group(2)[: int(found.group(1))] if found else variable
 
 
-def variable_memory(state: RaisingState, variable: str) -> Memory:
-    """The memory of a `__device__` or `__constant__` variable."""
-    for name, number in state.specification.variables:
+def variable_pointer(state: RaisingState, variable: str) -> Pointer:
+    """Where a `__device__` or `__constant__` variable begins."""
+    for name, place in state.specification.variables:
         if name == variable:
-            return state.memories[number]
+            return Pointer(state.memories[place.memory], place.byte_offset)
     raise state.obstacle(f"the launch gives no memory for the variable '{variable}'", LAUNCH_MISMATCH)
 
 

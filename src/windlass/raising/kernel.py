@@ -169,7 +169,9 @@ def _raise_kernel(
         state.block_dimensions = frozenset(ids.dimensions) - inside
         for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):
             strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
-            state.memories.append(Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides))
+            memory = Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides)
+            memory.misalignment = each.misalignment
+            state.memories.append(memory)
         # A memory, so that loops carry it.
         state.memories.append(Memory("assumptions", 4, MemoryState(emission.constant(0, "i32", (1,)))))
         for argument, given in zip(kernel.arguments, specification.arguments, strict=True):

@@ -114,6 +114,8 @@ class Memory:
         self.size_bytes = size_bytes
         self.row_strides_bytes = row_strides_bytes
         self.home = home
+        self.misalignment = 0
+        """How many bytes it begins behind a multiple of 16."""
         self.limit: int | None = None
         """The bytes of a segment that may be accessed, where that is less than its size."""
         self.axes: tuple[Axis, ...] = ()

@@ -19,6 +19,10 @@ MISALIGNED = "WL0306"
 LOOP = "WL0308"
 RACE = "WL0309"
 OUTSIDE = "WL0310"
+STOPS = "WL0426"
+
+FAULTS = frozenset({MISALIGNED, STOPS})
+"""What is wrong with the kernel itself: the emulator says where, and at which thread."""
 
 
 POINTER_CHANGES = "a pointer goes into different arrays from one iteration to the next"
@@ -28,6 +32,7 @@ HELP = {
     TOO_IRREGULAR: "control flow this irregular runs better as native loops",
     NO_MEMORY: "pass each array as a parameter of its own, and index it where it is used",
     MISALIGNED: "copy the bytes to where they are aligned",
+    STOPS: "wl.emulate tells at which thread",
     LOOP: "make the iterations independent, or keep what they carry in plain variables",
     RACE: "use atomic operations, or let one thread do it; wl.emulate names both lines of a race",
 }

@@ -18,7 +18,7 @@ from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_ty
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or
-from windlass.ops.loops import Allocate, For, Load, Store, ViewBuffer, Yield
+from windlass.ops.loops import Allocate, CheckAlignment, For, Load, Store, ViewBuffer, Yield
 from windlass.raising.items import is_integer
 from windlass.raising.reinterpretation import byte_width
 
@@ -34,6 +34,7 @@ def reroll(block: Block) -> None:
     for op in tuple(block):
         for region in op.regions:
             reroll(region.block)
+    _set_alignments_apart(block)
     run: list[Store] = []
     for op in tuple(block):
         if isinstance(op, Store) and not op.is_volatile:
@@ -42,6 +43,19 @@ def reroll(block: Block) -> None:
             _reroll_run(run)
             run = []
     _reroll_run(run)
+
+
+def _set_alignments_apart(block: Block) -> None:
+    """Check the alignment of vectors at the block's end, so that their members are all alike."""
+    last = block.terminator
+    for op in tuple(block):
+        if isinstance(op, Load | Store) and op.alignment:
+            with Builder(Block(), source=op.source):
+                check = CheckAlignment(op.buffer, op.offset, op.alignment)
+            assert check.block is not None
+            check.block.unlink(check)
+            block.insert_before(check, last)
+            op.alignment = 0
 
 
 def _reroll_run(run: Sequence[Store]) -> None:

@@ -18,12 +18,14 @@ class MemorySpecification:
     """One memory: the words of an array (or of several arrays that overlap), laid out flat.
 
     `word_dtype` is the element type of the flat tensor that stands for it; `row_strides` are the distances, in words,
-    between neighbours along the outer axes of the array, largest first, where it has several axes.
+    between neighbours along the outer axes of the array, largest first, where it has several axes; `misalignment` is
+    how many bytes it begins behind a multiple of 16, where the kernel takes vectors from it.
     """
 
     size_bytes: int
     word_dtype: str
     row_strides: tuple[int, ...] = ()
+    misalignment: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ KernelArgument: TypeAlias = PointerArgument | KnownScalar | TracedScalar | Recor
 class LaunchSpecification:
     """A launch: its extents (x first), the arguments in order, and the memories that pointers and variables go into.
 
-    `variables` names the `__device__` and `__constant__` variables by linker name, each with its memory's number.
+    `variables` names the `__device__` and `__constant__` variables by linker name, each with where it begins: in a
+    memory of its own, or in that of an array which is the variable itself.
     """
 
     grid: tuple[int, int, int]
@@ -72,7 +75,7 @@ class LaunchSpecification:
     shared_bytes: int
     arguments: tuple[KernelArgument, ...]
     memories: tuple[MemorySpecification, ...]
-    variables: tuple[tuple[str, int], ...] = ()
+    variables: tuple[tuple[str, PointerArgument], ...] = ()
     allow_contraction: bool = False
     varies_undefined: bool = False
     """Whether what CUDA leaves undefined is something else than usual, so that one sees whether it matters."""

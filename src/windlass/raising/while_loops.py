@@ -19,6 +19,7 @@ from windlass.ops.loops import Atomic as AtomicOp
 from windlass.ops.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
+from windlass.raising.assumptions import nothing_is_violated
 from windlass.raising.cells import replace_slot
 from windlass.raising.dimensions import Dimension, in_order
 from windlass.raising.domain import Domain
@@ -258,7 +259,11 @@ def _attempt(
         with state.within(domain):
             run_block(state, body)
             finals = [state.lookup(value) for value in yielded]
-            goes_on = predicate_of(state, body.terminator.operands[0]) if isinstance(op, DoWhile) else TRUE
+            goes_on = TRUE
+            if isinstance(op, DoWhile):
+                goes_on = predicate_of(state, body.terminator.operands[0])
+                if state.assumptions.state is not marks[state.assumptions]:
+                    goes_on &= nothing_is_violated(state)
             if active is None and going is not None:
                 flag = state.condition_lanes(goes_on)
                 if flag.dims:

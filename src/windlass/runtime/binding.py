@@ -26,6 +26,8 @@ from windlass.runtime.memories import ArrayForm, form_of, signless
 
 Array: TypeAlias = NDArray[Any]
 
+NO_PLACES: Mapping[str, tuple[int, int]] = {}
+
 
 @dataclass(frozen=True)
 class ScalarInput:
@@ -55,6 +57,7 @@ class Binding:
     """A launch bound to its arguments: the specification, and where the raised program's arguments come from.
 
     `forms` has one form per memory; memories after the arguments' own are device variables, named in `variables`.
+    Variables that an argument lies in are in that argument's memory.
     """
 
     specification: LaunchSpecification
@@ -72,11 +75,13 @@ def bind(
     variables: Mapping[str, Array],
     traced: Collection[int] = (),
     allow_contraction: bool = False,
+    shared: Mapping[str, tuple[int, int]] = NO_PLACES,
 ) -> Binding:
     """The binding of a launch.
 
     `places` gives memory and byte offset for the positions of arrays; `forms` those memories' forms; `variables` the
-    device variables that the kernel uses; `traced` the positions of integers that stay unknown.
+    device variables that the kernel uses; `traced` the positions of integers that stay unknown; `shared` memory and
+    byte offset of the variables that lie in the memories of arrays.
     """
     arguments: list[KernelArgument] = []
     scalars: list[ScalarInput] = []
@@ -86,17 +91,19 @@ def bind(
             arguments.append(PointerArgument(memory, offset))
         else:
             arguments.append(_by_value(parameter, position, value, position in traced, scalars))
-    all_forms = (*forms, *(form_of(array.dtype, array.shape) for array in variables.values()))
+    own = [name for name in variables if name not in shared]
+    all_forms = (*forms, *(form_of(variables[name].dtype, variables[name].shape) for name in own))
+    places_of_variables = {**shared, **{name: (len(forms) + index, 0) for index, name in enumerate(own)}}
     specification = LaunchSpecification(
         shape.grid,
         shape.block,
         shape.shared_bytes,
         tuple(arguments),
         tuple(form.specification for form in all_forms),
-        tuple((name, len(forms) + index) for index, name in enumerate(variables)),
+        tuple((name, PointerArgument(*places_of_variables[name])) for name in variables),
         allow_contraction,
     )
-    return Binding(specification, all_forms, tuple(scalars), tuple(variables))
+    return Binding(specification, all_forms, tuple(scalars), tuple(own))
 
 
 def _by_value(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import WindlassError
 from windlass.runtime.arguments import check_argument
 from windlass.runtime.binding import known_bytes
+from windlass.runtime.memories import root_offset
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
@@ -59,12 +60,16 @@ class CallKeys:
     refused, every time.
     """
 
-    __slots__ = ("_roles", "_signature", "_takes_values")
+    __slots__ = ("_roles", "_signature", "_takes_values", "alignment", "variables")
 
     def __init__(self, signature: KernelSignature, *, takes_values: bool) -> None:
         self._signature = signature
         self._takes_values = takes_values
         self._roles = tuple(role_of(parameter) for parameter in signature.parameters)
+        self.variables: tuple[Array, ...] = ()
+        """The device variables that the kernel uses: an argument may lie in one of them."""
+        self.alignment = 1
+        """The multiple that the addresses of vectors have to be, which views into arrays may not give them."""
 
     def leave_out(self, positions: Collection[int]) -> None:
         """From now on the values of the integers at these positions are no part of the key."""
@@ -106,8 +111,15 @@ class CallKeys:
                     key += self._known_value(kind, argument)
             else:
                 key += self._record(position, argument)
+        if self.alignment > 1 and not owned and not self._takes_values:
+            key.append(tuple(root_offset(array) % self.alignment for array in arrays))
         if self._takes_values:
             key.append(jax.config.read("jax_enable_x64"))
+            if arrays and self.variables and not owned:
+                key.append(overlaps([*arrays, *self.variables]))
+        elif self.variables:
+            if arrays and (not owned or len(set(map(id, arrays))) < len(arrays)):
+                key.append(overlaps([*arrays, *self.variables]))
         elif len(arrays) > 1 and (not owned or len(set(map(id, arrays))) < len(arrays)):
             key.append(overlaps(arrays))
         return tuple(key)

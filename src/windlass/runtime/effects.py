@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import BufferType, Function, Value
-from windlass.ops.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, DeviceVariableBuffer, Store
+from windlass.ops.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, DeviceVariableBuffer, Load, Store
 
 
 def written_parameters(function: Function) -> frozenset[int]:
@@ -21,6 +21,11 @@ def written_parameters(function: Function) -> frozenset[int]:
         for buffer in buffers:
             written |= {positions[root] for root in roots.get(buffer, frozenset()) if root in positions}
     return frozenset(written)
+
+
+def widest_alignment(function: Function) -> int:
+    """The largest multiple at which a vector or struct has to lie; 1 where there are none."""
+    return max((op.alignment for op in function.walk() if isinstance(op, Load | Store)), default=0) or 1
 
 
 def variables_used(function: Function) -> tuple[str, ...]:

@@ -73,6 +73,13 @@ def read_launch_shape(signature: KernelSignature, brackets: object) -> LaunchSha
                 f"shared_bytes is {shared_bytes}; it can be 0 to {MOST_SHARED_BYTES}",
                 "the third entry of the brackets is the size of dynamic shared memory, in bytes",
             )
+        if shared_bytes + signature.shared_bytes > MOST_SHARED_BYTES:
+            raise _fault(
+                signature,
+                f"shared_bytes is {shared_bytes}, and its __shared__ variables have {signature.shared_bytes}: "
+                f"together they can be {MOST_SHARED_BYTES}",
+                None,
+            )
     return LaunchShape(grid, block, shared_bytes)
 
 

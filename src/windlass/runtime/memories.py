@@ -20,6 +20,9 @@ from windlass.runtime.arguments import leaves_of
 
 Array: TypeAlias = NDArray[Any]
 
+WIDEST_VECTOR = 16
+"""No CUDA type asks for a larger multiple of its own."""
+
 
 @dataclass(frozen=True)
 class ArrayForm:
@@ -27,7 +30,7 @@ class ArrayForm:
 
     `view` is the dtype that its bytes are first seen as, flat, where the array's own has no MLIR name (records, complex
     numbers, booleans); None means that the array goes in as it is. `shape` and `dtype` are those of the program's
-    argument; `word_dtype` that of the kernel's memory.
+    argument; `word_dtype` that of the kernel's memory. `misalignment` as in `MemorySpecification`.
     """
 
     view: np.dtype | None
@@ -36,10 +39,11 @@ class ArrayForm:
     word_dtype: str
     row_strides: tuple[int, ...]
     size_bytes: int
+    misalignment: int = 0
 
     @property
     def specification(self) -> MemorySpecification:
-        return MemorySpecification(self.size_bytes, self.word_dtype, self.row_strides)
+        return MemorySpecification(self.size_bytes, self.word_dtype, self.row_strides, self.misalignment)
 
     def in_halves(self) -> ArrayForm:
         """The same memory entering as 32-bit words: JAX can't hold wider ones while its x64 flag is off."""
@@ -54,7 +58,7 @@ def form_of(dtype: np.dtype, shape: tuple[int, ...], inner: tuple[int, ...] = ()
     """The form of an array; `inner` are the fixed extents that the kernel declares (`float (*)[4][3]` has (4, 3)).
 
     >>> form_of(np.dtype("uint32"), (5, 7))
-    ArrayForm(view=None, shape=(5, 7), dtype='ui32', word_dtype='i32', row_strides=(7,), size_bytes=140)
+    ArrayForm(view=None, shape=(5, 7), dtype='ui32', word_dtype='i32', row_strides=(7,), size_bytes=140, misalignment=0)
     """
     count = math.prod(shape)
     name = MLIR_DTYPES.get(dtype)
@@ -121,6 +125,11 @@ class MemoryPlan:
         """Whether the program takes the one array as it is."""
         return not self.is_staged and self.form.view is None
 
+    @property
+    def is_one_plain_array(self) -> bool:
+        """Whether the program gives the one array as it is."""
+        return self.is_plain and len(self.members) == 1
+
     def gather(self, arrays: Sequence[Array | None]) -> Array:
         """The program's argument."""
         first = arrays[self.members[0][0]]
@@ -136,21 +145,53 @@ class MemoryPlan:
 
     def write_back(self, arrays: Sequence[Array | None], result: Array) -> None:
         """Put the memory's new words into every array that lies in it."""
-        if not self.is_staged:
-            first = arrays[self.members[0][0]]
-            assert first is not None
-            np.copyto(self.form.to_program(first), result)
-            return
-        buffer = result.view(np.uint8)
+        buffer = result.reshape(-1).view(np.uint8) if self.is_staged else result
         for position, offset in self.members:
             array = arrays[position]
             assert array is not None
+            if not array.flags.writeable:
+                continue  # a view of what is written through another member, or was not written
+            if not self.is_staged:
+                np.copyto(self.form.to_program(array), result)
+                return
             bytes_of(array)[:] = buffer[offset : offset + array.nbytes]
 
 
 def bytes_of(array: Array) -> Array:
     """The bytes of a contiguous array, sharing its memory."""
     return array.reshape(-1).view(np.uint8)
+
+
+def root_offset(array: Array) -> int:
+    """How many bytes an array begins behind the buffer that it is a view of: that is what its alignment depends on.
+
+    >>> root_offset(np.zeros(8, np.float32)[3:])
+    12
+    """
+    root = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    return array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+
+
+def with_misalignment(plan: MemoryPlan, arrays: Sequence[Array | None]) -> MemoryPlan:
+    """The plan with what is known of its memory's alignment."""
+    position, _ = min(plan.members, key=lambda member: member[1])
+    first = arrays[position]
+    assert first is not None
+    misalignment = root_offset(first) % WIDEST_VECTOR
+    return replace(plan, form=replace(plan.form, misalignment=misalignment)) if misalignment else plan
+
+
+def overlap(one: Array, other: Array) -> bool:
+    """Whether two contiguous arrays have bytes in common.
+
+    >>> memory = np.zeros(8, np.uint8)
+    >>> overlap(memory[:5], memory[4:]), overlap(memory[:4], memory[4:])
+    (True, False)
+    """
+    start, other_start = (each.__array_interface__["data"][0] for each in (one, other))
+    return start < other_start + other.nbytes and other_start < start + one.nbytes
 
 
 def plan_memories(

@@ -125,6 +125,7 @@ static const char *convert(const char *format, const char **arguments, uint32_t 
         break;
     }
     case '%': text[0] = '%'; size = 1; break;
+    case 'n': fail(UNSUPPORTED, site_number); // writes to memory: devices have no such conversion
     default: // not a conversion: shown as it stands
         append("%", 1);
         append(start, (size_t)(format - start));

@@ -20,6 +20,7 @@ from windlass.frontends.cuda.clang import (
     run_clang,
 )
 from windlass.frontends.cuda.copies import with_copies_by_field
+from windlass.frontends.cuda.limits import check_constants, with_lines_of
 from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
@@ -29,6 +30,7 @@ from windlass.frontends.cuda.templates import kernel_templates, take_instance_ma
 from windlass.ir.signature import DeviceCode
 
 _LAST_LINES = 5
+_MACRO_NAME = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?")
 
 
 def compile_device(
@@ -47,7 +49,8 @@ def compile_device(
     templates to instantiate, such as "axpy<float>". With `fast_math` a multiplication and an addition may become one
     operation that rounds once (nvcc's default, `-fmad=true`); without it every operation rounds as written.
 
-    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108), with one diagnostic for each thing that is wrong.
+    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108, WL0210 to WL0212, WL0427), with one diagnostic for each
+    thing that is wrong.
 
     >>> code = compile_device("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
     >>> code.kernels[0].name, code.kernels[0].parameters[0].dtype
@@ -66,7 +69,11 @@ def compile_device(
         raise CompilationError(*explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)
     llvm_ir = without_unneeded_metadata(with_all_positions(llvm_ir))
-    kernels, variables = SignatureReader(llvm_ir, unit).read()
+    try:
+        kernels, variables = SignatureReader(llvm_ir, unit).read()
+        check_constants(variables)
+    except CompilationError as error:
+        raise with_lines_of(error, unit) from None
     templates = kernel_templates(unit, kernels)
     if not kernels and not templates:
         raise CompilationError(
@@ -143,8 +150,24 @@ def with_local_functions(llvm_ir: str) -> str:
     return re.sub(r"^define [^\n]*$", internal, llvm_ir, flags=re.MULTILINE)
 
 
-def _macro(name: str, value: object) -> str:
+def _macro(name: object, value: object) -> str:
+    """The lines that define a macro.
+
+    Raises CompilationError (WL0427) for what is no name (with parameters, if need be), and for values of several lines.
+    """
     text = "1" if value is True else "" if value is None else str(value)
+    if not isinstance(name, str) or _MACRO_NAME.fullmatch(name) is None:
+        raise CompilationError(
+            Diagnostic(
+                "WL0427",
+                f"a macro can't be called {name!r}",
+                help="give a name, as in define={'N': 64}, or a name with parameters: define={'AT(i, j)': 'x[i][j]'}",
+            )
+        )
+    if len(text.splitlines()) > 1 or text.endswith(("\n", "\r")):
+        raise CompilationError(
+            Diagnostic("WL0427", f"the macro '{name}' has a value of several lines", help="write it in the source")
+        )
     return f"#undef {name.partition('(')[0]}\n#define {name} {text}\n"
 
 

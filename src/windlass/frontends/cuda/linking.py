@@ -13,6 +13,7 @@ from typing import Any
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.frontends.cuda.clang import device_flags
 from windlass.frontends.cuda.compilation import compile_unoptimized, explain_failure, optimize_device
+from windlass.frontends.cuda.limits import check_constants
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.signatures import SignatureReader
 from windlass.frontends.cuda.source import read_source
@@ -81,6 +82,8 @@ def link_units(
     if missing:
         raise CompilationError(*(_nowhere(name, texts, [unit.name for unit in units]) for name in missing))
     kernels, variables = SignatureReader(llvm_ir, units[0]).read()
+    if len(units) == 1:  # each of several sources may be a module of its own
+        check_constants(variables)
     names = iter(renamed)
     by_source = tuple({} if source.suffix == ".c" else next(names) for source in sources)
     return LinkedUnits(DeviceCode(llvm_ir, kernels, variables), by_source)

@@ -26,6 +26,8 @@ def find_kernel(code: DeviceCode, name: str) -> KernelSignature:
     for kernel in code.kernels:
         if kernel.mangled == name:
             return kernel
+    if name != name.strip() or not name.isprintable():
+        raise CompilationError(_not_found(code, name))
     base, types = _split_types(name)
     wanted = comparable(base)
     found = [kernel for kernel in code.kernels if comparable(kernel.name) == wanted]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _NAME = r'(?:[-\w$.]+|"[^"]*")'
 _BODY = re.compile(rf"^define [^\n]*?@({_NAME})\([^\n]*\n(.*?)^}}$", re.MULTILINE | re.DOTALL)
@@ -15,7 +16,16 @@ def reached_names(llvm_ir: str, kernel: str) -> frozenset[str]:
     >>> sorted(reached_names(text, "k"))
     ['f', 'x']
     """
-    bodies = {match[1].strip('"'): match[2] for match in _BODY.finditer(llvm_ir)}
+    return names_reached_from(bodies_of(llvm_ir), kernel)
+
+
+def bodies_of(llvm_ir: str) -> dict[str, str]:
+    """The bodies of all functions, by name."""
+    return {match[1].strip('"'): match[2] for match in _BODY.finditer(llvm_ir)}
+
+
+def names_reached_from(bodies: Mapping[str, str], kernel: str) -> frozenset[str]:
+    """As `reached_names`, in a module whose bodies are known."""
     reached: set[str] = set()
     todo = [kernel]
     while todo:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from windlass.diagnostics import Position
+from windlass.frontends.cuda.limits import check_parameters, check_shared
 from windlass.frontends.cuda.metadata import Metadata, Node
+from windlass.frontends.cuda.reach import bodies_of, names_reached_from
 from windlass.frontends.cuda.source import Source, position_of
 from windlass.frontends.cuda.types import MOST_POINTERS, TypeReader
 from windlass.ir.signature import DeviceVariable, KernelSignature, Parameter, PointerMember
@@ -24,7 +27,13 @@ _VARIABLE = re.compile(
     r"\b(?:global|constant)\b[^\n]*!dbg !(\d+)$",
     re.MULTILINE,
 )
+_SHARED = re.compile(
+    r'^@(?:"([^"]*)"|([-\w$.]+)) = (?!external)[^\n]*\baddrspace\((3)\) global [^\n]*!dbg !(\d+)$', re.MULTILINE
+)
 _ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{([^\n]*)\}$", re.MULTILINE)
+
+
+_SPACES: dict[str, Literal["global", "shared", "constant"]] = {"1": "global", "3": "shared", "4": "constant"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,10 @@ class SignatureReader:
     source: Source
 
     def read(self) -> tuple[tuple[KernelSignature, ...], tuple[DeviceVariable, ...]]:
-        """All kernels and device variables, in the order of the source text."""
+        """All kernels and device variables, in the order of the source text.
+
+        Raises CompilationError (WL0210, WL0212) where they take more of a memory than a device has.
+        """
         types = TypeReader(Metadata(self.llvm_ir))
         attributes = {match[1]: match[2] for match in _ATTRIBUTES.finditer(self.llvm_ir)}
         kernels: list[KernelSignature] = []
@@ -49,7 +61,33 @@ class SignatureReader:
             found = self._variable(types, match[1] or match[2], match[3], int(match[4]))
             if found is not None:
                 variables.append(found)
+        kernels = self._check_limits(types, kernels, variables)
         return tuple(sorted(kernels, key=_source_order)), tuple(sorted(variables, key=_source_order))
+
+    def _check_limits(
+        self, types: TypeReader, kernels: list[KernelSignature], variables: list[DeviceVariable]
+    ) -> list[KernelSignature]:
+        """The kernels with what their shared variables take.
+
+        Raises CompilationError where more is declared than a device has.
+        """
+        for kernel in kernels:
+            check_parameters(kernel)
+        shared: dict[str, DeviceVariable] = {}
+        for match in _SHARED.finditer(self.llvm_ir):
+            found = self._variable(types, match[1] or match[2], match[3], int(match[4]))
+            if found is not None and found.size:
+                shared[found.mangled] = found
+        if not shared:
+            return kernels
+        bodies = bodies_of(self.llvm_ir)
+        sized: list[KernelSignature] = []
+        for kernel in kernels:
+            reached = names_reached_from(bodies, kernel.mangled)
+            own = [variable for name, variable in shared.items() if name in reached]
+            check_shared(kernel, own)
+            sized.append(replace(kernel, shared_bytes=sum(variable.size for variable in own)))
+        return sized
 
     def _kernel(
         self, types: TypeReader, program: Node, mangled: str, ir_parameters: str, attributes: str
@@ -110,7 +148,7 @@ class SignatureReader:
             dtype=types.dtype(element),
             shape=shape,
             size=size,
-            space="constant" if address_space == "4" else "global",
+            space=_SPACES[address_space],
             position=self._position(types, variable),
         )
 

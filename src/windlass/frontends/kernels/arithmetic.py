@@ -120,6 +120,10 @@ class Arithmetic(Body):
         """Raise an exception where a divisor is zero."""
         raise NotImplementedError
 
+    def fail_with(self, node: ast.AST, exception: Any, arguments: tuple[Any, ...]) -> None:
+        """Raise an exception, if launches look for them, and leave."""
+        raise NotImplementedError
+
     def _wrong_operands(self, node: ast.AST, symbol: str, left: Value, right: Value) -> CompilationError:
         help_ = None
         if isinstance(left.type, Array) or isinstance(right.type, Array):

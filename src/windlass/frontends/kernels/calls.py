@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types as python_types
+from collections.abc import Sequence
 from typing import Any
 
 from windlass.frontends.kernels import promotion
@@ -449,11 +450,32 @@ class Calls(Indexing):
             extents: list[Value] = []
             for each in positional:
                 extents += each.parts() if isinstance(each.type, Tuple) else [each]
-            texts = [convert_number(self.integer(node, each), int64) for each in extents]
-            return Value(Array(array.dtype, len(texts), "C"), (value.pointer, *texts))
+            return self._reshaped(node, value, [self.integer(node, each) for each in extents])
         if name == "item" and array.ndim == 0:
             return self.compute(node, array.dtype, f"*{value.pointer}")
         raise self.refuse(node, f"'{name}' of an array", "write it as a loop over the elements")
+
+    def _reshaped(self, node: ast.Call, value: Value, extents: Sequence[Value]) -> Value:
+        """The same elements in another shape, in which one negative extent is what is left for it."""
+        size = self.compute(node, int64, f"({' * '.join(value.extents) or '1'})", is_nonnegative=True, bits=47).text
+        wanted = [convert_number(each, int64) for each in extents]
+        unknown = [text for each, text in zip(extents, wanted, strict=True) if not each.is_nonnegative]
+        if unknown:
+            self.out.plain(f"if ({' + '.join(f'({text} < 0)' for text in unknown)} > 1) {{")
+            self.fail_with(node, ValueError, ("multiple negative shape values",))
+            self.out.plain("}")
+            known = " * ".join(f"windlass_known({text})" for text in wanted)
+            rest = self.compute(node, int64, f"windlass_rest({size}, {known})", is_nonnegative=True, bits=47).text
+            wanted = [
+                self.compute(node, int64, f"({text} < 0 ? {rest} : {text})", is_nonnegative=True, bits=47).text
+                if text in unknown
+                else text
+                for text in wanted
+            ]
+        self.out.plain(f"if ({' * '.join(wanted) or '1'} != {size}) {{")
+        self.fail_with(node, ValueError, ("total size of new array must be unchanged",))
+        self.out.plain("}")
+        return Value(Array(value.array.dtype, len(wanted), "C"), (value.pointer, *wanted))
 
     def _view_as(self, node: ast.Call, value: Value, dtype: Value) -> Value:
         """The memory of an array as elements of another type."""

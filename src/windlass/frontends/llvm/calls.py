@@ -18,7 +18,19 @@ from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.ops.elementwise import And, Or
-from windlass.ops.loops import Assert, Barrier, Collective, DeviceCall, For, Load, Print, Store, Yield, collective_name
+from windlass.ops.loops import (
+    Assert,
+    Barrier,
+    CheckRange,
+    Collective,
+    DeviceCall,
+    For,
+    Load,
+    Print,
+    Store,
+    Yield,
+    collective_name,
+)
 
 _ALLOCATORS = frozenset({
     "malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "calloc", "realloc",
@@ -273,11 +285,8 @@ def translate_other_collective(translator: Translator, instruction: Instruction)
 # -- stopping and telling ---------------------------------------------------------------------------------------------
 
 
-@called("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap", "__windlass_trap", "llvm.nvvm.exit", "abort", "exit")
+@called("llvm.trap", "llvm.debugtrap", "llvm.ubsantrap", "__windlass_trap")
 def translate_trap(translator: Translator, instruction: Instruction) -> None:
-    if instruction.callee in ("llvm.nvvm.exit",):
-        translate_unknown(translator, instruction)
-        return
     Assert(translator.emit.false, "the kernel traps")
 
 
@@ -319,21 +328,6 @@ def translate_print(translator: Translator, instruction: Instruction) -> LLVMVal
     return translator.emit.constant(len(noted), "i32")
 
 
-@called("printf", "puts", "putchar")
-def translate_plain_print(translator: Translator, instruction: Instruction) -> LLVMValue:
-    """printf as a variadic call."""
-    text = string_of(translator, instruction.operands[0])
-    inputs: list[Value] = []
-    for operand in instruction.operands[1:]:
-        value = translator.value(operand)
-        if isinstance(value, Value):
-            inputs.append(value)
-        elif isinstance(value, Pointer):
-            inputs.append(value.offset)
-    Print(text if text is not None else "", tuple(inputs))
-    return translator.emit.constant(0, "i32")
-
-
 # -- blocks of memory -------------------------------------------------------------------------------------------------
 
 UNROLLED_BYTES = 256
@@ -362,7 +356,10 @@ def translate_copy(translator: Translator, instruction: Instruction) -> None:
         return
     if "memmove" in instruction.callee:
         raise translator.refusal("WL0207", "a memmove whose size is not constant", instruction)
-    count = emit.divide(byte_count(translator, size), emit.constant(width, "i64"))
+    total = byte_count(translator, size)
+    CheckRange(source.buffer, source.offset, total)
+    CheckRange(target.buffer, target.offset, total)
+    count = emit.divide(total, emit.constant(width, "i64"))
 
     def body(offset: Value) -> None:
         value = Load(source.buffer, emit.add(source.offset, offset), dtype)
@@ -395,7 +392,9 @@ def translate_fill(translator: Translator, instruction: Instruction) -> None:
         for place in range(0, length, width):
             Store(word, target.buffer, shifted(translator, target, place).offset)
         return
-    count = emit.divide(byte_count(translator, size), emit.constant(width, "i64"))
+    total = byte_count(translator, size)
+    CheckRange(target.buffer, target.offset, total)
+    count = emit.divide(total, emit.constant(width, "i64"))
 
     def body(offset: Value) -> None:
         Store(word, target.buffer, emit.add(target.offset, offset))

@@ -64,6 +64,15 @@ def read_instruction(text: str, types: TypeTable) -> Instruction:
     return instruction
 
 
+def _read_alignment(reader: Reader) -> tuple[str, ...]:
+    """The multiple that a load or store promises its address to be, as calls have it: `align 16`."""
+    while reader.peek not in ("", ",") and reader.peek != "align":
+        reader.next()  # the order of an atomic access
+    if reader.peek == ",":
+        reader.next()
+    return (f"align {reader.next()}",) if reader.accept("align") else ()
+
+
 def _read_words(reader: Reader) -> tuple[str, ...]:
     """Flags and predicates before a type."""
     words: list[str] = []
@@ -105,12 +114,14 @@ def _read_body(opcode: str, name: str, reader: Reader) -> Instruction:
             words = _read_words(reader)
             type_ = reader.read_type()
             reader.expect(",")
-            return Instruction(opcode, name, type_, (reader.read_typed(),), words, type_)
+            place = reader.read_typed()
+            return Instruction(opcode, name, type_, (place,), words + _read_alignment(reader), type_)
         case "store":
             words = _read_words(reader)
             value = reader.read_typed()
             reader.expect(",")
-            return Instruction(opcode, name, VOID, (value, reader.read_typed()), words, value.type)
+            place = reader.read_typed()
+            return Instruction(opcode, name, VOID, (value, place), words + _read_alignment(reader), value.type)
         case "phi":
             words = _read_words(reader)
             type_ = reader.read_type()

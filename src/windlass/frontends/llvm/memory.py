@@ -20,6 +20,7 @@ from windlass.frontends.llvm.syntax import Instruction, Local, Number, Operand
 from windlass.frontends.llvm.translator import WORD_DTYPES, Translator
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Builder, Value
+from windlass.ir.types import MLIR_DTYPES
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import And
@@ -54,6 +55,9 @@ def translate_address(translator: Translator, instruction: Instruction) -> LLVMV
     return Pointer(place.buffer, emit.add(offset, emit.constant(constant, "i64")))
 
 
+WIDEST_VECTOR = 16
+
+
 def signed_number(operand: Number) -> int:
     """The value of an integer constant, read as signed."""
     assert isinstance(operand.type, IntegerType)
@@ -82,20 +86,45 @@ def translate_load(translator: Translator, instruction: Instruction) -> LLVMValu
         raise translator.refusal("WL0203", "a function is called through a pointer", instruction)
     place = translator.pointer(instruction.operands[0])
     is_volatile = "volatile" in instruction.words or "atomic" in instruction.words
-    return load(translator, place, instruction.type, instruction, is_volatile)
+    return load(translator, place, instruction.type, instruction, is_volatile, alignment_of(instruction))
+
+
+def alignment_of(instruction: Instruction) -> int:
+    """The multiple at which a load or store promises to be."""
+    found = [int(word.removeprefix("align ")) for word in instruction.words if word.startswith("align ")]
+    return min(found[0], WIDEST_VECTOR) if found else 0
+
+
+def beyond_own(alignment: int, dtype: str) -> int:
+    """An alignment if it is more than a scalar has to have by itself; else 0."""
+    width = next(each.itemsize for each, name in MLIR_DTYPES.items() if name == dtype)
+    return alignment if alignment > width else 0
 
 
 def load(
-    translator: Translator, place: Pointer, type_: LLVMType, instruction: Instruction, is_volatile: bool = False
+    translator: Translator,
+    place: Pointer,
+    type_: LLVMType,
+    instruction: Instruction,
+    is_volatile: bool = False,
+    alignment: int = 0,
 ) -> LLVMValue:
-    """A value of any type from memory, scalar by scalar."""
+    """A value of any type from memory, scalar by scalar; the first tells the `alignment` of all."""
     members = members_of(type_)
     if members or isinstance(type_, StructType):
         return tuple(
-            load(translator, shifted(translator, place, offset), member, instruction, is_volatile)
+            load(
+                translator,
+                shifted(translator, place, offset),
+                member,
+                instruction,
+                is_volatile,
+                0 if offset else alignment,
+            )
             for offset, member in members
         )
-    found = Load(place.buffer, place.offset, stored_dtype(translator, type_, instruction), is_volatile)
+    dtype = stored_dtype(translator, type_, instruction)
+    found = Load(place.buffer, place.offset, dtype, is_volatile, beyond_own(alignment, dtype))
     if isinstance(type_, IntegerType) and type_.bits == 1:
         return Compare(And(found, translator.emit.constant(1, "i8")), translator.emit.constant(0, "i8"), "NE")
     return found
@@ -122,7 +151,8 @@ def translate_store(translator: Translator, instruction: Instruction) -> None:
     if is_print_argument(translator, instruction):
         return
     is_volatile = "volatile" in instruction.words or "atomic" in instruction.words
-    store(translator, translator.value(value), value.type, translator.pointer(target), instruction, is_volatile)
+    place, alignment = translator.pointer(target), alignment_of(instruction)
+    store(translator, translator.value(value), value.type, place, instruction, is_volatile, alignment)
 
 
 def store(
@@ -132,18 +162,20 @@ def store(
     place: Pointer,
     instruction: Instruction,
     is_volatile: bool = False,
+    alignment: int = 0,
 ) -> None:
-    """A value of any type into memory, scalar by scalar."""
+    """A value of any type into memory, scalar by scalar; the first tells the `alignment` of all."""
     if isinstance(value, tuple):
         for (offset, member), part in zip(members_of(type_), value, strict=True):
-            store(translator, part, member, shifted(translator, place, offset), instruction, is_volatile)
+            inner = 0 if offset else alignment
+            store(translator, part, member, shifted(translator, place, offset), instruction, is_volatile, inner)
         return
     dtype = stored_dtype(translator, type_, instruction)
     if not isinstance(value, Value):
         raise translator.refusal("WL0206", "an address is kept in memory", instruction, help=POINTER_IN_MEMORY_HELP)
     if value.dtype == "i1":
         value = Convert(value, dtype)
-    Store(value, place.buffer, place.offset, is_volatile)
+    Store(value, place.buffer, place.offset, is_volatile, beyond_own(alignment, value.dtype))
 
 
 @translates("alloca")

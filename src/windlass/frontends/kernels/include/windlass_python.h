@@ -21,6 +21,10 @@ WINDLASS_PYTHON long long windlass_extent(long long start, long long stop, long 
     return stop < start ? (start - stop - step - 1) / -step : 0;
 }
 
+// A new shape: an extent, or 1 where it is left open; and what is left for that one.
+WINDLASS_PYTHON long long windlass_known(long long extent) { return extent < 0 ? 1 : extent; }
+WINDLASS_PYTHON long long windlass_rest(long long size, long long known) { return known == 0 ? 0 : size / known; }
+
 // Overflow wraps around.
 WINDLASS_PYTHON long long windlass_add(long long x, long long y) {
     return (long long)((unsigned long long)x + (unsigned long long)y);

@@ -18,6 +18,34 @@ __WINDLASS_PURE float cyl_bessel_i0f(float);
 __WINDLASS_PURE double cyl_bessel_i1(double);
 __WINDLASS_PURE float cyl_bessel_i1f(float);
 
+// ---- NaN with a payload, which is a number in C's notation; anything else is payload 0
+#ifdef __CUDA_ARCH__
+__WINDLASS_BOTH unsigned long long __windlass_payload(const char *tag) {
+    unsigned long long payload = 0, base = 10;
+    if (!*tag) return 0;
+    if (*tag == '0') {
+        base = 8;
+        if (tag[1] == 'x' || tag[1] == 'X') { base = 16; tag += 2; }
+    }
+    for (; *tag; ++tag) {
+        unsigned long long digit = *tag >= '0' && *tag <= '9' ? *tag - '0' : ((*tag | 32) >= 'a' && (*tag | 32) <= 'f') ? (*tag | 32) - 'a' + 10 : 16;
+        if (digit >= base) return 0;
+        payload = payload * base + digit;
+    }
+    return payload;
+}
+extern "C" {
+__attribute__((host, device, always_inline)) inline double nan(const char *tag) throw() {
+    return __builtin_bit_cast(double, 0x7FF8000000000000ull | (__windlass_payload(tag) & 0x7FFFFFFFFFFFFull));
+}
+__attribute__((host, device, always_inline)) inline float nanf(const char *tag) throw() {
+    return __builtin_bit_cast(float, 0x7FC00000u | ((unsigned)__windlass_payload(tag) & 0x3FFFFFu));
+}
+__attribute__((host, device, always_inline)) inline double __nan(const char *tag) throw() { return nan(tag); }
+__attribute__((host, device, always_inline)) inline float __nanf(const char *tag) throw() { return nanf(tag); }
+}
+#endif
+
 // ---- roots, quotients, lengths
 __WINDLASS_BOTH double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 __WINDLASS_BOTH float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
