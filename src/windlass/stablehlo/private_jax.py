@@ -29,6 +29,13 @@ def default_compile_options() -> Any:
     return compiler.get_compile_options(num_replicas=1, num_partitions=1)
 
 
+def weakly_typed(value: Any, dtype: Any) -> Any:
+    """The value in the dtype, promoted as a number of Python is."""
+    from jax._src.lax import lax  # pyright: ignore[reportPrivateImportUsage]
+
+    return lax._convert_element_type(value, dtype, weak_type=True)  # pyright: ignore
+
+
 # -- traced programs --------------------------------------------------------------------------------------------------
 
 
