@@ -17,7 +17,6 @@ from windlass.frontends.arrays.tracing import Storage, current_tracing
 from windlass.frontends.arrays.views import Part, Permute, Regroup, Shadow, Step, Take, shadow_of
 from windlass.stablehlo.private_jax import weakly_typed
 
-
 FEW = 16
 """Arrays of fewer elements may be constants of the program."""
 
@@ -316,9 +315,7 @@ class Array:
         """The step for basic indexing, and its shadow; no step where the program fails, there being no elements."""
         count = sum(entry is not None and entry is not Ellipsis for entry in entries)
         if count > self.ndim:
-            raise IndexError(
-                f"too many indices for array: array is {self.ndim}-dimensional, but {count} were indexed"
-            )
+            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, but {count} were indexed")
         if sum(entry is Ellipsis for entry in entries) > 1:
             raise IndexError("an index can only have a single ellipsis ('...')")
         if not any(entry is Ellipsis for entry in entries):
@@ -487,8 +484,10 @@ def as_jax(value: Any) -> Any:
     if not isinstance(value, np.ndarray) or value.size < FEW:
         return jnp.asarray(value)
     first = value.ravel()[:1]
-    is_uniform = first.tobytes() * value.size == value.tobytes() if value.nbytes < 1 << 16 else bool(
-        (value.view(np.uint8).reshape(value.size, -1) == first.view(np.uint8)).all()
+    is_uniform = (
+        first.tobytes() * value.size == value.tobytes()
+        if value.nbytes < 1 << 16
+        else bool((value.view(np.uint8).reshape(value.size, -1) == first.view(np.uint8)).all())
     )
     return jnp.full(value.shape, first[0], value.dtype) if is_uniform else jnp.asarray(value)
 

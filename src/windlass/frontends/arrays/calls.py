@@ -49,14 +49,11 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     tracing = current_tracing()
     if tracing is None:
         return function(*arguments, **named)
-    if isinstance(function, FunctionType):
-        if is_users(function.__code__) and not inspect.isgeneratorfunction(function):
-            from windlass.frontends.arrays.capture import captured
+    if isinstance(function, FunctionType) and is_users(function.__code__):
+        from windlass.frontends.arrays.capture import captured
 
-            function = captured(function)
-        elif any(function is each for each in DIFFERENT_EACH_TIME):
-            raise _different(_name_of(function))
-        return _fresh(function, function(*arguments, **named), arguments)
+        is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
+        return (captured(function) if is_plain else function)(*arguments, **named)
     if _draws(function):
         made = getattr(function, "__self__", None)
         if not any(made is each for each in tracing.seeded):
@@ -153,7 +150,7 @@ def _made(function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> 
             is_other = dtype is not None and np.dtype(dtype) != source.dtype
             if is_other:
                 return source.astype(dtype)
-            keeps = function not in COPYING or named.get("copy") in (False, None) and "copy" in named
+            keeps = function not in COPYING or (named.get("copy") in (False, None) and "copy" in named)
             return source if keeps and not source.is_scalar else Array(source.value)
     return NotImplemented
 

@@ -244,9 +244,7 @@ def _is_path(owner: ast.expr) -> bool:
     if isinstance(owner, ast.Attribute):
         return _is_path(owner.value)
     return (
-        isinstance(owner, ast.Subscript)
-        and isinstance(owner.slice, ast.Name | ast.Constant)
-        and _is_path(owner.value)
+        isinstance(owner, ast.Subscript) and isinstance(owner.slice, ast.Name | ast.Constant) and _is_path(owner.value)
     )
 
 

@@ -99,8 +99,6 @@ def changing(owner: Any, is_outside: bool) -> None:
         raise NotCapturable(f"{name} is changed within it")
 
 
-
-
 # -- entry points -----------------------------------------------------------------------------------------------------
 
 
@@ -222,7 +220,9 @@ def _changed_memories(before: dict[int, Any]) -> bool:
 
 
 def _are_same(before: State, after: State) -> bool:
-    return all(_stays(one, other, {id(each) for each in live_storages()}) for one, other in zip(before, after, strict=True))
+    return all(
+        _stays(one, other, {id(each) for each in live_storages()}) for one, other in zip(before, after, strict=True)
+    )
 
 
 def _place(value: Any) -> tuple[Any, ...] | None:
@@ -276,15 +276,35 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan
     Raises NotCapturable.
     """
     outer = {id(storage) for storage in live_storages()}
+    changing: dict[int, Any] = {}
+    while True:
+        # What is bound to another number must not be known in the trial, nor is what follows from it.
+        def run(number: Any, values: Any) -> State:
+            current = list(state)
+            for position, value in zip(changing, values, strict=True):
+                current[position] = wrapped(value)
+            return body(number, tuple(current))
 
-    def run(number: Any) -> State:
-        return body(number, state)
+        trial = _run_on_trial(run, index, [jnp.asarray(_plain(value)) for value in changing.values()])
+        plan, moving = _plan_of(state, trial, outer)
+        more = [each for each in plan.by_value if each not in changing and state[each] is not UNDEFINED]
+        if not more:
+            break
+        changing.update({each: state[each] for each in more})
+    if moving:
+        plan.period = _find_period(body, state, index, moving, plan.by_value)
+    return plan
 
-    trial = _run_on_trial(run, index)
+
+def _plan_of(state: State, trial: Trial, outer: set[int]) -> tuple[Plan, list[int]]:
+    """What a trial shows of the names, and which of them change places; see `Plan`.
+
+    Raises NotCapturable.
+    """
     by_value: list[int] = []
     moving: list[int] = []
     fixed: dict[int, Any] = {}
-    arrays: set[int] = set()
+    wraps: dict[int, bool] = {}
     for position, (before, after) in enumerate(zip(state, trial.after, strict=True)):
         if _stays(before, after, outer):
             continue
@@ -298,14 +318,10 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan
             if isinstance(before, Array) and before.storage in trial.written:
                 raise NotCapturable("an array is written in place and its name then bound to a new one")
             by_value.append(position)
-            if _is_memory(after) and after.ndim == 0:
-                arrays.add(position)
+            wraps[position] = _is_memory(after) and after.ndim == 0
         else:
             raise NotCapturable(f"a name is bound to {type(after).__name__} where it was {type(before).__name__}")
-    period = 1
-    if moving:
-        period = _find_period(body, state, index, moving, by_value)
-    return Plan(by_value, period, trial.written, trial.after, fixed, {each: each in arrays for each in by_value})
+    return Plan(by_value, 1, trial.written, trial.after, fixed, wraps), moving
 
 
 def _find_period(
@@ -335,7 +351,9 @@ class Carried:
     positions: list[int]
 
     def read(self, state: State) -> tuple[list[Any], list[Any]]:
-        return [as_jax(storage.value) for storage in self.storages], [_plain(state[position]) for position in self.positions]
+        return [as_jax(storage.value) for storage in self.storages], [
+            _plain(state[position]) for position in self.positions
+        ]
 
     def install(self, state: State, values: tuple[list[Any], list[Any]], wraps: dict[int, bool]) -> State:
         for storage, value in zip(self.storages, values[0], strict=True):
@@ -524,9 +542,7 @@ def _rotated_loop(continues: Any, test: Test, body: Body, state: State) -> State
 def _truth_of(value: Any) -> Any:
     found = jnp.asarray(_plain(value))
     if found.size != 1:
-        raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-        )
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
     found = jnp.reshape(found, ())
     return found if found.dtype == jnp.bool_ else found != 0
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import dis
 import functools
-import os
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType, TracebackType
@@ -192,7 +191,7 @@ def _parsed(file: str, changed: float) -> ast.Module | None:
 
 def _tree_of(file: str) -> ast.Module | None:
     try:
-        return _parsed(file, os.stat(file).st_mtime)
+        return _parsed(file, Path(file).stat().st_mtime)
     except OSError:
         return None
 

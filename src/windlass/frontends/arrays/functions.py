@@ -116,7 +116,9 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
         return _deliver(INDEXED[name](*arguments, **options), out, True, "same_kind")
     if all(_is_known(each) for each in (*arguments, *options.values())) and name not in CHANGING:
         plain = [_unwrap_all(each) for each in arguments]
-        return _deliver(function(*plain, **{key: _unwrap_all(each) for key, each in options.items()}), out, True, "unsafe")
+        return _deliver(
+            function(*plain, **{key: _unwrap_all(each) for key, each in options.items()}), out, True, "unsafe"
+        )
     if name in CHANGING:
         return CHANGING[name](*arguments, **options)
     if name in WITHOUT_SHAPE and not (name == "bincount" and "length" in options):
@@ -379,7 +381,7 @@ def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
 
 
 def _places_along(array: Array, indices: Any, axis: Any) -> tuple[Any, ...]:
-    """The advanced index of `take_along_axis`: the given places along one axis, each place of its own along the others."""
+    """The advanced index of `take_along_axis`: the given places along one axis, its own along the others."""
     places = indices if isinstance(indices, Array) else Array(np.asarray(indices))
     axis = range(array.ndim)[axis]
     grid: list[Any] = []
@@ -410,7 +412,7 @@ def _put_values(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = ind if np.ndim(_unwrap_all(ind)) else [ind]
     values = _unwrap_all(v)
     if np.ndim(values) and np.size(values) != np.size(_unwrap_all(places)):
-        values = jnp.resize(jnp.asarray(values), np.size(_unwrap_all(places)))
+        values = jnp.resize(jnp.asarray(values), (np.size(_unwrap_all(places)),))
     a.flat[places] = values
 
 

@@ -113,15 +113,15 @@ def _places(index: Any, extent: int, axis: int) -> Any:
     if index.dtype.itemsize < 4:
         index = index.astype(jnp.int32)
     is_signed = jnp.issubdtype(index.dtype, jnp.signedinteger)
-    wide = index if extent <= np.iinfo(index.dtype).max else index.astype(jnp.int64)
-    if wide.size:
-        highest = wide if wide.shape == () else jnp.max(wide)
-        lowest = wide if wide.shape == () else jnp.min(wide)
-        fails = highest >= extent
-        told = highest
-        if is_signed:
-            fails, told = fails | (lowest < -extent), jnp.where(fails, highest, lowest)
-        _require_inside(fails, told, extent, axis)
+    wide = index if 2 * extent <= np.iinfo(index.dtype).max else index.astype(jnp.int64)
+    if wide.size and is_signed:
+        # From 0 to twice the extent, where all that is outside is beyond the end: one comparison, one maximum.
+        shifted = (wide + extent).astype(f"uint{wide.dtype.itemsize * 8}")
+        greatest = jnp.max(shifted) if wide.shape else shifted
+        _require_inside(greatest >= 2 * extent, greatest.astype(wide.dtype) - extent, extent, axis)
+    elif wide.size:
+        greatest = jnp.max(wide) if wide.shape else wide
+        _require_inside(greatest >= extent, greatest, extent, axis)
     return jnp.where(wide < 0, wide + extent, wide) if is_signed else wide
 
 
@@ -133,9 +133,7 @@ def checked_index(index: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     entries = [_as_entry(each) for each in (index if isinstance(index, tuple) else (index,))]
     used = sum(_axes_of(each) for each in entries)
     if used > len(shape):
-        raise IndexError(
-            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
     checked: list[Any] = []
     axis = 0
     for entry in entries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
@@ -15,7 +15,7 @@ from windlass.diagnostics import Diagnostic, Position, WindlassWarning
 
 
 @contextmanager
-def warn_of_draws(function: Callable[..., Any]) -> Iterator[None]:
+def warn_of_draws(function: Callable[..., Any]) -> Generator[None]:
     """Warn where a generator that the function can see has moved on: what it gave is the same in every call."""
     before = _states_of(function)
     yield

@@ -8,13 +8,14 @@ reached does not count.
 
 from __future__ import annotations
 
+import inspect
 import os
-import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -139,7 +140,7 @@ def current_tracing() -> Tracing | None:
 
 
 @contextmanager
-def tracing_as(tracing: Tracing) -> Iterator[None]:
+def tracing_as(tracing: Tracing) -> Generator[None]:
     """Trace within."""
     before = _here.tracing
     _here.tracing = tracing
@@ -152,7 +153,7 @@ def tracing_as(tracing: Tracing) -> Iterator[None]:
 
 
 @contextmanager
-def at_this_level() -> Iterator[None]:
+def at_this_level() -> Generator[None]:
     """Within, JAX's innermost trace now is the one that the function's operations belong to."""
     tracing = _here.tracing
     if tracing is None:
@@ -167,7 +168,7 @@ def at_this_level() -> Iterator[None]:
 
 
 @contextmanager
-def keeping_memories() -> Iterator[None]:
+def keeping_memories() -> Generator[None]:
     """What all memories hold is put back where an exception ends what is within: values of an inner trace are of no
     use outside of it."""
     before = [(storage, storage.value) for storage in live_storages()]
@@ -183,10 +184,10 @@ def keeping_memories() -> Iterator[None]:
 
 
 def _folder(file: str | None) -> str:
-    return os.path.dirname(os.path.abspath(str(file))) + os.sep
+    return f"{Path(str(file)).absolute().parent}{os.sep}"
 
 
-OURS = _folder(os.path.join(__file__, "..", ".."))
+OURS = f"{Path(__file__).absolute().parents[2]}{os.sep}"
 STANDARD = _folder(os.__file__)
 LIBRARIES = (_folder(np.__file__), _folder(jax.__file__), _folder(jaxlib.__file__), OURS)
 
@@ -217,7 +218,7 @@ def position_in(code: CodeType, instruction: int, line: int) -> tuple[Position, 
 
 def position_now() -> tuple[Position | None, int]:
     """The user's line that runs now, and how many characters of it."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = inspect.currentframe()
     while frame is not None:
         if is_users(frame.f_code):
             return position_in(frame.f_code, frame.f_lasti, frame.f_lineno)
