@@ -13,7 +13,7 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
-from windlass.frontends.arrays.tracing import Storage, current_tracing
+from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
 from windlass.frontends.arrays.views import Part, Permute, Regroup, Shadow, Step, Take, shadow_of
 from windlass.stablehlo.private_jax import weakly_typed
 
@@ -230,8 +230,8 @@ class Array:
         found = Array(self._nothing(shadow)) if step is None else self._view(step, shadow)
         if len(entries) == self.ndim and all(indexing.is_integer(entry) for entry in entries):
             # One element: NumPy gives a number, which is a copy.
-            is_array = any(indexing.is_zero_dimensional_array(entry) for entry in entries)
-            return found.copy() if is_array else wrapped(found.value)
+            return wrapped(found.value)
+        # NumPy gives copies for indices that are arrays, also for those that have no axes.
         return found.copy() if any(indexing.is_zero_dimensional_array(entry) for entry in entries) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -273,6 +273,14 @@ class Array:
                     "this array is written after a loop that swapped it with another an unknown number of times",
                     notes=("which memory it stands for is not known before the program runs",),
                     help="write to a copy: u = u.copy()",
+                )
+            )
+        if not can_be_written(self.storage):
+            raise WindlassError(
+                Diagnostic(
+                    "WL0917",
+                    "an array from outside is written in a function that JAX transforms: nothing of it would be kept",
+                    help="let that function return the new value, or write a Python loop",
                 )
             )
         new = _unwrap(value)

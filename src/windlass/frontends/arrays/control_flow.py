@@ -503,13 +503,15 @@ def _while_loop(test: Test, body: Body, state: State) -> State:
             with at_this_level():
                 current = carried.install(state, values, plan.wraps)
                 entering = {id(storage): storage.value for storage in live_storages()}
+                going = _has_not_failed(carried.storages)
                 found, after = test(*current)
                 if _changed_memories(entering) or not _are_same(current, after):
                     raise NotCapturable("the condition of a `while` loop changes something")
         finally:
             for storage in live_storages():
                 storage.value = before.get(id(storage), storage.value)
-        return _truth_of(found)
+        truth = _truth_of(found)
+        return truth if going is None else truth & going
 
     def run(values: Any) -> Any:
         with at_this_level():
@@ -537,6 +539,14 @@ def _rotated_loop(continues: Any, test: Test, body: Body, state: State) -> State
         return truth, (truth, *current)
 
     return _while_loop(again, turn, (Scalar(_truth_of(continues)), *state))[1:]
+
+
+def _has_not_failed(storages: Sequence[Storage]) -> Any:
+    """Whether all checks within the loop have held so far: it ends where one fails. None where there are none."""
+    tracing = current_tracing()
+    if tracing is None or tracing.failure not in storages:
+        return None
+    return tracing.failure.value == 0
 
 
 def _truth_of(value: Any) -> Any:

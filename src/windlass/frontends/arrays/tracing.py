@@ -37,13 +37,15 @@ class Storage:
 
     The value is a JAX array, or a NumPy array as long as nothing traced has been written. `is_uncertain` marks a copy
     that stands for one of several memories, which one being unknown until the program runs: reading it is right,
-    writing to it would have to reach a memory that is not known.
+    writing to it would have to reach a memory that is not known. `tracing` and `level` say what was traced when it was
+    made: it is of no use elsewhere.
     """
 
-    __slots__ = ("__weakref__", "is_uncertain", "tracing", "value")
+    __slots__ = ("__weakref__", "is_uncertain", "level", "tracing", "value")
 
     def __init__(self, value: Any, is_uncertain: bool = False) -> None:
         self.tracing = _here.tracing
+        self.level = None if _here.tracing is None else get_opaque_trace_state()
         self.value = value
         self.is_uncertain = is_uncertain
         _here.storages.add(self)
@@ -116,6 +118,12 @@ class Tracing:
             return check
         index = code & ((1 << INDEX_BITS) - 1)
         return check.as_error(index - (1 << INDEX_BITS) if index >> (INDEX_BITS - 1) else index)
+
+
+def can_be_written(storage: Storage) -> bool:
+    """Whether the memory belongs to what runs now, rather than to what is around a transformation of JAX."""
+    tracing = _here.tracing
+    return tracing is None or get_opaque_trace_state() in (tracing.level, storage.level)
 
 
 class _Here(threading.local):
