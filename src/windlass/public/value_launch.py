@@ -25,10 +25,10 @@ from windlass.runtime.memories import ArrayForm, form_of, signless
 from windlass.stablehlo.program import is_wide
 
 if TYPE_CHECKING:
-    from windlass.raising.assumptions import Assumption
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
+    from windlass.raising.assumptions import Assumption
 
 Array: TypeAlias = NDArray[Any]
 

@@ -84,7 +84,8 @@ def test_indices_are_checked_as_numpy_does(function: Callable[..., Any], index: 
             wl.jit(function)(x, index)
         assert isinstance(caught.value, wl.WindlassError)
         assert caught.value.diagnostics[0].code == "WL0913"
-        assert caught.value.diagnostics[0].position.file == __file__
+        position = caught.value.diagnostics[0].position
+        assert position is not None and position.file == __file__
         np.testing.assert_array_equal(x, X)
     else:
         assert_as_numpy(function, X, index)
@@ -123,11 +124,11 @@ def draws_by_a_generator(x: Any) -> Any:
 
 
 def draws_by_numpy(x: Any) -> Any:
-    return x + np.random.rand(5)  # noqa: NPY002
+    return x + np.random.rand(5)
 
 
 def shuffles(x: Any) -> None:
-    np.random.shuffle(x)  # noqa: NPY002
+    np.random.shuffle(x)
 
 
 def draws_by_python(x: Any) -> Any:
@@ -139,7 +140,7 @@ def draws_without_a_seed(x: Any) -> Any:
 
 
 def seeds(x: Any) -> Any:
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     return x
 
 
@@ -157,7 +158,8 @@ def reads_the_clock(x: Any) -> Any:
 def test_draws_are_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(wl.WindlassError, match="WL0914") as caught:
         wl.jit(function)(X.copy())
-    assert caught.value.diagnostics[0].position.column > 1
+    position = caught.value.diagnostics[0].position
+    assert position is not None and position.column > 1
 
 
 def test_draws_of_a_seed_are_what_they_are_in_numpy() -> None:
@@ -227,7 +229,7 @@ def endless(x: Any) -> Any:
 
 @wl.jit
 def folded(x: Any) -> Any:
-    folded.calls = getattr(folded, "calls", 0) + 1
+    assert folded.name == "folded"
     return x[0] if x.size == 1 else folded(x[: x.size // 2]) + folded(x[x.size // 2 :])
 
 
@@ -319,6 +321,10 @@ def writes_outside(x: Any) -> None:
     TABLE[0] = 1
 
 
+def keep(x: Any) -> None:
+    kept.append(x)
+
+
 def uses_what_is_gone(x: Any) -> Any:
     return x + kept[0]
 
@@ -353,7 +359,7 @@ def adds_a_string(x: Any) -> Any:
 )
 def test_errors_tell_the_users_line(function: Callable[..., Any], code: str, kind: type, words: str) -> None:
     kept.clear()
-    wl.jit(lambda x: kept.append(x))(X.copy())
+    wl.jit(keep)(X.copy())
     with pytest.raises(wl.WindlassError) as caught:
         wl.jit(function)(X.copy())
     assert isinstance(caught.value, kind)
@@ -368,7 +374,7 @@ def test_errors_of_users_stay_what_they_are() -> None:
     def function(x: Any) -> Any:
         raise LookupError("mine")
 
-    with pytest.raises(LookupError, match="^mine") as caught:
+    with pytest.raises(LookupError, match="mine") as caught:
         wl.jit(function)(X.copy())
     assert type(caught.value) is LookupError
     with pytest.raises(KeyError) as other:
@@ -408,7 +414,7 @@ def test_launches_past_the_end_are_refused() -> None:
 def test_assumptions_of_launches_are_checked() -> None:
     module = wl.cuda.compile("""
         __global__ void add_at(float *sums, const int *place) { sums[place[threadIdx.x]] += 1; }""")
-    add_at = wl.jit(lambda sums, place: module["add_at"][1, 4](sums, place))
+    add_at = wl.jit(lambda sums, place: module["add_at"][1, 4](place=place, sums=sums))
     sums = np.zeros(1000, np.float32)
     add_at(sums, np.array([3, 1, 2, 999], np.int32))
     assert sums.sum() == 4

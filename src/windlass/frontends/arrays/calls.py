@@ -24,7 +24,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.control_flow import NotCapturable, is_traced
 from windlass.frontends.arrays.indexing import as_one_array
-from windlass.frontends.arrays.tracing import Check, current_tracing, is_users, position_now
+from windlass.frontends.arrays.tracing import Check, current_tracing, is_users_own, position_now
 
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 MAKERS_OF_GENERATORS = (
@@ -49,7 +49,7 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     tracing = current_tracing()
     if tracing is None:
         return function(*arguments, **named)
-    if isinstance(function, FunctionType) and is_users(function.__code__):
+    if isinstance(function, FunctionType) and is_users_own(function.__code__):
         from windlass.frontends.arrays.capture import captured
 
         is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)

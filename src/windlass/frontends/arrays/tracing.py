@@ -210,6 +210,11 @@ def is_users(code: CodeType) -> bool:
     return not name.startswith(STANDARD) or f"{os.sep}site-packages{os.sep}" in name
 
 
+def is_users_own(code: CodeType) -> bool:
+    """Whether the code is the user's, and of no package that is installed."""
+    return is_users(code) and f"{os.sep}site-packages{os.sep}" not in code.co_filename
+
+
 def position_in(code: CodeType, instruction: int, line: int) -> tuple[Position, int]:
     """Where an instruction stands in the source, and how many characters it takes there."""
     places = list(code.co_positions())
