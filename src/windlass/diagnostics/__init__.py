@@ -5,6 +5,9 @@ Start reading at `message.py`. The pages are in `pages/`, one Markdown file per 
 """
 
 from windlass.diagnostics.message import (
+    ArrayIndexError,
+    ArrayTypeError,
+    ArrayValueError,
     CompilationError,
     Diagnostic,
     EmulationError,
@@ -18,6 +21,9 @@ from windlass.diagnostics.message import (
 from windlass.diagnostics.position import Position
 
 __all__ = [
+    "ArrayIndexError",
+    "ArrayTypeError",
+    "ArrayValueError",
     "CompilationError",
     "Diagnostic",
     "EmulationError",

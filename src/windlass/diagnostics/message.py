@@ -129,5 +129,17 @@ class ProgramError(WindlassError, ValueError):
     """A StableHLO program that can't be read, or holds something invalid."""
 
 
+class ArrayIndexError(WindlassError, IndexError):
+    """An index that an array has not, inside a function compiled by `wl.jit`."""
+
+
+class ArrayTypeError(WindlassError, TypeError):
+    """Something that arrays inside a function compiled by `wl.jit` can't be given, or can't be asked."""
+
+
+class ArrayValueError(WindlassError, ValueError):
+    """Shapes that do not fit and the like, inside a function compiled by `wl.jit`."""
+
+
 class WindlassWarning(UserWarning):
     """Something that works, but not as well as it could."""

@@ -15,11 +15,16 @@ from typing import Any, TypeVar, cast, overload
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
+from windlass.diagnostics import Diagnostic, LaunchError, Position, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.capture import captured
+from windlass.frontends.arrays.explaining import as_told
+from windlass.frontends.arrays.random_state import warn_of_draws
+from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
 from windlass.public.lowered import Lowered
 from windlass.public.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.runtime.compiled_store import CompiledStore
@@ -39,6 +44,7 @@ class JitFunction:
         donate: tuple[str, ...] = (),
         exact: bool = True,
     ) -> None:
+        _expect_function(function)
         functools.update_wrapper(self, function)
         self.function = function
         self.static = frozenset(static)
@@ -66,6 +72,9 @@ class JitFunction:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
+        if current_tracing() is not None:
+            # Within another compiled function it is a part of that one.
+            return captured(self.function)(*positional, **named)
         leaves, structure = self._flatten(positional, named)
         key = _key(leaves, structure)
         call = self._compiled.get(key)
@@ -149,6 +158,7 @@ class CompiledCall:
     def __init__(self, owner: JitFunction, leaves: Sequence[Any], structure: Any) -> None:
         self._owner = owner
         self._structure = structure
+        self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
         self._is_numpy = [isinstance(leaf, np.ndarray) for leaf in leaves]
         self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
         self._places = _places_of(leaves)
@@ -239,7 +249,12 @@ class CompiledCall:
         count = len(values) - len(self._variables)
         for (storage, form), value in zip(self._variables, values[count:], strict=True):
             self._inputs.values[id(storage), form] = value
-        arrays = [TracedArray(value) for value in values[:count]]
+        self._tracing = tracing = Tracing()
+        with tracing_as(tracing):
+            return self._trace_function(values[:count], tracing)
+
+    def _trace_function(self, values: Sequence[Any], tracing: Tracing) -> Any:
+        arrays = [wrapped(value, is_array) for value, is_array in zip(values, self._is_array, strict=True)]
         given = self._share(arrays)
         before = [array.storage.value for array in arrays]
         structure, marks = self._structure
@@ -248,7 +263,14 @@ class CompiledCall:
         positional, named = jax.tree.unflatten(structure, leaves)
         positional = tuple(_without_static(each) for each in positional)
         named = {name: _without_static(each) for name, each in named.items()}
-        result = captured(self._owner.function)(*positional, **named)
+        with warn_of_draws(self._owner.function):
+            try:
+                result = captured(self._owner.function)(*positional, **named)
+            except Exception as error:
+                told = as_told(error)
+                if told is error:
+                    raise
+                raise told from None
         outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, TracedArray))
         self._aliases = [
             self._alias(each, given) if isinstance(each, TracedArray | jax.Array | np.ndarray) else Static(each)
@@ -256,7 +278,14 @@ class CompiledCall:
         ]
         self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
         results = [_as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
-        return results, [arrays[index].storage.value for index in self._written]
+        self._results_are_arrays = [
+            isinstance(each, TracedArray) and not each.is_scalar
+            for each, alias in zip(outcome, self._aliases, strict=True)
+            if alias is None
+        ]
+        self._has_checks = tracing.has_checks
+        failures = [tracing.failure.value] if self._has_checks else []
+        return results, [arrays[index].storage.value for index in self._written], failures
 
     def _share(self, arrays: list[TracedArray]) -> list[TracedArray]:
         """The arrays that the function sees: those that are views into one buffer share it here too."""
@@ -294,15 +323,21 @@ class CompiledCall:
                 found = self._function(*values)
         else:
             found = self._function(*values)
+        if self._has_checks:
+            *found, failure = found
+            # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.
+            if not isinstance(failure, Tracer) and (code := int(failure)):
+                raise self._tracing.error_for(code)
         count = len(found) - len(self._written)
         for index, result in zip(self._written, found[count:], strict=True):
             if self._is_numpy[index]:
                 np.copyto(leaves[index], np.asarray(result))
-        fresh = iter(found[:count])
+        fresh = zip(found[:count], self._results_are_arrays, strict=True)
         results: list[Any] = []
         for alias in self._aliases:
             if alias is None:
-                results.append(next(fresh) if self._any_jax else _as_numpy(next(fresh)))
+                value, is_array = next(fresh)
+                results.append(value if self._any_jax else _as_numpy(value, is_array))
             else:
                 results.append(alias.value if isinstance(alias, Static) else leaves[alias])
         return jax.tree.unflatten(self._returned, results)
@@ -371,6 +406,29 @@ def jit(
     return JitFunction(function, **cast("Any", options))
 
 
+def _expect_function(function: Any) -> None:
+    """Raises LaunchError (WL0915) for what is called like a function and is none that can run once and be done."""
+    kinds = {
+        "a class": inspect.isclass(function),
+        "a generator function": inspect.isgeneratorfunction(function),
+        "a coroutine function": inspect.iscoroutinefunction(function),
+        "an asynchronous generator function": inspect.isasyncgenfunction(function),
+        "no function": not callable(function),
+    }
+    kind = next((name for name, is_it in kinds.items() if is_it), None)
+    if kind is None:
+        return
+    code = getattr(function, "__code__", None)
+    raise LaunchError(
+        Diagnostic(
+            "WL0915",
+            f"{getattr(function, '__name__', repr(function))} is {kind}: wl.jit can't compile it",
+            None if code is None else Position(code.co_filename, code.co_firstlineno),
+            help="compile the functions that it calls for its computations",
+        )
+    )
+
+
 def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, Any]:
     """The traced function as one program, optimized; with the modules before and after."""
     from windlass import pipeline
@@ -427,6 +485,14 @@ def _places_of(leaves: Sequence[Any]) -> list[int | None]:
 
 
 def _is_static(leaf: Any) -> bool:
+    if isinstance(leaf, int) and not isinstance(leaf, bool) and not -(1 << 63) <= leaf < 1 << 63:
+        raise LaunchError(
+            Diagnostic(
+                "WL0911",
+                f"an integer of {leaf.bit_length()} bits can't be an argument: numbers are traced with 64 bits",
+                help="compile it in, with @windlass.jit(static=...), or pass a float",
+            )
+        )
     if isinstance(leaf, np.ndarray):
         if isinstance(leaf, np.ma.MaskedArray):
             raise LaunchError(
@@ -461,9 +527,9 @@ def _as_result(value: Any) -> Any:
     return value.value if isinstance(value, TracedArray) else value
 
 
-def _as_numpy(value: Any) -> Any:
-    array = np.asarray(value)
-    return array[()] if array.ndim == 0 else np.array(array)
+def _as_numpy(value: Any, is_array: bool) -> Any:
+    array = np.array(value)
+    return array if is_array or array.ndim else array[()]
 
 
 __all__ = ["JitFunction", "is_wide", "jit"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
@@ -14,6 +15,7 @@ from jax.core import Tracer
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
+from windlass.frontends.arrays.tracing import current_tracing
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 from windlass.public.likely_integers import with_likely_integers
 from windlass.runtime.arguments import Checked, check_argument
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
+    from windlass.raising.assumptions import Assumption
 
 Array: TypeAlias = NDArray[Any]
 
@@ -226,8 +229,20 @@ def launch_on_values(
     compiled = compile_on_values(kernel, shape, values, places, forms)
     scalars = [scalar_for_program(scalar, values[scalar.position]) for scalar in compiled.binding.scalars]
     results = compiled.plain_program.bind(*memories, *variable_values(kernel, compiled), *scalars)
-    # Within a larger program nothing can be done where an assumption does not hold: that result is left out.
+    tracing = current_tracing()
+    if tracing is not None and compiled.raised.assumptions:
+        for number, assumption in enumerate(compiled.raised.assumptions, 1):
+            tracing.require_never(results[-1] == number, _unmet(kernel, assumption))
+    # In a pure function nothing can be done where an assumption does not hold: that result is left out.
     return dict(zip(compiled.raised.written, results, strict=False))
+
+
+def _unmet(kernel: Kernel, assumption: Assumption) -> WindlassError:
+    """What is said where something does not hold that the kernel's tensor form takes for granted."""
+    error = kernel.with_source(assumption.as_error(kernel.name))
+    first = error.diagnostics[0]
+    help_ = f"launch it outside of wl.jit, where the emulator does it: {kernel.name}[grid, block](...)"
+    return type(error)(replace(first, notes=(*first.notes, *((first.help,) if first.help else ())), help=help_))
 
 
 def scalar_for_program(scalar: ScalarInput, value: Any) -> Any:

@@ -52,6 +52,13 @@ def initialize_lapack() -> None:
     linalg.initialize_lapack()
 
 
+def weakly_typed(value: Any, dtype: Any) -> Any:
+    """The value in the dtype, promoted as a number of Python is."""
+    from jax._src.lax import lax  # pyright: ignore[reportPrivateImportUsage]
+
+    return lax._convert_element_type(value, dtype, weak_type=True)  # pyright: ignore
+
+
 # -- traced programs --------------------------------------------------------------------------------------------------
 
 

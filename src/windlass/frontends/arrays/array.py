@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import operator
-import threading
-import weakref
 from collections.abc import Iterator, Sequence
-from types import EllipsisType
 from typing import Any, cast
 
 import jax
@@ -15,37 +12,13 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays import indexing
+from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
 from windlass.frontends.arrays.views import Part, Permute, Regroup, Shadow, Step, Take, shadow_of
+from windlass.stablehlo.private_jax import weakly_typed
 
-
-class Storage:
-    """The memory that an array and its views share: one JAX value, replaced at each write.
-
-    `is_uncertain` marks a copy that stands for one of several memories, which one being unknown until the program runs:
-    reading it is right, writing to it would have to reach a memory that is not known.
-    """
-
-    __slots__ = ("__weakref__", "is_uncertain", "value")
-
-    def __init__(self, value: Any, is_uncertain: bool = False) -> None:
-        self.value = value
-        self.is_uncertain = is_uncertain
-        _alive.storages.add(self)
-
-
-class _Alive(threading.local):
-    """The storages of this thread, each function being traced by one thread."""
-
-    def __init__(self) -> None:
-        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
-
-
-_alive = _Alive()
-
-
-def live_storages() -> list[Storage]:
-    """The storages of this thread that something still refers to."""
-    return list(_alive.storages)
+FEW = 16
+"""Arrays of fewer elements may be constants of the program."""
 
 
 class Array:
@@ -53,17 +26,19 @@ class Array:
     `a[...] = v`, `a += v` and `out=a` write in place, and kernels launched on it update it.
 
     `value` is the JAX value, for use with jax.numpy and JAX transformations; functions of jax.numpy take an `Array`
-    directly too.
+    directly too. It is a NumPy array as long as nothing traced was written to an array that NumPy made.
     """
 
     __slots__ = ("_shadow", "_steps", "storage")
     __array_priority__ = 1000.0
+    is_scalar = False
+    """Whether it is a number, as NumPy's scalars are, rather than an array."""
 
     def __init__(
         self, value: Any, storage: Storage | None = None, steps: tuple[Step, ...] = (), shadow: Shadow | None = None
     ) -> None:
         if storage is None:
-            value = jnp.asarray(value)
+            value = np.array(value, order="C") if isinstance(value, np.ndarray) else jnp.asarray(value)
             storage = Storage(value)
             shadow = shadow_of(tuple(value.shape), np.dtype(value.dtype))
         assert shadow is not None
@@ -105,12 +80,19 @@ class Array:
     def value(self) -> Any:
         """The JAX value of the elements as they are now."""
         found = self.storage.value
+        if isinstance(found, Tracer) and self.storage.tracing is not current_tracing():
+            raise leaked()
         for step in self._steps:
             found = step.get(found)
         return found
 
+    @property
+    def is_traced(self) -> bool:
+        """Whether the elements are not known while the function is compiled."""
+        return isinstance(self.storage.value, Tracer) or isinstance(self.value, Tracer)
+
     def __jax_array__(self) -> Any:
-        return self.value
+        return jnp.asarray(self.value)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -129,7 +111,7 @@ class Array:
         value = self.value
         if isinstance(value, Tracer):
             raise _untraceable("an array that is being traced has no elements yet", "NumPy was asked for them")
-        return np.asarray(value, dtype)
+        return np.array(value, dtype)
 
     @property
     def is_whole(self) -> bool:
@@ -220,8 +202,12 @@ class Array:
         self._view(Part("imag"), cast("Any", self._shadow).imag).assign(value)
 
     @property
-    def flat(self) -> Array:
-        return self.reshape((-1,))
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[...] = value
 
     def copy(self, order: str = "C") -> Array:
         return Array(self.value)
@@ -235,26 +221,45 @@ class Array:
     # -- elements -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        step = self._take(index)
-        if step is None:
-            return Array(self.value[_plain_index(index)])
-        view, shadow = step
-        return self._view(view, shadow)
+        entries = index if isinstance(index, tuple) else (index,)
+        if not all(indexing.is_basic(entry) for entry in entries):
+            places = indexing.checked_index(index, self.shape)
+            is_traced = any(isinstance(each, jax.Array) for each in places)
+            return Array((jnp.asarray(self.value) if is_traced else self.value)[places])
+        step, shadow = self._take(entries)
+        found = Array(self._nothing(shadow)) if step is None else self._view(step, shadow)
+        if len(entries) == self.ndim and all(indexing.is_integer(entry) for entry in entries):
+            # One element: NumPy gives a number, which is a copy.
+            return wrapped(found.value)
+        # NumPy gives copies for indices that are arrays, also for those that have no axes.
+        return found.copy() if any(indexing.is_zero_dimensional_array(entry) for entry in entries) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        step = self._take(index)
-        if step is not None:
-            view, shadow = step
-            self._view(view, shadow).assign(value)
+        entries = index if isinstance(index, tuple) else (index,)
+        if all(indexing.is_basic(entry) for entry in entries):
+            step, shadow = self._take(entries)
+            if step is not None:
+                self._view(step, shadow).assign(value)
             return
-        plain = _plain_index(index)
         new = _unwrap(value)
-        old = self.value
-        if not isinstance(plain, tuple) and getattr(plain, "dtype", None) == np.bool_ and np.ndim(new) == 0:
-            mask = jnp.reshape(plain, (*plain.shape, *(1,) * (self.ndim - plain.ndim)))
-            self.assign(jnp.where(mask, _cast(new, self.dtype), old))
+        mask = indexing.traced_mask(index, self.shape)
+        if mask is not None:
+            rest = self.ndim - mask.ndim
+            shape = np.shape(new)
+            if len(shape) > rest and any(extent != 1 for extent in shape[: len(shape) - rest]):
+                raise WindlassError(
+                    Diagnostic(
+                        "WL0904",
+                        "how many elements a mask picks is not known while the function is compiled",
+                        notes=("what is written would have to have as many",),
+                        help=indexing.MASK_HELP,
+                    )
+                )
+            new = jnp.reshape(_cast(new, self.dtype), shape[max(len(shape) - rest, 0) :])
+            self.assign(jnp.where(jnp.reshape(mask, (*mask.shape, *(1,) * rest)), new, self.value))
             return
-        self.assign(old.at[plain].set(_cast(new, self.dtype)))
+        place = jnp.asarray(self.value).at[indexing.checked_index(index, self.shape)]
+        self.assign(place.set(_cast(new, self.dtype)))
 
     def assign(self, value: Any) -> None:
         """Write `value`, broadcast and cast to this array's dtype, into the memory that this array shows.
@@ -270,26 +275,57 @@ class Array:
                     help="write to a copy: u = u.copy()",
                 )
             )
-        new = jnp.broadcast_to(_cast(_unwrap(value), self.dtype), self.shape)
-        self.storage.value = _put(self.storage.value, self._steps, new)
+        if not can_be_written(self.storage):
+            raise WindlassError(
+                Diagnostic(
+                    "WL0917",
+                    "an array from outside is written in a function that JAX transforms: nothing of it would be kept",
+                    help="let that function return the new value, or write a Python loop",
+                )
+            )
+        new = _unwrap(value)
+        if not isinstance(new, jax.Array) and isinstance(self.value, np.ndarray):
+            fresh = np.array(self.storage.value)
+            view = fresh
+            for step in self._steps:
+                view = step.get(view)
+            view[...] = new
+            self.storage.value = fresh
+            return
+        new = _cast(new, self.dtype)
+        if new.ndim > self.ndim and all(extent == 1 for extent in new.shape[: new.ndim - self.ndim]):
+            new = jnp.reshape(new, new.shape[new.ndim - self.ndim :])
+        if jnp.broadcast_shapes(new.shape, self.shape) != self.shape:
+            raise ValueError(f"could not broadcast input array from shape {new.shape} into shape {self.shape}")
+        whole = self.storage.value
+        whole = as_jax(whole) if self._steps else whole
+        self.storage.value = _put(whole, self._steps, jnp.broadcast_to(new, self.shape))
 
     def fill(self, value: Any) -> None:
         self.assign(value)
 
-    def item(self) -> Any:
-        return self.reshape(())
+    def item(self, *index: Any) -> Any:
+        if not index and self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        places = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+        found = self.reshape(()).value if not places else (self.flat[places[0]] if len(places) == 1 else self[places])
+        return as_python_number(_unwrap(found))
 
     def tolist(self) -> Any:
         return np.asarray(self).tolist()
 
-    def _take(self, index: Any) -> tuple[Step, Shadow] | None:
-        """The step for basic indexing, and its shadow; None for advanced indexing."""
-        entries = index if isinstance(index, tuple) else (index,)
-        if not all(_is_basic(entry) for entry in entries):
-            return None
+    @staticmethod
+    def _nothing(shadow: Shadow) -> Any:
+        """What stands for elements of an axis that has none, where the program fails."""
+        return jnp.zeros(shadow.shape, shadow.dtype)
+
+    def _take(self, entries: Sequence[Any]) -> tuple[Step | None, Shadow]:
+        """The step for basic indexing, and its shadow; no step where the program fails, there being no elements."""
         count = sum(entry is not None and entry is not Ellipsis for entry in entries)
         if count > self.ndim:
-            raise IndexError(f"too many indices: the array has {self.ndim} axes, {count} were indexed")
+            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, but {count} were indexed")
+        if sum(entry is Ellipsis for entry in entries) > 1:
+            raise IndexError("an index can only have a single ellipsis ('...')")
         if not any(entry is Ellipsis for entry in entries):
             entries = (*entries, Ellipsis)
         full: list[Any] = []
@@ -300,14 +336,17 @@ class Array:
         counts: list[int] = []
         dropped: list[int] = []
         static: list[Any] = []
+        shape: list[int] = []
+        is_there = True
         axis = 0
         for entry in full:
             if entry is None:
                 static.append(None)
+                shape.append(1)
                 continue
             extent = self.shape[axis]
             if isinstance(entry, slice):
-                start, stop, step = _static_bounds(entry).indices(extent)
+                start, stop, step = indexing.static_bounds(entry).indices(extent)
                 found = range(start, stop, step)
                 if not found:
                     start, stop, step = 0, 0, 1
@@ -315,28 +354,25 @@ class Array:
                 starts.append(start)
                 steps.append(step)
                 counts.append(len(found))
+                shape.append(len(found))
             else:
-                number = _known_integer(entry)
-                if number is None:
-                    number = _unwrap(entry)
-                    static.append(0 if extent else slice(0, 0))
-                else:
-                    if not -extent <= number < extent:
-                        raise IndexError(f"index {number} is out of bounds for axis {axis} with size {extent}")
-                    number %= extent
-                    static.append(number)
+                number = indexing.inside(entry, extent, axis)
+                is_there = is_there and extent > 0
+                static.append(number if isinstance(number, int) else 0)
                 starts.append(number)
                 steps.append(1)
                 counts.append(1)
                 dropped.append(axis)
             axis += 1
+        if not is_there:
+            return None, shadow_of(tuple(shape), self.dtype)
         shadow = self._shadow[(*static, ...)]
         return Take(tuple(starts), tuple(steps), tuple(counts), tuple(dropped), shadow.shape), shadow
 
     # -- what Python asks of numbers ----------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool(self._known("its truth", "an `if` or `while` on it can't be captured here"))
+        return bool(self._known("the truth of an array", "Python asked for it"))
 
     def __int__(self) -> int:
         return int(self._known("its value as a Python int", "keep it as an array"))
@@ -382,48 +418,95 @@ class Array:
         return np.dot(cast("Any", self), other)
 
 
-def _is_basic(entry: Any) -> bool:
-    if entry is None or isinstance(entry, slice | EllipsisType):
-        return True
-    if isinstance(entry, bool | np.bool_):
-        return False
-    if isinstance(entry, int | np.integer):
-        return True
-    dtype = getattr(entry, "dtype", None)
-    return dtype is not None and np.dtype(dtype).kind in "iu" and getattr(entry, "shape", None) == ()
+class Scalar(Array):
+    """A number inside `wl.jit`, as NumPy's scalars and Python's numbers are: nothing changes it.
+
+    Operators with `=` give a new one, so that other names of it stay what they are.
+    """
+
+    __slots__ = ()
+    is_scalar = True
+
+    def _view(self, step: Step, shadow: Shadow) -> Array:
+        copy = Array(self.value)
+        return Array(None, copy.storage, (step,), shadow)
+
+    def assign(self, value: Any) -> None:
+        """Raises TypeError: numbers stay what they are."""
+        raise TypeError(f"'numpy.{self.dtype.name}' object does not support item assignment")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(f"'numpy.{self.dtype.name}' object is not iterable")
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == ():
+            return self
+        if isinstance(index, int | slice) or getattr(index, "is_scalar", False):
+            raise IndexError("invalid index to scalar variable.")
+        return Array(self.value)[index]
+
+    def __repr__(self) -> str:
+        return f"windlass.Scalar({self.value!r})"
+
+    def copy(self, order: str = "C") -> Array:
+        return self
 
 
-def _known_integer(entry: Any) -> int | None:
-    """The integer, or None if it is traced."""
-    if isinstance(entry, int | np.integer):
-        return int(entry)
-    value = _unwrap(entry)
-    return None if isinstance(value, Tracer) else int(value)
+class Flat:
+    """All elements in C order, one after the other: `array.flat`."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._array.flatten())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array.flatten()[index if not isinstance(index, tuple) else index[0]].copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        elements = self._array.flatten()
+        place = elements[index] if isinstance(index, slice | type(Ellipsis)) else None
+        if place is not None and np.ndim(_unwrap(value)) and np.size(_unwrap(value)) != place.size:
+            value = np.resize(np.asarray(_unwrap(value)), place.shape)  # the values again and again
+        elements[index] = value
+        self._array.assign(elements.reshape(self._array.shape))
 
 
-def _static_bounds(entry: slice) -> slice:
-    bounds: list[int | None] = []
-    for bound in (entry.start, entry.stop, entry.step):
-        known = None if bound is None else _known_integer(bound)
-        if bound is not None and known is None:
-            raise _untraceable(
-                "a slice's bounds have to be known while the function is compiled",
-                "the size of what it gives would depend on them",
-            )
-        bounds.append(known)
-    return slice(*bounds)
+def wrapped(value: Any, is_array: bool = False) -> Any:
+    """A value of JAX as an array, or as a number where it has no axes; NumPy's arrays too, its numbers as they are."""
+    if isinstance(value, np.generic) or not isinstance(value, jax.Array | np.ndarray):
+        return value
+    if value.ndim or is_array:
+        return Array(value)
+    return value[()] if isinstance(value, np.ndarray) else Scalar(value)
 
 
-def _plain_index(index: Any) -> Any:
-    if isinstance(index, tuple):
-        return tuple(_plain_index(entry) for entry in cast("tuple[Any, ...]", index))
-    if isinstance(index, list):
-        return (
-            jnp.asarray(np.asarray(index))
-            if not any(isinstance(each, Array) for each in index)
-            else jnp.stack([_unwrap(each) for each in cast("Sequence[Any]", index)])
-        )
-    return _unwrap(index)
+def as_jax(value: Any) -> Any:
+    """The value as an array of JAX; one that holds the same number everywhere without a constant of its size."""
+    if not isinstance(value, np.ndarray) or value.size < FEW:
+        return jnp.asarray(value)
+    first = value.ravel()[:1]
+    is_uniform = (
+        first.tobytes() * value.size == value.tobytes()
+        if value.nbytes < 1 << 16
+        else bool((value.view(np.uint8).reshape(value.size, -1) == first.view(np.uint8)).all())
+    )
+    return jnp.full(value.shape, first[0], value.dtype) if is_uniform else jnp.asarray(value)
+
+
+def as_python_number(value: Any) -> Any:
+    """What Python's own number would be for a JAX or NumPy scalar: promoted weakly."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.item()
+    kind = np.dtype(value.dtype).kind
+    wide = {"i": "int64", "u": "int64", "f": "float64", "c": "complex128"}.get(kind)
+    return Scalar(value) if wide is None else Scalar(weakly_typed(value, np.dtype(wide)))
 
 
 def _unwrap(value: Any) -> Any:
@@ -431,8 +514,14 @@ def _unwrap(value: Any) -> Any:
 
 
 def _cast(value: Any, dtype: np.dtype) -> Any:
-    """The value in the dtype, as NumPy casts on assignment (complex to real drops the imaginary part)."""
-    value = jnp.asarray(value)
+    """The value in the dtype, as NumPy casts on assignment (complex to real drops the imaginary part).
+
+    Raises OverflowError for a Python integer that the dtype has not.
+    """
+    if isinstance(value, list | tuple):
+        value = _unwrap(indexing.as_one_array(value))
+    if not isinstance(value, jax.Array):
+        return jnp.asarray(np.array(value).astype(dtype) if not isinstance(value, int) else np.array(value, dtype))
     if jnp.issubdtype(value.dtype, jnp.complexfloating) and dtype.kind != "c":
         value = jnp.real(value)
     return value if value.dtype == dtype else value.astype(dtype)
@@ -453,8 +542,19 @@ def _untraceable(headline: str, note: str) -> WindlassError:
             "WL0904",
             headline,
             notes=(note,),
-            help="compute with arrays instead: numpy.where(condition, a, b) chooses, a masked update leaves elements "
-            "as they are",
+            help="compute with arrays instead, or compile the number in: @windlass.jit(static=...)",
+        )
+    )
+
+
+def leaked() -> WindlassError:
+    """What is said of an array that is used after the function that it was traced for."""
+    return WindlassError(
+        Diagnostic(
+            "WL0917",
+            "an array is used that was traced at another time: it has no value any more",
+            notes=("a compiled function kept it outside: in a global, a list or an object",),
+            help="return it from the function that makes it, and pass it as an argument",
         )
     )
 
@@ -485,7 +585,9 @@ def _define_operators() -> None:
         return lambda self, other: ufunc(other, self)
 
     def in_place(ufunc: Any) -> Any:
-        def update(self: Array, other: Any) -> Array:
+        def update(self: Array, other: Any) -> Any:
+            if self.is_scalar:
+                return ufunc(self, other)
             ufunc(self, other, out=self)
             return self
 
@@ -516,6 +618,12 @@ def _from_leaf(_: None, children: Sequence[Any]) -> Any:
     return Array(leaf) if isinstance(leaf, jax.Array | np.ndarray) else leaf
 
 
+def _number_from_leaf(_: None, children: Sequence[Any]) -> Any:
+    (leaf,) = children
+    return wrapped(leaf)
+
+
 _define_operators()
 # Functions of jax.numpy and JAX's transformations take an Array as what it holds now, and give new ones.
 jax.tree_util.register_pytree_node(Array, lambda array: ((array.value,), None), _from_leaf)
+jax.tree_util.register_pytree_node(Scalar, lambda number: ((number.value,), None), _number_from_leaf)

@@ -13,13 +13,15 @@ import copy
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
-from windlass.frontends.arrays import control_flow
+from windlass.frontends.arrays import calls, control_flow
 
 PREFIX = "__windlass_"
+NOT_CALLED_THROUGH = frozenset({"range", "super", "locals", "globals", "vars", "dir", "eval", "exec"})
+"""Functions that look at the frame which calls them, and `range`, which loops are known by."""
 CHANGING_METHODS = frozenset(
     {
         "append",
@@ -39,42 +41,72 @@ CHANGING_METHODS = frozenset(
 """Methods that change Python's containers: a body that calls one is never run just once for all iterations."""
 
 
-@functools.cache
 def captured(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its loops and branches captured; itself, where its source text can't be had."""
     if not isinstance(function, FunctionType):
         return function
-    try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError, IndentationError):
+    code = _captured_code(function.__code__)
+    if code is None:
         return function
-    definition = tree.body[0]
-    if not isinstance(definition, ast.FunctionDef):
-        return function
-    ast.increment_lineno(tree, first - 1)
-    definition.decorator_list = []
-    definition.body = [piece for statement in definition.body for piece in _as_list(_Capturing().visit(statement))]
-    definition.args = _without_defaults(definition.args)
-    # Within a function that has the free variables as locals, so that the compiler makes them free here too.
-    free = function.__code__.co_freevars
-    ours = {f"{PREFIX}{name}": getattr(control_flow, name) for name in control_flow.ENTRY_POINTS}
-    maker = ast.parse(f"def {PREFIX}maker({', '.join((*free, *ours))}):\n    pass\n").body[0]
-    assert isinstance(maker, ast.FunctionDef)
-    maker.body = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
-    module = ast.fix_missing_locations(ast.Module([maker], []))
-    filename = inspect.getsourcefile(function) or "<captured>"
-    code = _code_of(compile(module, filename, "exec"), definition.name)
-    cells = dict(zip(free, function.__closure__ or (), strict=True))
-    cells.update({name: CellType(value) for name, value in ours.items()})
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells.update({name: CellType(value) for name, value in _ours().items()})
     closure = tuple(cells[name] for name in code.co_freevars)
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
-    return functools.wraps(function)(made)
+    made.__dict__.update(function.__dict__)
+    return made
 
 
-def _code_of(module: CodeType, name: str) -> CodeType:
-    (maker,) = (each for each in module.co_consts if isinstance(each, CodeType))
+def _ours() -> dict[str, Any]:
+    """What captured functions call, by the names that they have there."""
+    entries = {name: getattr(control_flow, name) for name in control_flow.ENTRY_POINTS} | {"call": calls.call}
+    return {f"{PREFIX}{name}": value for name, value in entries.items()}
+
+
+@functools.cache
+def _captured_code(code: CodeType) -> CodeType | None:
+    """The code of a function with its loops and branches captured; None where its source text can't be had."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        text = textwrap.dedent("".join(lines))
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        return None
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name or _mangles(definition, code):
+        return None
+    indentation = len(lines[0]) - len(text.splitlines(keepends=True)[0])
+    ast.increment_lineno(tree, first - 1)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt | ast.expr | ast.arg) and node.end_col_offset is not None:
+            node.col_offset += indentation
+            node.end_col_offset += indentation
+    definition.decorator_list = []
+    definition.returns = None
+    locals_ = {*code.co_varnames, *code.co_cellvars}
+    visitor = _Capturing(locals_)
+    definition.body = [piece for statement in definition.body for piece in _as_list(visitor.visit(statement))]
+    definition.args = _without_defaults(definition.args)
+    # A name of its own: within, the function's name stands for what it stands for in the user's code.
+    name, definition.name = definition.name, f"{PREFIX}function"
+    # Within a function that has the free variables as locals, so that the compiler makes them free here too.
+    maker = ast.parse(f"def {PREFIX}maker({', '.join((*code.co_freevars, *_ours()))}):\n    pass\n").body[0]
+    assert isinstance(maker, ast.FunctionDef)
+    maker.body = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
+    module = ast.fix_missing_locations(ast.Module([maker], []))
+    made = _code_of(compile(module, code.co_filename, "exec", dont_inherit=True), definition.name)
+    return made.replace(co_name=name, co_qualname=code.co_qualname)
+
+
+def _mangles(definition: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether names may mean others, as `self.__x` does within a class."""
+    names = [node.attr for node in ast.walk(definition) if isinstance(node, ast.Attribute)]
+    names += [node.id for node in ast.walk(definition) if isinstance(node, ast.Name)]
+    return "." in code.co_qualname and any(name.startswith("__") and not name.endswith("__") for name in names)
+
+
+def _code_of(code: CodeType, name: str) -> CodeType:
+    (maker,) = (each for each in code.co_consts if isinstance(each, CodeType))
     return next(each for each in maker.co_consts if isinstance(each, CodeType) and each.co_name == name)
 
 
@@ -92,8 +124,50 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
 class _Capturing(ast.NodeTransformer):
     """Replaces loops and branches, inner ones first."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+        """Those that are the function's own; others are from outside."""
         self.count = 0
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        is_name = isinstance(node.func, ast.Name) and node.func.id not in NOT_CALLED_THROUGH
+        if not is_name and not isinstance(node.func, ast.Attribute):
+            return node
+        through = _call("call", node.func, *node.args)
+        assert isinstance(through, ast.Call)
+        through.keywords = node.keywords
+        ast.copy_location(through.func, node.func)
+        return ast.copy_location(through, node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        return self._with_changes(node, node.targets)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        return self._with_changes(node, [node.target])
+
+    def _with_changes(self, node: ast.Assign | ast.AugAssign, targets: list[Any]) -> Any:
+        """The statement, after a word about each object whose elements or attributes it writes."""
+        owners = [
+            copy.deepcopy(each.value)
+            for target in targets
+            for each in _targets(target)
+            if isinstance(each, ast.Subscript | ast.Attribute) and _is_path(each.value)
+        ]
+        self.generic_visit(node)
+        if not owners:
+            return node
+        words: list[ast.stmt] = []
+        for owner in owners:
+            for each in ast.walk(owner):
+                if hasattr(each, "ctx"):
+                    each.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
+            base: Any = owner
+            while isinstance(base, ast.Attribute | ast.Subscript):
+                base = base.value
+            is_outside = isinstance(base, ast.Name) and base.id not in self.names
+            words.append(ast.Expr(_call("changing", owner, ast.Constant(is_outside))))
+        return _placed(node, [*words, node])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return node  # a function of its own: its loops are left alone
@@ -134,7 +208,8 @@ class _Capturing(ast.NodeTransformer):
             return node
         number = self._number()
         test = _function(f"test_{number}", names, [], names)
-        test.body = [ast.Return(node.test)]
+        bound = _call("values_of", _getters(names))
+        test.body = [*_undefine(names), ast.Return(ast.Tuple([node.test, bound], ast.Load()))]
         body = _function(f"body_{number}", names, node.body, names)
         entry = _call("run_while", _name(test.name), _name(body.name), _getters(names))
         return _placed(node, [test, body, _assign(names, entry), *_undefine(names)])
@@ -154,6 +229,23 @@ class _Capturing(ast.NodeTransformer):
     def _number(self) -> int:
         self.count += 1
         return self.count
+
+
+def _targets(target: ast.expr) -> list[ast.expr]:
+    if isinstance(target, ast.Tuple | ast.List):
+        return [each for element in target.elts for each in _targets(element)]
+    return _targets(target.value) if isinstance(target, ast.Starred) else [target]
+
+
+def _is_path(owner: ast.expr) -> bool:
+    """Whether it may be evaluated twice: names, attributes, and elements at names or constants."""
+    if isinstance(owner, ast.Name):
+        return True
+    if isinstance(owner, ast.Attribute):
+        return _is_path(owner.value)
+    return (
+        isinstance(owner, ast.Subscript) and isinstance(owner.slice, ast.Name | ast.Constant) and _is_path(owner.value)
+    )
 
 
 def _can_stand_alone(body: list[ast.stmt], loops: bool = False) -> bool:

@@ -21,12 +21,15 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array, Storage, live_storages
+from windlass.frontends.arrays.array import Array, Flat, Scalar, as_jax, wrapped
+from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, keeping_memories, live_storages
 
-ENTRY_POINTS = ("run_for", "run_while", "run_if", "values_of", "UNDEFINED")
+ENTRY_POINTS = ("run_for", "run_while", "run_if", "values_of", "changing", "UNDEFINED")
 """What captured functions call."""
 MOST_UNROLLED = 8
 """Loops of so few steps run as plain Python."""
+MOST_UNROLLED_OF_WHILE = 64
+"""After so many rounds a `while` loop whose condition is known becomes one operation, if it can."""
 MOST_UNROLLED_BY_NEED = 1000
 """So many steps run as plain Python where the loop can't be captured."""
 LONGEST_PERIOD = 6
@@ -34,6 +37,7 @@ MOST_TRIALS = 6
 
 State: TypeAlias = tuple[Any, ...]
 Body: TypeAlias = Callable[..., State]
+Test: TypeAlias = Callable[..., tuple[Any, State]]
 
 
 class Undefined:
@@ -61,9 +65,38 @@ class NotCapturable(Exception):
     """The body can't be one operation; the text says why."""
 
 
+CAPTURE_ERRORS = (NotCapturable, WindlassError, TypeError, IndexError, KeyError, jax.errors.JAXTypeError)
+"""What may go wrong where a body runs once for all rounds, and not where it runs for each."""
+
+
 def is_traced(value: Any) -> bool:
     """Whether the value is not known while the function is compiled."""
     return isinstance(value.value if isinstance(value, Array) else value, Tracer)
+
+
+def changing(owner: Any, is_outside: bool) -> None:
+    """Say that an element or attribute of `owner` is about to be written, which only arrays can undo.
+
+    Raises NotCapturable where that is something else within a loop or branch of the program, and WindlassError
+    (WL0907) for a NumPy array from outside of the function.
+    """
+    if isinstance(owner, Array | Flat):
+        return
+    tracing = current_tracing()
+    if tracing is None:
+        return
+    if is_outside and isinstance(owner, np.ndarray):
+        raise WindlassError(
+            Diagnostic(
+                "WL0907",
+                "a NumPy array from outside the compiled function is written: later calls would not do it again",
+                help="pass the array to the compiled function as an argument",
+            )
+        )
+    if tracing.is_within_branch():
+        kind = type(owner)
+        name = "a NumPy array that the function did not make" if kind is np.ndarray else f"an object of {kind.__name__}"
+        raise NotCapturable(f"{name} is changed within it")
 
 
 # -- entry points -----------------------------------------------------------------------------------------------------
@@ -79,8 +112,9 @@ def run_for(function: Any, bounds: Sequence[Any], body: Body, getters: Sequence[
         if len(steps) <= MOST_UNROLLED or not _is_tracing():
             return _run_plainly(steps, body, state)
         try:
-            return _for_loop(body, state, steps.start, steps.step, len(steps))
-        except (NotCapturable, WindlassError, TypeError, IndexError, KeyError, jax.errors.JAXTypeError) as error:
+            with keeping_memories():
+                return _for_loop(body, state, steps.start, steps.step, len(steps))
+        except CAPTURE_ERRORS as error:
             if len(steps) > MOST_UNROLLED_BY_NEED or (
                 isinstance(error, WindlassError) and not _is_capture_fault(error)
             ):
@@ -89,23 +123,45 @@ def run_for(function: Any, bounds: Sequence[Any], body: Body, getters: Sequence[
     start, stop, step = _range_bounds([_plain(bound) for bound in bounds])
     trips = _trip_count(start, stop, step)
     try:
-        return _for_loop(body, state, start, step, trips)
+        with keeping_memories():
+            return _for_loop(body, state, start, step, trips)
     except NotCapturable as error:
         raise _explained(error) from error
 
 
-def run_while(test: Callable[..., Any], body: Body, getters: Sequence[Callable[[], Any]]) -> State:
-    """`while test:`; plain Python as long as the test is known."""
+def run_while(test: Test, body: Body, getters: Sequence[Callable[[], Any]]) -> State:
+    """`while test:`; plain Python as long as the test is known.
+
+    `test` gives its value and the values of the names, since it may bind some (`:=`) and write to arrays.
+    """
     state = values_of(getters)
+    rounds = 0
     while True:
-        continues = _trial_value(test, state)
+        before = {id(storage): storage.value for storage in live_storages()}
+        continues, after = test(*state)
         if is_traced(continues):
             break
         if not continues:
-            return state
-        state = body(*state)
+            return after
+        if rounds == MOST_UNROLLED_OF_WHILE and _is_tracing() and not _changed_memories(before):
+            try:
+                with keeping_memories():
+                    return _while_loop(test, body, state)
+            except CAPTURE_ERRORS as error:
+                if isinstance(error, WindlassError) and not _is_capture_fault(error):
+                    raise
+        state = body(*after)
+        rounds += 1
     try:
-        return _while_loop(test, body, state)
+        with keeping_memories():
+            # What the test did is done. Where it did nothing it is asked again, as the operation's own condition.
+            if not _changed_memories(before) and _are_same(state, after):
+                try:
+                    with keeping_memories():
+                        return _while_loop(test, body, state)
+                except NotCapturable:
+                    pass  # it may be that the condition changes something in some rounds only
+            return _rotated_loop(continues, test, body, after)
     except NotCapturable as error:
         raise _explained(error) from error
 
@@ -116,7 +172,8 @@ def run_if(test: Any, then: Body, otherwise: Body, getters: Sequence[Callable[[]
     if not is_traced(test):
         return then(*state) if test else otherwise(*state)
     try:
-        return _branch(_plain(test), then, otherwise, state)
+        with keeping_memories():
+            return _branch(_plain(test), then, otherwise, state)
     except NotCapturable as error:
         raise _explained(error) from error
 
@@ -145,7 +202,8 @@ def _run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
     found: list[Trial] = []
 
     def trial(*traced: Any) -> None:
-        after = run(*traced)
+        with at_this_level():
+            after = run(*traced)
         found.append(Trial([each for each in storages if each.value is not before[id(each)]], after))
 
     try:
@@ -156,9 +214,15 @@ def _run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
     return found[-1]
 
 
-def _trial_value(test: Callable[..., Any], state: State) -> Any:
-    """The test's value now."""
-    return test(*state)
+def _changed_memories(before: dict[int, Any]) -> bool:
+    """Whether a memory holds something else than before; those that are new do not count."""
+    return any(id(each) in before and each.value is not before[id(each)] for each in live_storages())
+
+
+def _are_same(before: State, after: State) -> bool:
+    return all(
+        _stays(one, other, {id(each) for each in live_storages()}) for one, other in zip(before, after, strict=True)
+    )
 
 
 def _place(value: Any) -> tuple[Any, ...] | None:
@@ -171,6 +235,11 @@ def _place(value: Any) -> tuple[Any, ...] | None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Array | jax.Array | np.generic | int | float | complex | bool)
+
+
+def _is_memory(value: Any) -> bool:
+    """Whether it is an array that can be written to; numbers are values."""
+    return isinstance(value, Array) and not value.is_scalar
 
 
 def _stays(before: Any, after: Any, outer: set[int]) -> bool:
@@ -197,6 +266,8 @@ class Plan:
     after: State
     fixed: dict[int, Any]
     """Names that the body binds to something that is no number, or to a known number, the same each time."""
+    wraps: dict[int, bool]
+    """Of the positions in `by_value`, whether they are arrays even where they have no axes."""
 
 
 def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan:
@@ -205,18 +276,39 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan
     Raises NotCapturable.
     """
     outer = {id(storage) for storage in live_storages()}
+    changing: dict[int, Any] = {}
+    while True:
+        # What is bound to another number must not be known in the trial, nor is what follows from it.
+        def run(number: Any, values: Any) -> State:
+            current = list(state)
+            for position, value in zip(changing, values, strict=True):
+                current[position] = wrapped(value)
+            return body(number, tuple(current))
 
-    def run(number: Any) -> State:
-        return body(number, state)
+        trial = _run_on_trial(run, index, [jnp.asarray(_plain(value)) for value in changing.values()])
+        plan, moving = _plan_of(state, trial, outer)
+        more = [each for each in plan.by_value if each not in changing and state[each] is not UNDEFINED]
+        if not more:
+            break
+        changing.update({each: state[each] for each in more})
+    if moving:
+        plan.period = _find_period(body, state, index, moving, plan.by_value)
+    return plan
 
-    trial = _run_on_trial(run, index)
+
+def _plan_of(state: State, trial: Trial, outer: set[int]) -> tuple[Plan, list[int]]:
+    """What a trial shows of the names, and which of them change places; see `Plan`.
+
+    Raises NotCapturable.
+    """
     by_value: list[int] = []
     moving: list[int] = []
     fixed: dict[int, Any] = {}
+    wraps: dict[int, bool] = {}
     for position, (before, after) in enumerate(zip(state, trial.after, strict=True)):
         if _stays(before, after, outer):
             continue
-        if isinstance(before, Array) and isinstance(after, Array) and id(after.storage) in outer:
+        if _is_memory(before) and _is_memory(after) and id(after.storage) in outer:
             moving.append(position)
         elif after is UNDEFINED:
             raise NotCapturable("a name is unbound after the loop's body")
@@ -226,12 +318,10 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan
             if isinstance(before, Array) and before.storage in trial.written:
                 raise NotCapturable("an array is written in place and its name then bound to a new one")
             by_value.append(position)
+            wraps[position] = _is_memory(after) and after.ndim == 0
         else:
             raise NotCapturable(f"a name is bound to {type(after).__name__} where it was {type(before).__name__}")
-    period = 1
-    if moving:
-        period = _find_period(body, state, index, moving, by_value)
-    return Plan(by_value, period, trial.written, trial.after, fixed)
+    return Plan(by_value, 1, trial.written, trial.after, fixed, wraps), moving
 
 
 def _find_period(
@@ -261,14 +351,16 @@ class Carried:
     positions: list[int]
 
     def read(self, state: State) -> tuple[list[Any], list[Any]]:
-        return [storage.value for storage in self.storages], [_plain(state[position]) for position in self.positions]
+        return [as_jax(storage.value) for storage in self.storages], [
+            _plain(state[position]) for position in self.positions
+        ]
 
     def install(self, state: State, values: tuple[list[Any], list[Any]], wraps: dict[int, bool]) -> State:
         for storage, value in zip(self.storages, values[0], strict=True):
             storage.value = value
         current = list(state)
         for position, value in zip(self.positions, values[1], strict=True):
-            current[position] = Array(value) if wraps[position] else value
+            current[position] = wrapped(jnp.asarray(value), is_array=wraps[position])
         return tuple(current)
 
 
@@ -287,7 +379,7 @@ def _settle(
             return after
 
         start = [jnp.zeros((), np.int32) if each is UNDEFINED else jnp.asarray(each) for each in initial]
-        trial = _run_on_trial(step, index, ([storage.value for storage in carried.storages], start))
+        trial = _run_on_trial(step, index, ([as_jax(storage.value) for storage in carried.storages], start))
         more = [storage for storage in trial.written if storage not in carried.storages]
         carried.storages += more
         wanted: list[Any] = []
@@ -331,14 +423,14 @@ def _without_leaks(value: Any) -> Any:
 
 def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> State:
     def advance(number: Any, current: State) -> State:
-        return body(Array(number), *current)
+        return body(Scalar(number), *current)
 
     first = start
     # Python's integers promote weakly, and so does a loop's counter: it starts as Python's 0.
     abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
     plan = _plan(advance, state, abstract)
     period = plan.period
-    wraps = dict.fromkeys(plan.by_value, True)
+    wraps = plan.wraps
     carried = Carried(list(plan.written), list(plan.by_value))
 
     def several(number: Any, current: State) -> State:
@@ -353,12 +445,13 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
 
     def run(values: Any) -> Any:
         count, limit, inner = values
-        after = several(first + count * (step * period), carried.install(state, inner, wraps))
+        with at_this_level():
+            after = several(first + count * (step * period), carried.install(state, inner, wraps))
         written, named = carried.read(after)
         named = [_converted(value, like.dtype, like.shape) for value, like in zip(named, inner[1], strict=True)]
         return count + 1, limit, (written, named)
 
-    before = ([storage.value for storage in carried.storages], initial)
+    before = ([as_jax(storage.value) for storage in carried.storages], initial)
     whole = trips // period
     _, _, results = jax.lax.while_loop(cond, run, (0, jnp.asarray(whole, jnp.int64), before))
     state = _finish(results, state, carried, wraps, plan)
@@ -367,13 +460,13 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     done = whole * period
     if isinstance(trips, int):
         for number in range(done, trips):
-            state = body(start + number * step if isinstance(start, int) else Array(first + number * step), *state)
+            state = body(start + number * step if isinstance(start, int) else Scalar(first + number * step), *state)
         return state
 
     def some(count: int) -> Body:
         def run_some(*current: Any) -> State:
             for offset in range(count):
-                current = body(Array(first + (done + offset) * step), *current)
+                current = body(Scalar(first + (done + offset) * step), *current)
             return current
 
         return run_some
@@ -388,7 +481,12 @@ def _either(test: Any, then: Body, otherwise: Body, *state: Any) -> State:
     return _branch(test, then, otherwise, state)
 
 
-def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
+def _while_loop(test: Test, body: Body, state: State) -> State:
+    """A loop whose test does nothing but give a value.
+
+    Raises NotCapturable, also where the test does more.
+    """
+
     def advance(number: Any, current: State) -> State:
         return body(*current)
 
@@ -396,28 +494,67 @@ def _while_loop(test: Callable[..., Any], body: Body, state: State) -> State:
     plan = _plan(advance, state, nothing)
     if plan.period > 1:
         raise NotCapturable("names of arrays change places in a `while` loop: use a `for` loop, or copy the elements")
-    wraps = dict.fromkeys(plan.by_value, True)
     carried = Carried(list(plan.written), list(plan.by_value))
-    initial = _settle(state, carried, wraps, nothing, advance)
+    initial = _settle(state, carried, plan.wraps, nothing, advance)
 
     def cond(values: Any) -> Any:
-        before = [storage.value for storage in carried.storages]
+        before = {id(storage): storage.value for storage in live_storages()}
         try:
-            found = jnp.asarray(_plain(test(*carried.install(state, values, wraps))))
+            with at_this_level():
+                current = carried.install(state, values, plan.wraps)
+                entering = {id(storage): storage.value for storage in live_storages()}
+                going = _has_not_failed(carried.storages)
+                found, after = test(*current)
+                if _changed_memories(entering) or not _are_same(current, after):
+                    raise NotCapturable("the condition of a `while` loop changes something")
         finally:
-            for storage, value in zip(carried.storages, before, strict=True):
-                storage.value = value
-        return found != 0 if found.dtype != jnp.bool_ else found
+            for storage in live_storages():
+                storage.value = before.get(id(storage), storage.value)
+        truth = _truth_of(found)
+        return truth if going is None else truth & going
 
     def run(values: Any) -> Any:
-        after = body(*carried.install(state, values, wraps))
+        with at_this_level():
+            after = body(*carried.install(state, values, plan.wraps))
         written, named = carried.read(after)
         return written, [
             _converted(value, like.dtype, like.shape) for value, like in zip(named, values[1], strict=True)
         ]
 
-    results = jax.lax.while_loop(cond, run, ([storage.value for storage in carried.storages], initial))
-    return _finish(results, state, carried, wraps, plan)
+    results = jax.lax.while_loop(cond, run, ([as_jax(storage.value) for storage in carried.storages], initial))
+    return _finish(results, state, carried, plan.wraps, plan)
+
+
+def _rotated_loop(continues: Any, test: Test, body: Body, state: State) -> State:
+    """A loop whose test binds names or writes to arrays: it has run once, and runs again at the end of each round.
+
+    Raises NotCapturable.
+    """
+
+    def turn(_: Any, *current: Any) -> State:
+        found, after = test(*body(*current))
+        return (Scalar(_truth_of(found)), *after)
+
+    def again(truth: Any, *current: Any) -> tuple[Any, State]:
+        return truth, (truth, *current)
+
+    return _while_loop(again, turn, (Scalar(_truth_of(continues)), *state))[1:]
+
+
+def _has_not_failed(storages: Sequence[Storage]) -> Any:
+    """Whether all checks within the loop have held so far: it ends where one fails. None where there are none."""
+    tracing = current_tracing()
+    if tracing is None or tracing.failure not in storages:
+        return None
+    return tracing.failure.value == 0
+
+
+def _truth_of(value: Any) -> Any:
+    found = jnp.asarray(_plain(value))
+    if found.size != 1:
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    found = jnp.reshape(found, ())
+    return found if found.dtype == jnp.bool_ else found != 0
 
 
 # -- branches ---------------------------------------------------------------------------------------------------------
@@ -436,7 +573,7 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
             continue
         if _is_number(first) and _is_number(second):
             values.append(position)
-            if any(isinstance(each, Array) and id(each.storage) in outer for each in (first, second)):
+            if any(_is_memory(each) and id(each.storage) in outer for each in (first, second)):
                 uncertain.add(position)
         elif first is UNDEFINED or second is UNDEFINED:
             fixed[position] = UNDEFINED
@@ -451,30 +588,30 @@ def _branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
         dtype = jnp.result_type(*avals)
         is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
         types.append((None if is_weak else dtype, shape))
-    kept = [storage.value for storage in written]
+    kept = [as_jax(storage.value) for storage in written]
 
     def side(run: Body) -> Callable[[], Any]:
         def branch() -> Any:
             for storage, value in zip(written, kept, strict=True):
                 storage.value = value
-            after = run(*state)
+            with at_this_level():
+                after = run(*state)
             news = [
                 _converted(_plain(after[position]), dtype, shape)
                 for position, (dtype, shape) in zip(values, types, strict=True)
             ]
-            return [storage.value for storage in written], news
+            return [as_jax(storage.value) for storage in written], news
 
         return branch
 
-    test = jnp.asarray(test)
-    results, news = jax.lax.cond(test if test.dtype == jnp.bool_ else test != 0, side(then), side(otherwise))
+    results, news = jax.lax.cond(_truth_of(test), side(then), side(otherwise))
     for storage, value in zip(written, results, strict=True):
         storage.value = value
     after = list(state)
     for position, value in zip(values, news, strict=True):
-        array = Array(value)
+        is_array = any(_is_memory(trial.after[position]) for trial in trials)
+        after[position] = array = wrapped(value, is_array)
         array.storage.is_uncertain = position in uncertain
-        after[position] = array
     for position, value in fixed.items():
         after[position] = _without_leaks(value)
     return tuple(after)
@@ -519,7 +656,7 @@ def _as_index(bound: Any) -> int:
 
 
 def _is_tracing() -> bool:
-    return any(isinstance(storage.value, Tracer) for storage in live_storages())
+    return current_tracing() is not None or any(isinstance(storage.value, Tracer) for storage in live_storages())
 
 
 def _range_bounds(bounds: Sequence[Any]) -> tuple[Any, Any, Any]:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array
+from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.indexing import checked_index
 
 WIDENING = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "nanprod", "nancumsum", "nancumprod", "trace"})
 """These give 64-bit integers for narrower ones."""
@@ -33,6 +34,17 @@ VIEWS: dict[str, Callable[..., Any]] = {
     "imag": lambda val: val.imag,
     "flip": lambda m, axis=None: _flip(m, axis),
     "expand_dims": lambda a, axis: _expand(a, axis),  # noqa: PLW0108 (defined below)
+    "atleast_1d": lambda a: a if a.ndim else a.reshape(1),
+    "atleast_2d": lambda a: a if a.ndim > 1 else a.reshape(1, -1),
+    "flipud": lambda m: _flip(m, 0),
+    "fliplr": lambda m: _flip(m, 1),
+    "permute_dims": lambda a, axes=None: a.transpose(axes),
+    "matrix_transpose": lambda x: x.swapaxes(-1, -2),
+    "rollaxis": lambda a, axis, start=0: a.transpose(_rolled_axes(a.ndim, axis, start)),
+    "array_split": lambda ary, sections, axis=0: _split(np.array_split, ary, sections, axis),
+    "split": lambda ary, sections, axis=0: _split(np.split, ary, sections, axis),
+    "hsplit": lambda ary, sections: _split(np.split, ary, sections, 0 if ary.ndim == 1 else 1),
+    "vsplit": lambda ary, sections: _split(np.split, ary, sections, 0),
     "moveaxis": lambda a, source, destination: _move_axis(a, source, destination),  # noqa: PLW0108
 }
 """Functions whose result shares the memory of their argument."""
@@ -48,6 +60,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
     out = out[0] if isinstance(out, tuple) and len(cast("tuple[Any, ...]", out)) == 1 else out
     if not all(_is_operand(each) for each in inputs):
         return NotImplemented
+    if method != "at" and all(_is_known(each) for each in (*inputs, options.get("where"))):
+        found = getattr(ufunc, method)(*(_unwrap_all(each) for each in inputs), **_unwrap_all(options))
+        return _deliver(found, out, True, "unsafe")
     values = [_unwrap(each) for each in inputs]
     where = options.pop("where", True)
     dtype = options.pop("dtype", None)
@@ -84,6 +99,8 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
     name = function.__name__
     if name in VIEWS and arguments and isinstance(arguments[0], Array):
         return VIEWS[name](*arguments, **options)
+    if name == "where" and len(arguments) == 1 and not _is_known(arguments[0]):
+        raise _shape_from_data("where with one argument")
     if name == "copyto":
         return _copy_to(*arguments, **options)
     if name in ("shape", "ndim", "size"):
@@ -95,13 +112,24 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
         return np.result_type(*(_dtype_or_number(each) for each in arguments))
     options = dict(options)
     out = options.pop("out", None)
+    if name in INDEXED:
+        return _deliver(INDEXED[name](*arguments, **options), out, True, "same_kind")
+    if all(_is_known(each) for each in (*arguments, *options.values())) and name not in CHANGING:
+        plain = [_unwrap_all(each) for each in arguments]
+        return _deliver(
+            function(*plain, **{key: _unwrap_all(each) for key, each in options.items()}), out, True, "unsafe"
+        )
+    if name in CHANGING:
+        return CHANGING[name](*arguments, **options)
+    if name in WITHOUT_SHAPE and not (name == "bincount" and "length" in options):
+        raise _shape_from_data(name)
     target = _find(function)
     plain = [_unwrap_all(each) for each in arguments]
     named = {key: _unwrap_all(value) for key, value in options.items() if value is not np._NoValue}  # pyright: ignore
     if name.endswith("_like") and "dtype" not in named and len(plain) < 2 and name != "full_like":
         named["dtype"] = np.dtype(plain[0].dtype)
     result = _typed_call(name, target, plain, named)
-    return _deliver(result, out, True, "same_kind")
+    return _deliver(result, out, True, "same_kind", is_array=name in GIVES_ARRAYS or name.endswith("_like"))
 
 
 # -- result types -----------------------------------------------------------------------------------------------------
@@ -220,19 +248,19 @@ def _as(value: Any, dtype: Any) -> Any:
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def _deliver(result: Any, out: Any, where: Any, casting: str) -> Any:
+def _deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = False) -> Any:
     if isinstance(result, tuple | list):
         items = cast("Sequence[Any]", result)
         if isinstance(out, tuple):
             return tuple(_deliver(each, to, where, casting) for each, to in zip(items, out, strict=True))
-        wrapped = [_wrap(each) for each in items]
+        parts = [_wrap(each) for each in items]
         if isinstance(result, tuple) and hasattr(result, "_fields"):
-            return type(result)(*wrapped)
-        return type(result)(wrapped)
+            return type(result)(*parts)
+        return type(result)(parts)
     if out is None:
         if where is not True:
             raise _unsupported("where= without out=")
-        return _wrap(result)
+        return wrapped(result, is_array)
     if not isinstance(out, Array):
         raise WindlassError(
             Diagnostic(
@@ -258,7 +286,13 @@ def _deliver(result: Any, out: Any, where: Any, casting: str) -> Any:
 
 
 def _wrap(value: Any) -> Any:
-    return Array(value) if isinstance(value, jax.Array) else value
+    return wrapped(value)
+
+
+def _is_known(value: Any) -> bool:
+    """Whether nothing traced is in it, so that NumPy itself can tell."""
+    leaves = jax.tree.leaves(value, is_leaf=lambda each: isinstance(each, Array))
+    return not any(isinstance(each.value if isinstance(each, Array) else each, jax.Array) for each in leaves)
 
 
 def _unwrap(value: Any) -> Any:
@@ -309,15 +343,131 @@ def _copy_to(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) 
 def _at(ufunc: np.ufunc, inputs: Sequence[Any]) -> None:
     """`ufunc.at(a, indices, b)`: unbuffered, so that repeated indices accumulate."""
     array, indices, *rest = inputs
-    methods = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min"}
-    values = [_as(_unwrap(each), array.dtype) for each in rest]
-    place = array.value.at[_unwrap_all(indices)]
-    if ufunc.__name__ == "subtract":
-        array.assign(place.add(-values[0]))
-    elif ufunc.__name__ in methods:
-        array.assign(getattr(place, methods[ufunc.__name__])(values[0]))
-    else:
+    if not isinstance(array, Array):
+        raise _outside()
+    methods = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min", "subtract": "add"}
+    if ufunc.__name__ not in methods or len(rest) != 1:
         raise _unsupported(f"numpy.{ufunc.__name__}.at")
+    (value,) = rest
+    kind = _dtype_or_number(value)
+    if not np.can_cast(np.result_type(array.dtype, kind), array.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {np.result_type(array.dtype, kind)!r} to "
+            f"{array.dtype!r} with casting rule 'same_kind'"
+        )
+    plain = _as(_unwrap_all(value), array.dtype)
+    if ufunc.__name__ == "subtract":
+        plain = -plain
+    place = jnp.asarray(array.value).at[checked_index(indices, array.shape)]
+    array.assign(getattr(place, methods[ufunc.__name__])(plain))
+
+
+# -- functions that take indices --------------------------------------------------------------------------------------
+
+
+def _take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    array = a if isinstance(a, Array) else Array(np.asarray(a) if isinstance(a, list | tuple) else a)
+    if axis is None:
+        array, axis = array.reshape(-1), 0
+    axis = range(array.ndim)[axis]
+    extent = array.shape[axis]
+    places = _unwrap(indices) if not isinstance(indices, list | tuple) else np.asarray(_unwrap_all(indices))
+    if mode != "raise":
+        places = jnp.clip(jnp.asarray(places), 0, extent - 1) if mode == "clip" else jnp.asarray(places) % extent
+    if not np.ndim(places):
+        found = array[(*(slice(None),) * axis, wrapped(places) if isinstance(places, jax.Array) else places)]
+        return found.copy() if isinstance(found, Array) else found
+    return array[(*(slice(None),) * axis, places)]
+
+
+def _places_along(array: Array, indices: Any, axis: Any) -> tuple[Any, ...]:
+    """The advanced index of `take_along_axis`: the given places along one axis, its own along the others."""
+    places = indices if isinstance(indices, Array) else Array(np.asarray(indices))
+    axis = range(array.ndim)[axis]
+    grid: list[Any] = []
+    for number, extent in enumerate(places.shape):
+        own = np.arange(extent).reshape([-1 if each == number else 1 for each in range(places.ndim)])
+        grid.append(places if number == axis else (own if array.shape[number] != 1 else own * 0))
+    return tuple(grid)
+
+
+def _take_along(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    array = arr if isinstance(arr, Array) else Array(np.asarray(arr))
+    if axis is None:
+        array, axis = array.flatten(), 0
+    return array[_places_along(array, indices, axis)]
+
+
+def _put_along(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    if not isinstance(arr, Array):
+        raise _outside()
+    arr[_places_along(arr, indices, axis)] = values
+
+
+def _put_values(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    if not isinstance(a, Array):
+        raise _outside()
+    if mode != "raise":
+        raise _unsupported(f"numpy.put with mode='{mode}'")
+    places = ind if np.ndim(_unwrap_all(ind)) else [ind]
+    values = _unwrap_all(v)
+    if np.ndim(values) and np.size(values) != np.size(_unwrap_all(places)):
+        values = jnp.resize(jnp.asarray(values), (np.size(_unwrap_all(places)),))
+    a.flat[places] = values
+
+
+def _put_mask(a: Any, mask: Any, values: Any) -> None:
+    if not isinstance(a, Array):
+        raise _outside()
+    new = jnp.asarray(_unwrap_all(values))
+    if new.shape != a.shape:
+        new = jnp.resize(new, a.shape)
+    a.assign(jnp.where(jnp.reshape(jnp.asarray(_unwrap_all(mask)), a.shape), new.astype(a.dtype), a.value))
+
+
+def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    if not isinstance(a, Array):
+        raise _outside()
+    if wrap or a.ndim != 2 or np.ndim(_unwrap_all(val)):
+        raise _unsupported("numpy.fill_diagonal but of one number on a matrix")
+    diagonal = np.arange(min(a.shape))
+    a[diagonal, diagonal] = val
+
+
+def _outside() -> WindlassError:
+    return WindlassError(
+        Diagnostic(
+            "WL0907",
+            "an array from outside the compiled function is written: it would have no effect",
+            help="pass the array to the compiled function as an argument",
+        )
+    )
+
+
+def _shape_from_data(name: str) -> WindlassError:
+    return WindlassError(
+        Diagnostic(
+            "WL0904",
+            f"how much numpy.{name} gives is not known while the function is compiled: it depends on the elements",
+            notes=("arrays inside wl.jit have shapes that are numbers",),
+            help="call it outside and pass what it gives, or use masks, numpy.where(condition, a, b) and sorted arrays",
+        )
+    )
+
+
+INDEXED: dict[str, Callable[..., Any]] = {"take": _take, "take_along_axis": _take_along}
+"""Functions that read at indices, which have to be checked."""
+CHANGING: dict[str, Callable[..., Any]] = {
+    "put": _put_values, "putmask": _put_mask, "fill_diagonal": _fill_diagonal, "put_along_axis": _put_along,
+}  # fmt: skip
+"""Functions that write to their first argument."""
+WITHOUT_SHAPE = frozenset({"unique", "unique_values", "unique_counts", "unique_inverse", "unique_all", "nonzero",
+                           "flatnonzero", "argwhere", "extract", "compress", "union1d", "intersect1d", "setdiff1d",
+                           "setxor1d", "trim_zeros", "bincount"})  # fmt: skip
+"""The shape of what they give depends on the elements."""
+GIVES_ARRAYS = frozenset({"where", "copy", "squeeze", "reshape", "broadcast_to", "select", "choose", "array", "asarray",
+                          "atleast_1d", "piecewise", "block"})  # fmt: skip
+"""What they give is an array even where it has no axes."""
 
 
 def _flip(array: Array, axis: Any) -> Array:
@@ -331,6 +481,21 @@ def _expand(array: Array, axis: Any) -> Array:
     rank = array.ndim + len(axes)
     inserted = {each % rank for each in axes}
     return array[tuple(None if each in inserted else slice(None) for each in range(rank))]
+
+
+def _rolled_axes(rank: int, axis: int, start: int) -> tuple[int, ...]:
+    return tuple(extent - 1 for extent in np.rollaxis(np.empty(tuple(range(1, rank + 1))), axis, start).shape)
+
+
+def _split(how: Callable[..., Any], array: Array, sections: Any, axis: int) -> list[Array]:
+    """The views that NumPy's function gives, by what it gives for the numbers along the axis."""
+    axis = range(array.ndim)[axis]
+    parts = how(np.arange(array.shape[axis]), sections)
+    starts = [int(part[0]) if part.size else 0 for part in parts]
+    return [
+        array[(*(slice(None),) * axis, slice(start, start + part.size))]
+        for start, part in zip(starts, parts, strict=True)
+    ]
 
 
 def _move_axis(array: Array, source: Any, destination: Any) -> Array:

@@ -29,7 +29,7 @@ def shadow_of(shape: tuple[int, ...], dtype: np.dtype) -> Shadow:
 
 
 class Step:
-    """One step of a view."""
+    """One step of a view. What it gets of a NumPy array is a view again, of JAX's arrays a value."""
 
     def get(self, whole: Any) -> Any:
         """The viewed value."""
@@ -47,7 +47,7 @@ class Permute(Step):
     axes: tuple[int, ...]
 
     def get(self, whole: Any) -> Any:
-        return jnp.transpose(whole, self.axes)
+        return whole.transpose(self.axes)
 
     def put(self, whole: Any, part: Any) -> Any:
         return jnp.transpose(part, tuple(int(axis) for axis in np.argsort(self.axes)))
@@ -60,7 +60,7 @@ class Regroup(Step):
     shape: tuple[int, ...]
 
     def get(self, whole: Any) -> Any:
-        return jnp.reshape(whole, self.shape)
+        return whole.reshape(self.shape)
 
     def put(self, whole: Any, part: Any) -> Any:
         return jnp.reshape(part, whole.shape)
@@ -73,7 +73,7 @@ class Part(Step):
     name: str
 
     def get(self, whole: Any) -> Any:
-        return jnp.real(whole) if self.name == "real" else jnp.imag(whole)
+        return whole.real if self.name == "real" else whole.imag
 
     def put(self, whole: Any, part: Any) -> Any:
         if self.name == "real":
@@ -85,7 +85,8 @@ class Part(Step):
 class Take(Step):
     """Basic indexing: one entry per axis, an integer (which drops the axis; it may be traced) or a slice.
 
-    `starts`, `steps` and `counts` have one entry per axis of the whole; `dropped` are the axes with an integer.
+    `starts`, `steps` and `counts` have one entry per axis of the whole; `dropped` are the axes with an integer. Traced
+    starts are not negative, and what is beyond the end is clamped: whoever makes a step checks that.
     """
 
     starts: tuple[Any, ...]
@@ -100,8 +101,7 @@ class Take(Step):
 
     def get(self, whole: Any) -> Any:
         if self.is_static:
-            entries = self._static_slices()
-            return jnp.reshape(whole[entries], self.result_shape)
+            return whole[self._static_slices()].reshape(self.result_shape)
         found = self._dynamic_part(whole)
         return jnp.reshape(found[tuple(self._inner_slices())], self.result_shape)
 
@@ -122,25 +122,22 @@ class Take(Step):
             new = part
         else:
             new = inner.at[tuple(slices)].set(part, unique_indices=True)
-        return jax.lax.dynamic_update_slice(whole, new, self._dynamic_starts(whole))
+        return jax.lax.dynamic_update_slice(whole, new, self._dynamic_starts())
 
     def _static_slices(self) -> tuple[slice, ...]:
         entries = zip(self.starts, self.steps, self.counts, strict=True)
         return tuple(_static_slice(start, step, count) for start, step, count in entries)
 
-    def _dynamic_starts(self, whole: Any) -> list[Any]:
-        """Traced integers where they are, 0 elsewhere; negative ones count from the end."""
-        starts: list[Any] = []
-        for start, extent in zip(self.starts, whole.shape, strict=True):
-            starts.append(0 if isinstance(start, int) else jnp.where(start < 0, start + extent, start))
-        dtype = jnp.result_type(*[start for start in starts if not isinstance(start, int)])
-        return [jnp.asarray(start, dtype) for start in starts]
+    def _dynamic_starts(self) -> list[Any]:
+        """Traced integers where they are, 0 elsewhere."""
+        dtype = jnp.result_type(*[start for start in self.starts if not isinstance(start, int)])
+        return [jnp.asarray(0 if isinstance(start, int) else start, dtype) for start in self.starts]
 
     def _dynamic_part(self, whole: Any) -> Any:
         sizes = [
             extent if isinstance(start, int) else 1 for start, extent in zip(self.starts, whole.shape, strict=True)
         ]
-        return jax.lax.dynamic_slice(whole, self._dynamic_starts(whole), sizes)
+        return jax.lax.dynamic_slice(whole, self._dynamic_starts(), sizes)
 
     def _inner_slices(self) -> list[slice]:
         return [

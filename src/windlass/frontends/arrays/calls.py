@@ -1,0 +1,223 @@
+"""Calls that a captured function makes: what can't be known while it is compiled is refused where it is written, arrays
+that NumPy makes can be written with traced values afterwards, and functions of the user are captured in their turn.
+"""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import operator
+import os
+import random
+import secrets
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays.array import Array, as_python_number, wrapped
+from windlass.frontends.arrays.control_flow import NotCapturable, is_traced
+from windlass.frontends.arrays.indexing import as_one_array
+from windlass.frontends.arrays.tracing import Check, current_tracing, is_users_own, position_now
+
+GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
+MAKERS_OF_GENERATORS = (
+    np.random.default_rng, np.random.RandomState, np.random.SeedSequence, random.Random,
+    np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64,
+)  # fmt: skip
+DIFFERENT_EACH_TIME = (
+    time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns,
+    time.process_time, time.process_time_ns, time.thread_time, time.localtime, time.gmtime, os.urandom, uuid.uuid1,
+    uuid.uuid4, secrets.token_bytes, secrets.token_hex, secrets.token_urlsafe, secrets.randbelow, secrets.choice,
+    secrets.randbits, np.random.seed, np.random.set_state, input,
+)  # fmt: skip
+COPYING = (np.array, np.copy)
+MAKING = (np.array, np.asarray, np.ascontiguousarray, np.asanyarray, np.copy, np.asarray_chkfinite, np.require)
+OF_SHAPES: tuple[Any, ...] = (
+    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange, np.tri, np.indices, np.linspace,
+)  # fmt: skip
+
+
+def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """`function(*arguments, **named)` within a captured function."""
+    tracing = current_tracing()
+    if tracing is None:
+        return function(*arguments, **named)
+    if isinstance(function, FunctionType) and is_users_own(function.__code__):
+        from windlass.frontends.arrays.capture import captured
+
+        is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
+        return (captured(function) if is_plain else function)(*arguments, **named)
+    if _draws(function):
+        made = getattr(function, "__self__", None)
+        if not any(made is each for each in tracing.seeded):
+            raise _different(_name_of(function))
+        if tracing.is_within_branch():
+            raise NotCapturable("random numbers are drawn within it")
+    if any(function is each for each in MAKERS_OF_GENERATORS):
+        generator = function(*arguments, **named)
+        if all(each is None for each in (*arguments, *named.values())):
+            raise _different(f"{_name_of(function)} without a seed")
+        tracing.seeded.append(generator)
+        return generator
+    if function is np.random.Generator:
+        generator = function(*arguments, **named)
+        if any(arguments[0] is each for each in tracing.seeded):
+            tracing.seeded.append(generator)
+        return generator
+    if isinstance(function, type):
+        found = _converted(function, arguments, named)
+        if found is not NotImplemented:
+            return found
+    found = _made(function, arguments, named)
+    if found is not NotImplemented:
+        return found
+    return _fresh(function, function(*arguments, **named), arguments)
+
+
+def _name_of(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    home = getattr(function, "__module__", None) or (type(owner).__module__ if owner is not None else "")
+    if isinstance(owner, type):
+        return f"{owner.__name__}.{function.__name__}"
+    if isinstance(owner, np.random.RandomState):
+        home = "numpy.random"
+    elif isinstance(owner, np.random.Generator):
+        home = "numpy.random.Generator"
+    elif isinstance(owner, random.Random):
+        home = "random"
+    return f"{home}.{function.__name__}" if home and home != "builtins" else str(function.__name__)
+
+
+def _draws(function: Any) -> bool:
+    """Whether the call gives something else each time, or changes what later draws give."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, GENERATORS):
+        return function.__name__ not in ("get_state", "getstate", "bit_generator")
+    if isinstance(owner, type) and issubclass(owner, datetime.date):
+        return function.__name__ in ("now", "utcnow", "today")
+    return any(function is each for each in DIFFERENT_EACH_TIME)
+
+
+def _different(name: str) -> WindlassError:
+    is_clock = name.startswith(("time.", "datetime", "date."))
+    what = "the time is read" if is_clock else "random numbers are drawn" if name != "input" else "input is read"
+    return WindlassError(
+        Diagnostic(
+            "WL0914",
+            f"{what} while the function is compiled ({name}): each call would get what this one gets",
+            help="time the call from outside"
+            if is_clock
+            else "draw outside and pass the numbers as an argument, or use jax.random with a key that is an argument",
+        )
+    )
+
+
+# -- arrays that NumPy makes ------------------------------------------------------------------------------------------
+
+
+def _made(function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """What NumPy's functions that make arrays give where something traced is among their arguments."""
+    leaves = jax.tree.leaves((tuple(arguments), dict(named)), is_leaf=lambda each: isinstance(each, Array))
+    if not any(isinstance(each, Array | jax.Array) for each in leaves):
+        return NotImplemented
+    if function is np.full and len(arguments) + len(named) >= 2 and is_traced(_second(arguments, named)):
+        shape = arguments[0] if arguments else named["shape"]
+        value = _second(arguments, named)
+        dtype = arguments[2] if len(arguments) > 2 else named.get("dtype")
+        array = Array(jnp.asarray(value.value if isinstance(value, Array) else value))
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        return Array(jnp.broadcast_to(array.astype(wanted).value, _known_shape(function, shape)))
+    if any(function is each for each in OF_SHAPES) and function is not np.linspace:
+        plain = [_known(function, each) for each in arguments]
+        return wrapped(function(*plain, **{key: _known(function, each) for key, each in named.items()}), True)
+    if any(function is each for each in MAKING) and arguments:
+        source, *rest = arguments
+        dtype = rest[0] if rest else named.get("dtype")
+        if isinstance(source, jax.Array):
+            source = Array(source)
+        if isinstance(source, list | tuple):
+            found = as_one_array(source)
+            found = found if isinstance(found, Array) else wrapped(found, True)
+            return found if dtype is None else found.astype(dtype)
+        if isinstance(source, Array):
+            is_other = dtype is not None and np.dtype(dtype) != source.dtype
+            if is_other:
+                return source.astype(dtype)
+            keeps = function not in COPYING or (named.get("copy") in (False, None) and "copy" in named)
+            return source if keeps and not source.is_scalar else Array(source.value)
+    return NotImplemented
+
+
+def _second(arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    return arguments[1] if len(arguments) > 1 else named.get("fill_value")
+
+
+def _known_shape(function: Any, shape: Any) -> Any:
+    items = cast("Sequence[Any]", shape) if isinstance(shape, list | tuple) else [shape]
+    return tuple(operator.index(_known(function, each)) for each in items)
+
+
+def _known(function: Any, value: Any) -> Any:
+    """The argument as NumPy takes it.
+
+    Raises WindlassError (WL0904) where it is traced.
+    """
+    if isinstance(value, list | tuple):
+        return type(value)(_known(function, each) for each in value)  # pyright: ignore
+    if is_traced(value):
+        raise WindlassError(
+            Diagnostic(
+                "WL0904",
+                f"the shape of what numpy.{function.__name__} makes is not known while the function is compiled",
+                notes=("arrays inside wl.jit have shapes that are numbers",),
+                help="compile the size in, with @windlass.jit(static=...), or take it from an array: a.shape[0]",
+            )
+        )
+    return value.value if isinstance(value, Array) else value
+
+
+def _fresh(function: Any, result: Any, arguments: Sequence[Any]) -> Any:
+    """An array that NumPy has just made, so that traced values can be written to it."""
+    if type(result) is not np.ndarray or result.dtype.kind not in "biufc" or not result.flags.owndata:
+        return result
+    home = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    is_numpys = isinstance(function, np.ufunc) or (isinstance(home, str) and home.split(".")[0] == "numpy")
+    is_numpys = is_numpys or isinstance(getattr(function, "__self__", None), np.ndarray)
+    return Array(result) if is_numpys and not any(result is each for each in arguments) else result
+
+
+# -- conversions ------------------------------------------------------------------------------------------------------
+
+
+def _converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """`int(x)`, `float(x)`, `numpy.float32(x)` and their kin of a traced number."""
+    if len(arguments) != 1 or named or not is_traced(arguments[0]):
+        return NotImplemented
+    value = arguments[0] if isinstance(arguments[0], Array) else Array(arguments[0])
+    if issubclass(kind, np.generic) and kind is not np.bool_:
+        return wrapped(value.astype(kind).value)
+    if kind not in (int, float, complex) or value.size != 1 or (value.ndim and kind is not complex):
+        return NotImplemented
+    traced = value.value
+    if value.dtype.kind == "c" and kind is not complex:
+        return NotImplemented
+    if kind is int and value.dtype.kind == "f":
+        tracing = current_tracing()
+        if tracing is not None:
+            fits = jnp.abs(traced.astype(jnp.float64)) < 2.0**63
+            text = "a float that is converted to an integer is infinite, NaN, or has no place in 64 bits"
+            position, length = position_now()
+            tracing.require_never(~fits, Check(text, position, code="WL0916", length=length))
+        return as_python_number(traced.astype(jnp.int64))
+    if kind is float and value.dtype.kind in "iub":
+        return as_python_number(traced.astype(jnp.float64))
+    if kind is int and value.dtype.kind == "b":
+        return as_python_number(traced.astype(jnp.int64))
+    return as_python_number(traced)

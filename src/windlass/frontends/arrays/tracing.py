@@ -1,0 +1,239 @@
+"""What is known while a function is traced: the user's line, and what the compiled program has to check as it runs.
+
+An index that is known only when the program runs may be out of bounds. Each place that looks at such an index is a
+`Check` with a number; the program keeps the number of the first that failed, with the index, in one integer. That
+integer is a memory like an array's: loops and branches carry it where something within them writes it, so what is not
+reached does not count.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+import numpy as np
+from jax.core import Tracer
+from jax.extend.core import get_opaque_trace_state
+
+from windlass.diagnostics import ArrayIndexError, Diagnostic, Position, WindlassError
+
+INDEX_BITS = 46
+"""How many bits of the integer hold the index; the number of the check stands above."""
+
+
+class Storage:
+    """The memory that an array and its views share: one value, replaced at each write.
+
+    The value is a JAX array, or a NumPy array as long as nothing traced has been written. `is_uncertain` marks a copy
+    that stands for one of several memories, which one being unknown until the program runs: reading it is right,
+    writing to it would have to reach a memory that is not known. `tracing` and `level` say what was traced when it was
+    made: it is of no use elsewhere.
+    """
+
+    __slots__ = ("__weakref__", "is_uncertain", "level", "tracing", "value")
+
+    def __init__(self, value: Any, is_uncertain: bool = False) -> None:
+        self.tracing = _here.tracing
+        self.level = None if _here.tracing is None else get_opaque_trace_state()
+        self.value = value
+        self.is_uncertain = is_uncertain
+        _here.storages.add(self)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that the program looks at as it runs, and what is said where it does not hold.
+
+    `headline` may name the index that was met as `{index}`.
+    """
+
+    headline: str
+    position: Position | None
+    help: str | None = None
+    code: str = "WL0913"
+    length: int = 1
+
+    def as_error(self, index: int) -> WindlassError:
+        """The error for the index."""
+        diagnostic = Diagnostic(
+            self.code, self.headline.replace("{index}", str(index)), self.position, self.length, help=self.help
+        )
+        return ArrayIndexError(diagnostic) if self.code == "WL0913" else WindlassError(diagnostic)
+
+
+class Tracing:
+    """One run of a function on traced arrays, and of those that it calls."""
+
+    def __init__(self) -> None:
+        self.checks: dict[Check | WindlassError, int] = {}
+        self.failure = Storage(np.int64(0))
+        """Number of the first check that failed, and the index that it met; 0 while all hold."""
+        self.seeded: list[Any] = []
+        """Random generators that the function made with a seed: they give the same in each call."""
+        self.level: Any = None
+        """JAX's trace that the function's own operations, loops and branches run in."""
+        self.outermost: Any = None
+        """The one outside of all loops and branches."""
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether the program has something to look at when it has run."""
+        return isinstance(self.failure.value, Tracer)
+
+    def is_within_branch(self) -> bool:
+        """Whether what runs now belongs to a loop or branch of the program, which may not be reached."""
+        return self.level != self.outermost and get_opaque_trace_state() == self.level
+
+    def require_never(self, fails: Any, check: Check | WindlassError, index: Any = 0) -> None:
+        """Let the program fail by this check where the traced boolean is true.
+
+        Inside a transformation of JAX that the user's function calls nothing can be kept: what JAX does there holds.
+        """
+        if get_opaque_trace_state() != self.level:
+            return
+        number = self.checks.setdefault(check, len(self.checks) + 1)
+        mask = (1 << INDEX_BITS) - 1
+        told = jnp.asarray(index).astype(jnp.int64) & mask | (number << INDEX_BITS)
+        before = self.failure.value
+        after = jnp.where(fails, told, jnp.int64(0))
+        if isinstance(before, Tracer):
+            after = jnp.where(before != 0, before, after)
+        self.failure.value = after
+
+    def error_for(self, code: int) -> WindlassError:
+        """The error that the integer tells of."""
+        check = list(self.checks)[(code >> INDEX_BITS) - 1]
+        if isinstance(check, WindlassError):
+            return check
+        index = code & ((1 << INDEX_BITS) - 1)
+        return check.as_error(index - (1 << INDEX_BITS) if index >> (INDEX_BITS - 1) else index)
+
+
+def can_be_written(storage: Storage) -> bool:
+    """Whether the memory belongs to what runs now, rather than to what is around a transformation of JAX."""
+    tracing = _here.tracing
+    return tracing is None or get_opaque_trace_state() in (tracing.level, storage.level)
+
+
+class _Here(threading.local):
+    """What this thread traces, each function being traced by one thread; and the memories that there are."""
+
+    def __init__(self) -> None:
+        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
+        self.tracing: Tracing | None = None
+
+
+_here = _Here()
+
+
+def live_storages() -> list[Storage]:
+    """The storages of this thread that something still refers to."""
+    return list(_here.storages)
+
+
+def current_tracing() -> Tracing | None:
+    """What `wl.jit` traces in this thread, if anything."""
+    return _here.tracing
+
+
+@contextmanager
+def tracing_as(tracing: Tracing) -> Generator[None]:
+    """Trace within."""
+    before = _here.tracing
+    _here.tracing = tracing
+    tracing.outermost = get_opaque_trace_state()
+    try:
+        with at_this_level():
+            yield
+    finally:
+        _here.tracing = before
+
+
+@contextmanager
+def at_this_level() -> Generator[None]:
+    """Within, JAX's innermost trace now is the one that the function's operations belong to."""
+    tracing = _here.tracing
+    if tracing is None:
+        yield
+        return
+    before = tracing.level
+    tracing.level = get_opaque_trace_state()
+    try:
+        yield
+    finally:
+        tracing.level = before
+
+
+@contextmanager
+def keeping_memories() -> Generator[None]:
+    """What all memories hold is put back where an exception ends what is within: values of an inner trace are of no
+    use outside of it."""
+    before = [(storage, storage.value) for storage in live_storages()]
+    try:
+        yield
+    except BaseException:
+        for storage, value in before:
+            storage.value = value
+        raise
+
+
+# -- the user's line --------------------------------------------------------------------------------------------------
+
+
+def _folder(file: str | None) -> str:
+    return f"{Path(str(file)).absolute().parent}{os.sep}"
+
+
+OURS = f"{Path(__file__).absolute().parents[2]}{os.sep}"
+STANDARD = _folder(os.__file__)
+LIBRARIES = (_folder(np.__file__), _folder(jax.__file__), _folder(jaxlib.__file__), OURS)
+
+
+def is_users(code: CodeType) -> bool:
+    """Whether the code is the user's: not ours, nor of NumPy, JAX or Python's own library."""
+    name = code.co_filename
+    if name.startswith("<"):
+        return name.startswith(("<stdin", "<ipython", "<string", "<doctest", "<captured"))
+    if name.startswith(LIBRARIES) or name.endswith((".pyx", ".pxd")):
+        return False
+    return not name.startswith(STANDARD) or f"{os.sep}site-packages{os.sep}" in name
+
+
+def is_users_own(code: CodeType) -> bool:
+    """Whether the code is the user's, and of no package that is installed."""
+    return is_users(code) and f"{os.sep}site-packages{os.sep}" not in code.co_filename
+
+
+def position_in(code: CodeType, instruction: int, line: int) -> tuple[Position, int]:
+    """Where an instruction stands in the source, and how many characters it takes there."""
+    places = list(code.co_positions())
+    found = places[instruction // 2] if 0 <= instruction // 2 < len(places) else (line, None, None, None)
+    first, last, column, end = found
+    if first is None or column is None:
+        return Position(code.co_filename, line), 1
+    text = Position(code.co_filename, first).source_line() or ""
+    # Python counts bytes, we count characters.
+    start = len(text.encode()[:column].decode(errors="ignore"))
+    length = len(text.encode()[:end].decode(errors="ignore")) - start if last == first and end is not None else 1
+    return Position(code.co_filename, first, start + 1), max(length, 1)
+
+
+def position_now() -> tuple[Position | None, int]:
+    """The user's line that runs now, and how many characters of it."""
+    frame: FrameType | None = inspect.currentframe()
+    while frame is not None:
+        if is_users(frame.f_code):
+            return position_in(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None, 1
