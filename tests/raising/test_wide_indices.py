@@ -1,6 +1,6 @@
 """Indices of all widths, negative, huge, wrapped around, in and out of bounds: what NumPy or the emulator says, raised.
 
-Where an index that the data give leads out of bounds, a raised launch reports what the emulator reports, and leaves the
+Where an index that the data give leads out of bounds, a launch that is checked reports what the emulator reports, and leaves the
 arrays as the emulator leaves them.
 """
 
@@ -353,8 +353,8 @@ Kernel(
 
 Kernel(
     "threads that take no part hold any index",
-    "__global__ void k(int *x, const int *z, const int *y) { if (y[threadIdx.x] > 0) x[threadIdx.x] = z[y[threadIdx.x]];"
-    " }",
+    """__global__ void k(int *x, const int *z, const int *y) {
+        if (y[threadIdx.x] > 0) x[threadIdx.x] = z[y[threadIdx.x]]; }""",
     lambda: [zeros(4), counting(4), ints(-(2**31), 3, -1, 1)],
     lambda: [ints(0, 13, 0, 11)],
 )
@@ -373,7 +373,8 @@ Kernel(
 Kernel(
     "a loop that ends where the data says, at the array's end",
     """__global__ void k(int *x, const int *row, const int *z) {
-        int sum = 0; for (int j = row[threadIdx.x]; j < row[threadIdx.x + 1]; j++) sum += z[j]; x[threadIdx.x] = sum; }""",
+        int sum = 0; for (int j = row[threadIdx.x]; j < row[threadIdx.x + 1]; j++) sum += z[j];
+        x[threadIdx.x] = sum; }""",
     lambda: [zeros(4), ints(0, 2, 2, 5, 6), counting(6)],
     lambda: [ints(21, 0, 39, 15)],
 )
@@ -392,10 +393,136 @@ Kernel(
 )
 Kernel(
     "a histogram whose guard leaves some out",
-    "__global__ void k(int *x, const int *y, int n) { int b = y[threadIdx.x]; if (b >= 0 && b < n) atomicAdd(x + b, 1); }",
+    """__global__ void k(int *x, const int *y, int n) {
+        int b = y[threadIdx.x]; if (b >= 0 && b < n) atomicAdd(x + b, 1); }""",
     lambda: [zeros(4), ints(3, -1, 4, 3), np.int32(4)],
     lambda: [ints(0, 0, 0, 2)],
 )
+
+# -- out of bounds, one for each kind of access -----------------------------------------------------------------------
+
+Kernel(
+    "a store at 2^32 + 2",
+    "__global__ void k(int *x, const long *y) { x[y[threadIdx.x]] = 5; }",
+    lambda: [zeros(4), np.full(4, HUGE + 2)],
+)
+Kernel(
+    "a load at 2^32 + 2",
+    "__global__ void k(int *x, const int *z, const long *y) { x[threadIdx.x] = z[y[threadIdx.x]]; }",
+    lambda: [zeros(4), counting(4), longs(0, 1, HUGE + 2, 3)],
+)
+Kernel(
+    "a store just beyond the end",
+    "__global__ void k(int *x, const int *y) { x[y[threadIdx.x]] = threadIdx.x; }",
+    lambda: [zeros(4), ints(0, 1, 2, 4)],
+)
+Kernel(
+    "a store before the beginning",
+    "__global__ void k(int *x, const int *y) { x[y[threadIdx.x]] = threadIdx.x; }",
+    lambda: [zeros(4), ints(0, 1, 2, -1)],
+)
+Kernel(
+    "a load of a byte before the beginning",
+    "__global__ void k(char *x, const char *z, const int *y) { x[threadIdx.x] = z[y[threadIdx.x]]; }",
+    lambda: [zeros(4, np.int8), zeros(9, np.int8), ints(0, -1, 2, 4)],
+)
+Kernel(
+    "an atomic addition beyond the end",
+    "__global__ void k(int *x, const int *y) { atomicAdd(x + y[threadIdx.x], 1); }",
+    lambda: [zeros(4), ints(0, 1, 2, 4)],
+)
+Kernel(
+    "an atomic maximum before the beginning",
+    "__global__ void k(int *x, const int *y) { atomicMax(x + y[threadIdx.x], 1); }",
+    lambda: [zeros(4), ints(0, 1, -3, 3)],
+)
+Kernel(
+    "a compare and swap beyond the end",
+    "__global__ void k(int *x, const int *y) { atomicCAS(x + y[threadIdx.x], 0, 7); }",
+    lambda: [zeros(4), ints(0, 1, 2, 4)],
+)
+Kernel(
+    "an element of a local array",
+    """__global__ void k(int *x, const int *y) {
+        int s[4]; for (int i = 0; i < 4; i++) s[i] = x[i]; x[threadIdx.x] = s[y[threadIdx.x]]; }""",
+    lambda: [zeros(4), ints(0, 1, 2, 4)],
+)
+Kernel(
+    "an element of a shared array, which the next block has",
+    """__global__ void k(int *x, const int *y) {
+        __shared__ int s[4]; s[threadIdx.x] = 1; __syncthreads();
+        x[blockIdx.x * 4 + threadIdx.x] = s[y[threadIdx.x]]; }""",
+    lambda: [zeros(8), ints(0, 1, 2, 4)],
+    grid=2,
+)
+Kernel(
+    "a store to dynamic shared memory",
+    """__global__ void k(int *x, const int *y) {
+        extern __shared__ int s[]; s[threadIdx.x] = 0; __syncthreads(); s[y[threadIdx.x]] = 1; __syncthreads();
+        x[threadIdx.x] = s[threadIdx.x]; }""",
+    lambda: [zeros(4), ints(0, 1, 2, -1)],
+    shared_bytes=16,
+)
+Kernel(
+    "one number for all threads moves a row out of the array",
+    "__global__ void k(int *x, const int *z, const long *y) { x[threadIdx.x] = z[y[0] + threadIdx.x]; }",
+    lambda: [zeros(4), counting(9), longs(6)],
+)
+Kernel(
+    "one huge number for all threads",
+    "__global__ void k(int *x, const long *y) { x[y[0] + threadIdx.x] = 1; }",
+    lambda: [zeros(4), longs(HUGE)],
+)
+Kernel(
+    "a row at a long",
+    """__global__ void k(int *x, const int *z, const long *y) {
+        x[blockIdx.x * 4 + threadIdx.x] = z[y[blockIdx.x] * 4 + threadIdx.x]; }""",
+    lambda: [zeros(12), counting(16), longs(3, HUGE, 2)],
+    grid=3,
+)
+Kernel(
+    "a row is written before the array",
+    """__global__ void k(int *x, const int *z, const int *y) {
+        x[y[blockIdx.x] * 4 + threadIdx.x] = z[blockIdx.x * 4 + threadIdx.x]; }""",
+    lambda: [zeros(16), counting(12), ints(3, -1, 2)],
+    grid=3,
+)
+Kernel(
+    "a member of a struct beyond the end",
+    """struct P { float a; int b; double c; };
+    __global__ void k(P *p, const int *y) { p[y[threadIdx.x]].b = 3; }""",
+    lambda: [zeros(3, np.dtype([("a", "f4"), ("b", "i4"), ("c", "f8")])), ints(2, 1, 0, 3)],
+)
+Kernel(
+    "a vector half of which is beyond the end",
+    "__global__ void k(int4 *x, const float4 *z, const int *y) { x[threadIdx.x].x = z[y[threadIdx.x]].w; }",
+    lambda: [zeros(16), zeros(18, np.float32), ints(0, 1, 2, 4)],
+)
+Kernel(
+    "a row pointer beyond the values",
+    """__global__ void k(int *x, const int *row, const int *z) {
+        int sum = 0; for (int j = row[threadIdx.x]; j < row[threadIdx.x + 1]; j++) sum += z[j];
+        x[threadIdx.x] = sum; }""",
+    lambda: [zeros(4), ints(0, 2, 2, 5, 7), counting(6)],
+)
+Kernel(
+    "a list that leads away",
+    """__global__ void k(int *x, const int *next) {
+        int count = 0; for (int i = threadIdx.x; i != -1; i = next[i]) count++; x[threadIdx.x] = count; }""",
+    lambda: [zeros(4), ints(2, 0, 77, 1)],
+)
+Kernel(
+    "a device variable",
+    """__device__ int table[4];
+    __global__ void k(int *x, const int *y) { x[threadIdx.x] = table[y[threadIdx.x]]; }""",
+    lambda: [zeros(4), ints(2, 0, 4, 1)],
+)
+Kernel(
+    "a neighbour that the last thread looks at, as the data says",
+    "__global__ void k(int *x, const int *flag) { if (flag[threadIdx.x]) x[threadIdx.x] = x[threadIdx.x + 1] + 1; }",
+    lambda: [ints(1, 2, 3, 4), ints(0, 0, 0, 1)],
+)
+
 
 def hashed() -> Array:
     counts = np.zeros(7, np.int32)
@@ -432,6 +559,24 @@ def test_index_in_bounds_finds_its_place(kernel: Kernel, monkeypatch: pytest.Mon
         found = changed(kernel.arguments(), arguments)
         expected = kernel.expected()
         assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+
+
+@pytest.mark.parametrize("kernel", OUTSIDE, ids=lambda kernel: kernel.what)
+@pytest.mark.filterwarnings("error")
+def test_index_out_of_bounds_is_reported_as_by_the_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_CHECK", "1")
+    compiled = kernel.compile()
+    results: list[list[Any]] = []
+    lines: list[Any] = []
+    for launch in (compiled[kernel.launch], wl.emulate(compiled)[kernel.launch]):
+        arguments = kernel.arguments()
+        with pytest.raises(wl.EmulationError) as caught:
+            launch(*arguments)
+        assert caught.value.diagnostics[0].code == "WL0602"
+        results.append([each.tolist() for each in arguments])
+        lines.append(caught.value.diagnostics[0].position)
+    assert results[0] == results[1]
+    assert lines[0] == lines[1]
 
 
 @pytest.mark.parametrize(

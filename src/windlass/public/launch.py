@@ -21,6 +21,7 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
+from windlass.raising.obstacle import OUTSIDE
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
 from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
@@ -157,6 +158,8 @@ class Launch:
             traced,
             kernel.module.allow_contraction,
         )
+        if first_calls_are_checked():
+            binding = replace(binding, specification=replace(binding.specification, checks_bounds=True))
         return plans, binding
 
     def fall_back(self, error: RaisingError) -> EmulatedForm:
@@ -270,7 +273,12 @@ class RaisedForm(Form):
             results = self._function(*values)
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._launch.kernel
-            error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
+            assumption = self._assumptions[violated - 1]
+            error = kernel.with_source(assumption.as_error(kernel.name))
+            if assumption.code == OUTSIDE and fallback_is_allowed():
+                # The emulator ends the launch there, and names the thread.
+                EmulatedForm(self._launch, error).run(arguments)
+                return
             self._launch.fall_back(error).run(arguments)
             return
         for (position, plan, storage), result in zip(self._outputs, results, strict=False):

@@ -57,7 +57,9 @@ def starts_of_windows(value: Value, axes: Sequence[Axis], box: Box) -> tuple[Val
     """Where the windows begin, as scalars for a dynamic slice; 0 along axes without one."""
     dtype = dtype_of_places(max(value.shape))
     return tuple(
-        scalar_start(axis.way.start, box, axis.size, dtype) if isinstance(axis.way, Window) else emission.constant(0, dtype)
+        scalar_start(axis.way.start, box, axis.size, dtype)
+        if isinstance(axis.way, Window)
+        else emission.constant(0, dtype)
         for axis in axes
     )
 
