@@ -1,7 +1,7 @@
 """Indices of all widths, negative, huge, wrapped around, in and out of bounds: what NumPy or the emulator says, raised.
 
-Where an index that the data give leads out of bounds, a launch that is checked reports what the emulator reports, and leaves the
-arrays as the emulator leaves them.
+Where an index that the data give leads out of bounds, a launch that is checked reports what the emulator reports, and
+leaves the arrays as the emulator leaves them.
 """
 
 from __future__ import annotations
