@@ -169,6 +169,8 @@ class Launch:
             kernel.module.allow_contraction,
             {name: places[len(arrays) + index] for index, name in enumerate(touched)},
         )
+        if first_calls_are_checked():
+            binding = replace(binding, specification=replace(binding.specification, checks_bounds=True))
         return plans, binding
 
     def fall_back(self, error: RaisingError) -> EmulatedForm:
@@ -316,10 +318,11 @@ class RaisedForm(Form):
         given = iter(results)
         for (position, plan, storage), (memory, parts) in zip(self._outputs, self._parts, strict=True):
             if parts is not None:
+                whole = values[memory] if plan is None or plan.is_staged else plan.written(arrays)
                 for part in parts:
-                    part.write(values[memory], np.asarray(next(given)))
+                    part.write(whole, np.asarray(next(given)))
                 if plan is not None and plan.is_staged:
-                    plan.write_back(arrays, values[memory])
+                    plan.write_back(arrays, whole)
             elif storage is not None:
                 bytes_of(storage)[:] = bytes_of(np.asarray(next(given)))
             elif plan is None:

@@ -1,20 +1,54 @@
 """Finding accesses of active lanes that go beyond a memory.
 
-Such a program is wrong, and its launch is refused. Only what is certain is found: a lane that is known to be active at
-an address that is known to lie outside. An address known at run time only is left to the emulator's checks.
+Such a program is wrong, and its launch is refused. Only what is certain is found as a kernel is raised: a lane that is
+known to be active at an address that is known to lie outside. Where the data decide, the program looks as it runs if
+asked to, and the emulator then names the thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
+from typing import TYPE_CHECKING
 
+from windlass.raising.assumptions import Assumption, assume_never
 from windlass.raising.atoms import Choice
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index
+from windlass.raising.obstacle import OUTSIDE
+from windlass.raising.predicate import Predicate
+
+if TYPE_CHECKING:
+    from windlass.raising.memory import Memory
+    from windlass.raising.state import RaisingState
 
 MOST_CORNERS = 64
+
+
+def check_inside(state: RaisingState, memory: Memory, address: Index, width: int, size_bytes: int) -> None:
+    """Let the program look whether active lanes stay within a memory's bytes, where that depends on data."""
+    if not state.specification.checks_bounds:
+        return
+    address = address.simplify(state.box)
+    mask = state.domain.mask
+    if address.is_static and not mask.has_data:
+        return
+    box, _ = mask.split(state.box)
+    lower, upper = address.value_range(box)
+    if lower >= 0 and upper + width <= size_bytes:
+        return
+    is_outside = Predicate.compare("LT", address, Index(0)) | Predicate.compare(
+        "GT", address, Index(size_bytes - width)
+    )
+    if (mask & is_outside).split(state.box)[1].is_false:
+        return
+    key = ("inside", memory, address, width, state.domain)
+    if key in state.memo:
+        return
+    state.memo[key] = True
+    reason = f"an index that the data give leads out of {memory.name}"
+    assume_never(state, is_outside, Assumption(reason, state.position, OUTSIDE, "wl.emulate names the thread"))
 
 
 def find_outside(address: Index, width: int, size_bytes: int, domain: Domain) -> int | None:

@@ -74,6 +74,8 @@ def _zeros(value: Value, depth: int) -> int:
         return _zeros(each, depth - 1)
 
     match value:
+        case Constant() if value.is_splat:
+            return _zeros_of_number(int(value.number))
         case Constant():
             return _zeros_of_number(int(np.bitwise_or.reduce(value.array, axis=None))) if value.tensor.size else MOST
         case Add() | Subtract() | Minimum() | Maximum():

@@ -12,15 +12,10 @@ from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.index import Data, Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.materialize import WORKING_RANGES
+from windlass.raising.materialize import materialize_places
 from windlass.raising.predicate import Predicate
 
 Combiner = Callable[[Value, Value], Value]
-
-
-def index_dtype(size: int) -> str:
-    """The dtype for indices into an axis: it holds `size` itself too, which stands for nowhere."""
-    return "i32" if size <= WORKING_RANGES["i32"][1] else "i64"
 
 
 def as_index(index: Index | Lanes) -> Index:
@@ -41,7 +36,7 @@ def gather_axis(value: Value, axis: int, index: Index, box: Box) -> tuple[Value,
     Returns a tensor in which the axes of the index's dimensions, which are returned too, stand in place of `axis`.
     Indices out of bounds are moved to the nearest one inside, as StableHLO's gather does.
     """
-    lanes = index.to_lanes(box, index_dtype(value.shape[axis]))
+    lanes = materialize_places(index, box, value.shape[axis])
     rank, count = len(value.shape), len(lanes.dims)
     sizes = [1 if each == axis else size for each, size in enumerate(value.shape)]
     offsets = tuple(each if each < axis else each + count for each in range(rank - 1))
@@ -72,7 +67,7 @@ def scatter(
     one of them wins. `is_injective` promises that no two lanes share a place.
     """
     size = memory.shape[0]
-    places = index.to_lanes(box, index_dtype(size))
+    places = materialize_places(index, box, size)
     if not mask.is_true:
         nowhere = Lanes(emission.constant(size, places.dtype))
         places = Lanes.elementwise(Select, mask.to_lanes(box), places, nowhere, box=box)

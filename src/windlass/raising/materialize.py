@@ -13,6 +13,7 @@ from windlass.ops.elementwise import (
     Multiply,
     Remainder,
     Select,
+    ShiftRightArithmetic,
     Subtract,
 )
 from windlass.ops.extremes import Maximum, Minimum
@@ -113,12 +114,55 @@ def _division(atom: FloorDivide | Modulo, box: Box, dtype: str) -> Lanes:
     lower, upper = atom.operand.value_range(box)
     multiple = max(0, -(lower // atom.divisor))
     shifted = atom.operand + multiple * atom.divisor
+    if shifted.value_range(box)[1] > WORKING_RANGES["i64"][1]:
+        return _convert(_wide_division(atom, box), dtype)
     working = _wider(dtype, shifted.value_range(box), (atom.divisor, atom.divisor), (lower, upper))
     operand = _index(shifted, box, working)
     if isinstance(atom, Modulo):
         return _convert(_with_number(Remainder, operand, atom.divisor, working), dtype)
     quotient = _with_number(Divide, operand, atom.divisor, working)
     return _convert(_with_number(Add, quotient, -multiple, working) if multiple else quotient, dtype)
+
+
+def _wide_division(atom: FloorDivide | Modulo, box: Box) -> Lanes:
+    """The same where the operand takes all of 64 bits: what truncation leaves below zero is put right."""
+    operand = _index(atom.operand, box, "i64")
+    divisor = atom.divisor
+    rest = _with_number(Remainder, operand, divisor, "i64")
+    is_below = Lanes(emission.compare_with(rest.value, "LT", 0), rest.dims, rest.lower)
+    if isinstance(atom, Modulo):
+        return Lanes.elementwise(Select, is_below, _with_number(Add, rest, divisor, "i64"), rest, box=box)
+    if divisor & (divisor - 1) == 0:
+        amount = emission.constant(divisor.bit_length() - 1, "i64", operand.value.shape)
+        return Lanes(ShiftRightArithmetic(operand.value, amount), operand.dims, operand.lower)
+    quotient = _with_number(Divide, operand, divisor, "i64")
+    return Lanes.elementwise(Select, is_below, _with_number(Add, quotient, -1, "i64"), quotient, box=box)
+
+
+def materialize_places(index: Index, box: Box, size: int, dtype: str | None = None) -> Lanes:
+    """The index as places along an axis of `size`: those outside may be others, but stay outside.
+
+    `dtype` is one that holds `size` too.
+    """
+    dtype = dtype or dtype_of_places(size)
+    index = index.simplify(box)
+    least, most = WORKING_RANGES[dtype]
+    lower, upper = index.value_range(box)
+    if least <= lower and upper <= most:
+        return materialize(index, box, dtype)
+    wide = materialize(index, box, "i64")
+    ends = [emission.constant(each, "i64", wide.value.shape) for each in (-1, size)]
+    inside = Minimum(Maximum(wide.value, ends[0]), ends[1])
+    return _convert(Lanes(inside, wide.dims, wide.lower), dtype)
+
+
+def dtype_of_places(size: int) -> str:
+    """The dtype for places along an axis: it holds `size` itself too, which stands for nowhere.
+
+    >>> dtype_of_places(2**31 - 1), dtype_of_places(2**31)
+    ('i32', 'i64')
+    """
+    return "i32" if size <= WORKING_RANGES["i32"][1] else "i64"
 
 
 def at_least_zero(index: Index, box: Box) -> Lanes:
@@ -164,9 +208,9 @@ def _partial_ranges(index: Index, box: Box) -> Sequence[tuple[int, int]]:
     return [indices.range_of(atom, box) for atom in index.terms]
 
 
-def scalar_start(index: Index, box: Box, dtype: str) -> Value:
-    """An index over scalars only, as a rank-0 tensor."""
-    lanes = materialize(index, box, dtype)
+def scalar_start(index: Index, box: Box, size: int, dtype: str) -> Value:
+    """An index over scalars only, a place along an axis of `size`, as a rank-0 tensor."""
+    lanes = materialize_places(index, box, size, dtype)
     if lanes.dims:
         raise ValueError(f"{index} differs between lanes")
     return lanes.value

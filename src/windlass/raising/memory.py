@@ -21,7 +21,7 @@ from windlass.ops.elementwise import Select
 from windlass.raising import access, emission
 from windlass.raising.alignment import check_alignment
 from windlass.raising.arrivals import note_visit
-from windlass.raising.bounds import find_outside
+from windlass.raising.bounds import check_inside, find_outside
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dimensions import Dimension
 from windlass.raising.domain import Domain
@@ -398,6 +398,7 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
         found = find_outside(address, byte_width(dtype), memory.size_bytes, state.domain)
         if found is not None:
             state.report.outside.append(OutsideNote(state.position, kind, memory.name, found, memory.size_bytes))
+        check_inside(state, memory, address, byte_width(dtype), memory.size_bytes)
 
 
 def _check_segment(state: RaisingState, memory: Memory, offset: Index, dtype: str) -> None:
@@ -410,6 +411,7 @@ def _check_segment(state: RaisingState, memory: Memory, offset: Index, dtype: st
             OUTSIDE,
             "wl.emulate names the thread",
         )
+    check_inside(state, memory, offset, byte_width(dtype), limit)
 
 
 def note_access(state: RaisingState, memory: Memory, action: str, last: Op | None, is_forwarded: bool = False) -> str:

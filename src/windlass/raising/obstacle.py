@@ -21,7 +21,7 @@ RACE = "WL0309"
 OUTSIDE = "WL0310"
 STOPS = "WL0426"
 
-FAULTS = frozenset({MISALIGNED, STOPS})
+FAULTS = frozenset({MISALIGNED, OUTSIDE, STOPS})
 """What is wrong with the kernel itself: the emulator says where, and at which thread."""
 
 

@@ -9,10 +9,10 @@ from windlass.ops.elementwise import Or, Select
 from windlass.ops.movement import DynamicSlice
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.gathers import gather_axis, index_dtype
+from windlass.raising.gathers import gather_axis
 from windlass.raising.lanes import Lanes
 from windlass.raising.layout import Axis, Layout, Line, Point, Segments, Take, Window
-from windlass.raising.materialize import scalar_start
+from windlass.raising.materialize import dtype_of_places, scalar_start
 from windlass.raising.pieces import Piece
 
 
@@ -55,9 +55,11 @@ def shape_memory(memory: Value, layout: Layout) -> Value:
 
 def starts_of_windows(value: Value, axes: Sequence[Axis], box: Box) -> tuple[Value, ...]:
     """Where the windows begin, as scalars for a dynamic slice; 0 along axes without one."""
-    dtype = index_dtype(max(value.shape))
+    dtype = dtype_of_places(max(value.shape))
     return tuple(
-        scalar_start(axis.way.start, box, dtype) if isinstance(axis.way, Window) else emission.constant(0, dtype)
+        scalar_start(axis.way.start, box, axis.size, dtype)
+        if isinstance(axis.way, Window)
+        else emission.constant(0, dtype)
         for axis in axes
     )
 

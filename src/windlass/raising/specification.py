@@ -77,6 +77,8 @@ class LaunchSpecification:
     memories: tuple[MemorySpecification, ...]
     variables: tuple[tuple[str, PointerArgument], ...] = ()
     allow_contraction: bool = False
+    checks_bounds: bool = False
+    """Whether the program looks for indices out of bounds that the data give (see bounds.py)."""
     varies_undefined: bool = False
     """Whether what CUDA leaves undefined is something else than usual, so that one sees whether it matters."""
 

@@ -486,6 +486,11 @@ def _emit(
             test = first if not first.shape else reduce_with(Or, first, tuple(range(len(first.shape))))
         else:
             test = condition_block.arguments[0]
+        word = memory_places.get(state.assumptions)
+        if word is not None:
+            # Where an assumption did not hold, what the loop waits for may never come.
+            found = emission.reshape(condition_block.arguments[block.arguments.index(word)], ())
+            test = And(test, emission.compare_with(found, "EQ", 0))
         Return((test,))
     if len(following) > len(block.terminator.operands):
         block.terminator.erase()

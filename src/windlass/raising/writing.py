@@ -15,11 +15,11 @@ from windlass.ops.indexing import Scatter
 from windlass.ops.movement import DynamicSlice, DynamicUpdateSlice
 from windlass.raising import emission
 from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.gathers import Combiner, index_dtype, scattering_region
+from windlass.raising.gathers import Combiner, scattering_region
 from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
 from windlass.raising.layout import Axis, Layout, Line, Point, Take, Window
-from windlass.raising.materialize import scalar_start
+from windlass.raising.materialize import dtype_of_places, materialize_places, scalar_start
 from windlass.raising.predicate import Predicate
 from windlass.raising.reading import shape_memory
 
@@ -149,7 +149,7 @@ def write_rows(
     """As `write`, by a scatter of windows: `can_write_rows` has to hold. One writer of a shared place wins."""
     array = shape_memory(memory, layout)
     batch = [dimension for axis in layout.axes if isinstance(axis.way, Take) for dimension in axis.dims]
-    dtype = index_dtype(max(array.shape))
+    dtype = dtype_of_places(max(array.shape))
     components: list[Value] = []
     mapped: list[int] = []
     runs: list[_Target] = []
@@ -157,7 +157,7 @@ def write_rows(
     is_masked = not mask.is_true
     for place, axis in enumerate(layout.axes):
         if isinstance(axis.way, Take):
-            lanes = axis.way.index.to_lanes(box, dtype)
+            lanes = materialize_places(axis.way.index, box, axis.size, dtype)
             if is_masked:
                 # Rows that are not active go to a place outside, which a scatter leaves out.
                 nowhere = Lanes(emission.constant(axis.size, dtype))
@@ -196,12 +196,12 @@ def write_rows(
 
 
 def _starts(array: Value, targets: Sequence[_Target], box: Box) -> tuple[Value, ...]:
-    dtype = index_dtype(max(array.shape))
+    dtype = dtype_of_places(max(array.shape))
     return tuple(
         emission.constant(target.start, dtype)
         if isinstance(target.start, int)
-        else scalar_start(target.start, box, dtype)
-        for target in targets
+        else scalar_start(target.start, box, size, dtype)
+        for target, size in zip(targets, array.shape, strict=True)
     )
 
 
@@ -220,4 +220,4 @@ def _put_back(memory: Value, array: Value, layout: Layout) -> Value:
     flat = emission.take_slice(flat, [max(-start, 0)], [min(stop, size) - start])
     if flat.shape == memory.shape:
         return flat
-    return DynamicUpdateSlice(memory, flat, (emission.constant(max(start, 0), index_dtype(size)),))
+    return DynamicUpdateSlice(memory, flat, (emission.constant(max(start, 0), dtype_of_places(size)),))

@@ -143,18 +143,23 @@ class MemoryPlan:
             buffer[offset : offset + array.nbytes] = bytes_of(array)
         return buffer.view(NUMPY_DTYPES[self.form.dtype])
 
+    def written(self, arrays: Sequence[Array | None]) -> Array:
+        """The memory as the program gives it: of members that are one array, one that may be written."""
+        given = [array for position, _ in self.members if (array := arrays[position]) is not None]
+        return self.form.to_program(next((array for array in given if array.flags.writeable), given[0]))
+
     def write_back(self, arrays: Sequence[Array | None], result: Array) -> None:
         """Put the memory's new words into every array that lies in it."""
-        buffer = result.reshape(-1).view(np.uint8) if self.is_staged else result
+        if not self.is_staged:
+            np.copyto(self.written(arrays), result)
+            return
+        buffer = result.reshape(-1).view(np.uint8)
         for position, offset in self.members:
             array = arrays[position]
             assert array is not None
-            if not array.flags.writeable:
-                continue  # a view of what is written through another member, or was not written
-            if not self.is_staged:
-                np.copyto(self.form.to_program(array), result)
-                return
-            bytes_of(array)[:] = buffer[offset : offset + array.nbytes]
+            # Read-only members are views of what is written through another one, or were not written.
+            if array.flags.writeable:
+                bytes_of(array)[:] = buffer[offset : offset + array.nbytes]
 
 
 def bytes_of(array: Array) -> Array:
