@@ -481,7 +481,7 @@ class Region:
     def __init__(self, *blocks: Block) -> None:
         self.blocks = list(blocks)
         self.parent: Op | None = None
-        self.findings: dict[Callable[[Region], Any], Any] | None = None
+        self.findings: dict[tuple[Any, ...], Any] | None = None
         for block in blocks:
             block.parent = self
 
@@ -491,16 +491,18 @@ class Region:
         (block,) = self.blocks
         return block
 
-    def remember(self, find: Callable[[Region], Found]) -> Found:
-        """What `find` gives for the region: it is asked again only after ops inside have changed.
+    def remember(self, find: Callable[..., Found], *inputs: Any) -> Found:
+        """What `find` gives for the region and these inputs: it is asked again only after ops inside have changed.
 
-        That must follow from what is inside alone, not from what these ops' operands outside are made of.
+        That must follow from what is inside and the inputs, not from what operands outside are made of (but for
+        constants, which stay what they are).
         """
+        key = (find, *inputs)
         if self.findings is None:
             self.findings = {}
-        elif find in self.findings:
-            return self.findings[find]
-        found = self.findings[find] = find(self)
+        elif key in self.findings:
+            return self.findings[key]
+        found = self.findings[key] = find(self, *inputs)
         return found
 
     @property
