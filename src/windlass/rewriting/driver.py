@@ -18,6 +18,7 @@ from windlass.ops import Constant, While
 from windlass.ops.control import Branching
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
+from windlass.rewriting.deadline import ending_at, is_late
 from windlass.rewriting.facts import granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
@@ -68,7 +69,7 @@ def rewrite_function(
     another exception: these are defects of the rule.
     """
     driver = _Driver(function.body, rules, budget or Budget(), device, estimates, watch)
-    with granting(rules.granted):
+    with granting(rules.granted), ending_at(driver.deadline):
         driver.run()
     return driver.ledger
 
@@ -148,7 +149,7 @@ class _Driver:
 
     def run_pass(self, each: Pass, block: Block) -> None:
         """Let a pass change a block, as far as the budget goes."""
-        if self.steps_left <= 0:
+        if self.steps_left <= 0 or is_late():
             return
         try:
             for change in each.body(block, self.device.at(block)):
@@ -157,7 +158,7 @@ class _Driver:
                     Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
                 )
                 self.steps_left -= 1
-                if self.steps_left <= 0 or time.monotonic() > self.deadline:
+                if self.steps_left <= 0 or is_late():
                     return
         except TypeFault:
             raise
@@ -186,7 +187,6 @@ class _Driver:
 
     def drain(self) -> None:
         candidates = self.rules.candidates
-        ticks = 0
         while self.worklist or self.holders:
             op = self.worklist.pop() if self.worklist else self.holders.popleft()
             op.queued = False
@@ -200,8 +200,7 @@ class _Driver:
                 continue
             if isinstance(op, While | Branching):
                 self.visited.add(op)
-            ticks += 1
-            if self.steps_left <= 0 or (ticks % 64 == 0 and time.monotonic() > self.deadline):
+            if self.steps_left <= 0 or is_late():
                 self.ledger.exhausted = "steps" if self.steps_left <= 0 else "seconds"
                 self.clear()
                 return

@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
+from windlass.ir import Argument, Op, Region, Result, TensorType, Type, Value
 from windlass.ops import And, Call, Compare, Constant, While
 from windlass.ops.base import TensorOp
 from windlass.ops.ranges import Range, everything, largest_float
@@ -174,16 +174,13 @@ class _Analysis:
     def settle_loop(self, loop: While) -> None:
         """Find what a loop carries: its results, and the parameters of its body and condition."""
         nest = _Nest(self, loop)
-        carried = nest.find_carried(loop)
-        for result, test, found in zip(loop.results, loop.cond.block.arguments, carried, strict=True):
+        for result, found in zip(loop.results, nest.find_carried(loop), strict=True):
             self.keep(result, found)
-            self.keep(test, found)
-        for argument, found in zip(loop.body.block.arguments, nest.under_condition(loop, carried), strict=True):
-            self.keep(argument, found)
+        nest.hand_over(loop)
 
 
 class _Nest(_Analysis):
-    """Finds what a loop carries, and for that what holds in it and in loops inside; all but the first is forgotten.
+    """Finds what a loop carries, and for that what holds in it and in loops inside.
 
     A body is gone through again and again under wider assumptions, and what is inside of it with it. So that this
     doesn't multiply from loop to loop, what an item (an op, or a parameter of a region) was made of is remembered, and
@@ -193,8 +190,8 @@ class _Nest(_Analysis):
 
     def __init__(self, outer: _Analysis, loop: While) -> None:
         self.outer = outer
-        self.homes: dict[Block, While] = {}
-        """Blocks by the loop whose body they are in, if only in that of an op in the body."""
+        self.homes: dict[Value, While] = {}
+        """Values by the loop whose body they are in, if only in a region of an op in the body."""
         self.size = 0
         self.find_homes(loop.body, loop)
         self.ranges: dict[Value, Range] = {}
@@ -212,13 +209,20 @@ class _Nest(_Analysis):
         """The items of a body that are up to date, each after what it is made of."""
         self.begun: dict[While, int] = {}
         self.widest: dict[While, Sequence[Range]] = {}
+        """How often a loop was begun, and what it carried at most when it was gone through last."""
+        self.carried: dict[While, Sequence[Range]] = {}
+        """What loops carry, as found last."""
         self.looked_at: list[dict[Value, None]] = []
 
     def find_homes(self, region: Region, home: While) -> None:
         for block in region.blocks:
-            self.homes[block] = home
+            for argument in block.arguments:
+                self.homes[argument] = home
             for op in block:
                 self.size += 1
+                self.homes[op] = home
+                for result in op.results:
+                    self.homes[result] = home
                 if isinstance(op, While):
                     self.find_homes(op.cond, home)
                     self.find_homes(op.body, op)
@@ -226,14 +230,10 @@ class _Nest(_Analysis):
                     for inner in op.regions:
                         self.find_homes(inner, home)
 
-    def home_of(self, value: Value) -> While | None:
-        block = _home_block(value)
-        return None if block is None else self.homes.get(block)
-
     # -- values -----------------------------------------------------------------------------------------------------
 
     def find(self, value: Value) -> Range:
-        home = self.home_of(value)
+        home = self.homes.get(value)
         if home is None:
             return self.outer.find(value)
         if self.looked_at:
@@ -243,7 +243,7 @@ class _Nest(_Analysis):
 
     def known(self, value: Value) -> Range | None:
         """The range of a value, if it is up to date."""
-        home = self.home_of(value)
+        home = self.homes.get(value)
         if home is None:
             return self.outer.known(value)
         return self.ranges.get(value) if self.seen.get(_item_of(value)) == self.round[home] else None
@@ -256,7 +256,7 @@ class _Nest(_Analysis):
 
     def settle(self, value: Value) -> None:
         """Find the range of a value whose sources are up to date, unless none of them has changed."""
-        item, home = _item_of(value), self.home_of(value)
+        item, home = _item_of(value), self.homes.get(value)
         if home is None:
             self.outer.find(value)
             return
@@ -270,7 +270,7 @@ class _Nest(_Analysis):
             if isinstance(item, While):
                 for inner in self.order.get(item, ()):
                     looked_at.update(dict.fromkeys(self.made_of[inner]))
-            self.made_of[item] = tuple(each for each in looked_at if self.home_of(each) is not item)
+            self.made_of[item] = tuple(each for each in looked_at if self.homes.get(each) is not item)
             self.settled[item] = self.clock
         self.seen[item] = self.round[home]
         self.order[home].append(item)
@@ -295,26 +295,31 @@ class _Nest(_Analysis):
 
     def find_carried(self, loop: While) -> Sequence[Range]:
         unknown = [everything(result.type) for result in loop.results]
-        if self.size > LARGEST_LOOP:
-            return unknown
-        initial = [self.find(operand) for operand in loop.operands]
         begun = self.begun[loop] = self.begun.get(loop, 0) + 1
         is_fresh = begun <= FRESH
-        carried = initial if is_fresh else _join(self.widest[loop], initial)
+        self.widest[loop], self.carried[loop] = self.widen(loop, unknown, is_fresh) or (unknown, unknown)
+        return self.carried[loop]
+
+    def widen(
+        self, loop: While, unknown: Sequence[Range], is_fresh: bool
+    ) -> tuple[Sequence[Range], Sequence[Range]] | None:
+        """What a round adds nothing to, and what of it is carried; None where nothing is known."""
+        if self.size > LARGEST_LOOP:
+            return None
+        initial = [self.find(operand) for operand in loop.operands]
+        carried: Sequence[Range] = initial if is_fresh else _join(self.widest[loop], initial)
         for attempt in range(ROUNDS):
             if is_late():
                 break
             given = self.run_once(loop, carried)
             wider = _join(carried, given)
             if wider == carried:
-                self.widest[loop] = carried
                 # What is carried at any time was there at first, or was given by the body.
-                return _join(initial, given)
+                return carried, _join(initial, given)
             if attempt or not is_fresh:
                 wider = [_widen(*each) for each in zip(carried, wider, unknown, strict=True)]
             carried = wider
-        self.widest[loop] = unknown
-        return unknown
+        return None
 
     def run_once(self, loop: While, carried: Sequence[Range]) -> Sequence[Range]:
         """What the body gives for what is carried."""
@@ -326,6 +331,22 @@ class _Nest(_Analysis):
         for item in before:
             self.settle(item)
         return [self.find(given) for given in loop.body.block.terminator.operands]
+
+    def hand_over(self, loop: While) -> None:
+        """Let others know what holds in the loop, where they would find the same."""
+        carried = self.carried[loop]
+        for argument, found in zip(loop.cond.block.arguments, carried, strict=True):
+            self.outer.keep(argument, found)
+        for argument, found in zip(loop.body.block.arguments, self.under_condition(loop, carried), strict=True):
+            self.outer.keep(argument, found)
+        if loop not in self.order:
+            return
+        self.run_once(loop, carried)
+        for item in self.order[loop]:
+            for value in item.results if isinstance(item, Op) else (item,):
+                self.outer.keep(value, self.ranges[value])
+            if isinstance(item, While) and self.begun[item] <= FRESH:
+                self.hand_over(item)
 
     def under_condition(self, loop: While, carried: Sequence[Range]) -> list[Range]:
         """What holds for what is carried where the condition does."""
@@ -349,7 +370,8 @@ class _Nest(_Analysis):
 
     def known_outside(self, loop: While, value: Value) -> Range | None:
         """The range of a value that the loop does not compute, and of constants in it."""
-        if isinstance(value, Constant) or _home_block(value) is loop.block:
+        home = value.owner.block if isinstance(value, Result) else getattr(value, "block", None)
+        if isinstance(value, Constant) or home is loop.block:
             return self.find(value)
         return None
 
@@ -361,11 +383,6 @@ def _join(some: Sequence[Range], others: Sequence[Range]) -> list[Range]:
 def _item_of(value: Value) -> Value:
     """What a value is found together with: the op that gives it; itself, if none does."""
     return value.owner if isinstance(value, Result) else value
-
-
-def _home_block(value: Value) -> Block | None:
-    """The block that a value belongs to."""
-    return value.owner.block if isinstance(value, Result) else getattr(value, "block", None)
 
 
 def _sources(value: Value) -> tuple[Value, ...]:
