@@ -20,8 +20,8 @@ regions. Fields of base classes come first. Attributes are hashable and are not 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from windlass.ir.builder import current_builder
 from windlass.ir.declaration import REQUIRED, Field, define_constructor, define_operand_properties
@@ -30,6 +30,8 @@ from windlass.ir.values import NO_TYPE, Argument, Hole, Result, TypeFault, Value
 
 if TYPE_CHECKING:
     from windlass.diagnostics import Position
+
+Found = TypeVar("Found")
 
 
 DIALECTS_OF_XLA = ("jax", "mhlo", "sdy", "stablehlo", "xla")
@@ -207,6 +209,7 @@ class Op(Value):
         else:
             last.next = copy
         block.last = copy
+        block.forget_findings()
         return copy
 
     def _become_pattern(self) -> bool:
@@ -305,12 +308,16 @@ class Op(Value):
         if count:
             self._operands = [new if operand is old else operand for operand in self._operands]
             new.uses[self] = new.uses.get(self, 0) + count
+            if self.block is not None:
+                self.block.forget_findings()
 
     def drop_operands(self) -> None:
         """Forget all operands, so that they no longer count this op as a user."""
         for operand in self._operands:
             operand.uses.pop(self, None)
         self._operands = []
+        if self.block is not None:
+            self.block.forget_findings()
 
     def erase(self) -> None:
         """Remove the op (whose results are unused) from its block, with all that its regions hold."""
@@ -400,6 +407,7 @@ class Block:
         else:
             self.last.next = op
         self.last = op
+        self.forget_findings()
 
     def insert_before(self, op: Op, before: Op) -> None:
         op.block, op.previous, op.next = self, before.previous, before
@@ -408,6 +416,7 @@ class Block:
         else:
             before.previous.next = op
         before.previous = op
+        self.forget_findings()
 
     def unlink(self, op: Op) -> None:
         if op.previous is None:
@@ -419,6 +428,15 @@ class Block:
         else:
             op.next.previous = op.previous
         op.block = op.previous = op.next = None
+        self.forget_findings()
+
+    def forget_findings(self) -> None:
+        """Have every region around the block forget what was found out by looking inside: ops have changed."""
+        region = self.parent
+        while region is not None:
+            region.findings = None
+            holder = region.parent
+            region = None if holder is None or holder.block is None else holder.block.parent
 
     @property
     def terminator(self) -> Op:
@@ -458,11 +476,12 @@ class Block:
 class Region:
     """What an op encloses: one block, or several where control flow is not structured."""
 
-    __slots__ = ("blocks", "parent")
+    __slots__ = ("blocks", "findings", "parent")
 
     def __init__(self, *blocks: Block) -> None:
         self.blocks = list(blocks)
         self.parent: Op | None = None
+        self.findings: dict[tuple[Any, ...], Any] | None = None
         for block in blocks:
             block.parent = self
 
@@ -471,6 +490,20 @@ class Region:
         """The only block."""
         (block,) = self.blocks
         return block
+
+    def remember(self, find: Callable[..., Found], *inputs: Any) -> Found:
+        """What `find` gives for the region and these inputs: it is asked again only after ops inside have changed.
+
+        That must follow from what is inside and the inputs, not from what operands outside are made of (but for
+        constants, which stay what they are).
+        """
+        key = (find, *inputs)
+        if self.findings is None:
+            self.findings = {}
+        elif key in self.findings:
+            return self.findings[key]
+        found = self.findings[key] = find(self, *inputs)
+        return found
 
     @property
     def signature(self) -> tuple[tuple[Type, ...], ...]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Block, Op, Region, Terminator
+from windlass.ir.core import Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
@@ -220,8 +220,11 @@ def sample_branch(number: int, type_: TensorType) -> Region:
 
 def regions_are_pure(op: Op) -> bool:
     """Whether every op in the regions, save for what ends them, is pure. Each answers for the regions that it has."""
-    blocks = [block for region in op.regions for block in region.blocks]
-    return all(inner.is_pure or isinstance(inner, Terminator) for block in blocks for inner in block)
+    return all(region.remember(_is_pure) for region in op.regions)
+
+
+def _is_pure(region: Region) -> bool:
+    return all(inner.is_pure or isinstance(inner, Terminator) for block in region.blocks for inner in block)
 
 
 def work_of(op: Op) -> int:
@@ -242,21 +245,20 @@ def captures(region: Region) -> list[Value]:
     >>> captures(make_region([x.type], lambda y: Add(x, y)))
     [x]
     """
+    return list(region.remember(_find_captures))
+
+
+def _find_captures(region: Region) -> tuple[Value, ...]:
     inside: set[Value] = set()
     found: dict[Value, None] = {}
     for block in region.blocks:
-        _note_captures(block, inside, found)
-    return list(found)
-
-
-def _note_captures(block: Block, inside: set[Value], found: dict[Value, None]) -> None:
-    inside.update(block.arguments)
-    for op in block:
-        found.update((operand, None) for operand in op.operands if operand not in inside)
-        for region in op.regions:
-            for inner in region.blocks:
-                _note_captures(inner, inside, found)
-        inside.update(op.results)
+        inside.update(block.arguments)
+        for op in block:
+            found.update((operand, None) for operand in op.operands if operand not in inside)
+            for inner in op.regions:
+                found.update((value, None) for value in inner.remember(_find_captures) if value not in inside)
+            inside.update(op.results)
+    return tuple(found)
 
 
 class Map(TensorOp):

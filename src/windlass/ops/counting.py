@@ -44,7 +44,8 @@ def find_counter(loop: While) -> Counter | None:
     if not isinstance(tested, Argument) or tested.block is not loop.cond.block or tested.dtype not in INTEGER:
         return None
     start, bound = loop.operands[tested.index], integer_of(limit)
-    step = step_of(loop, tested.index)
+    body = loop.body.block
+    step = step_of(body.arguments[tested.index], body.terminator.operands[tested.index])
     first = integer_of(start)
     if first is None or bound is None or step is None:
         return None
@@ -55,10 +56,8 @@ def find_counter(loop: While) -> Counter | None:
     return Counter(tested.index, first, step, rounds)
 
 
-def step_of(loop: While, position: int) -> int | None:
-    """By how much a carried integer grows each round, if that is a constant."""
-    argument = loop.body.block.arguments[position]
-    following = loop.body.block.terminator.operands[position]
+def step_of(argument: Argument, following: Value) -> int | None:
+    """By how much a carried integer, as the body sees it and as it gives it, grows each round: None if that varies."""
     if argument.tensor.shape or argument.dtype not in INTEGER:
         return None
     match following:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from windlass.ir import Block, Builder, Op, Region, Result, Value
@@ -51,7 +53,7 @@ class Batcher:
     value in the block; `tables` those that are known numbers. What is in neither is computed from its operands.
     """
 
-    def __init__(self, block: Block, size: int, tables: dict[Value, Table]) -> None:
+    def __init__(self, block: Block, size: int, tables: Mapping[Value, Table]) -> None:
         self.block = block
         self.size = size
         self.tables = tables

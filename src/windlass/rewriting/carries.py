@@ -19,7 +19,7 @@ def copy_block(
     """The block with only the `kept` parameters; `mapping` gives others, and values that are known elsewhere.
 
     It returns what it returned at the places `yielded` (None: all). Ops that are left out have their values in
-    `mapping`.
+    `mapping`, or these are not needed.
     """
     known = dict(mapping)
     new = Block([block.arguments[place].type for place in kept], [block.arguments[place].name for place in kept])
@@ -75,6 +75,8 @@ def run_once(block: Block, arguments: Sequence[Value]) -> tuple[Value, ...]:
 
 def sources(op: Op) -> list[Value]:
     """Everything that the op depends on: its operands, and what its regions use from outside."""
+    if not op.region_names:
+        return list(op.operands)
     return [*op.operands, *(value for region in op.regions for value in captures(region))]
 
 

@@ -8,14 +8,17 @@ budget stops them, the program is kept as it is (valid at each step), and the le
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
-from windlass.ops import Constant
+from windlass.ops import Constant, While
+from windlass.ops.control import Branching
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
+from windlass.rewriting.deadline import ending_at, is_late
 from windlass.rewriting.facts import granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
@@ -66,7 +69,7 @@ def rewrite_function(
     another exception: these are defects of the rule.
     """
     driver = _Driver(function.body, rules, budget or Budget(), device, estimates, watch)
-    with granting(rules.granted):
+    with granting(rules.granted), ending_at(driver.deadline):
         driver.run()
     return driver.ledger
 
@@ -83,6 +86,10 @@ class _Driver:
         self.generations: dict[Op, int] = {}
         self.ledger = Ledger()
         self.worklist: list[Op] = []
+        self.holders: deque[Op] = deque()
+        """Loops and branches that had a turn: the next one comes when nothing else is queued."""
+        self.visited: set[Op] = set()
+        """Loops and branches that had a turn."""
         size = sum(1 for _ in body.walk())
         self.steps_left = budget.steps if budget.steps is not None else 40 * size + 1000
         self.deadline = time.monotonic() + budget.seconds
@@ -122,7 +129,7 @@ class _Driver:
         for op in reversed(list(self.body.walk())):
             if not op.is_elementwise and not op.is_free:
                 self.push(op)
-        return bool(self.worklist)
+        return bool(self.worklist or self.holders)
 
     def run_passes(self) -> int:
         """Let the passes change each block, the inner ones first; gives how many changes they made."""
@@ -142,7 +149,7 @@ class _Driver:
 
     def run_pass(self, each: Pass, block: Block) -> None:
         """Let a pass change a block, as far as the budget goes."""
-        if self.steps_left <= 0:
+        if self.steps_left <= 0 or is_late():
             return
         try:
             for change in each.body(block, self.device.at(block)):
@@ -151,7 +158,7 @@ class _Driver:
                     Entry(number, each.name, change.root, change.source, len(change.placed), change.saved)
                 )
                 self.steps_left -= 1
-                if self.steps_left <= 0 or time.monotonic() > self.deadline:
+                if self.steps_left <= 0 or is_late():
                     return
         except TypeFault:
             raise
@@ -161,7 +168,11 @@ class _Driver:
     def push(self, op: Op) -> None:
         if not op.queued:
             op.queued = True
-            self.worklist.append(op)
+            if op in self.visited:
+                # Rules look through all that it holds: not anew for each rewrite inside.
+                self.holders.append(op)
+            else:
+                self.worklist.append(op)
 
     def push_all(self, block: Block) -> None:
         """Queue every op so that the first of the block comes off the list first."""
@@ -176,9 +187,8 @@ class _Driver:
 
     def drain(self) -> None:
         candidates = self.rules.candidates
-        ticks = 0
-        while self.worklist:
-            op = self.worklist.pop()
+        while self.worklist or self.holders:
+            op = self.worklist.pop() if self.worklist else self.holders.popleft()
             op.queued = False
             if op.block is None:
                 continue
@@ -188,8 +198,9 @@ class _Driver:
             applicable = candidates(op, self.is_last)
             if not applicable:
                 continue
-            ticks += 1
-            if self.steps_left <= 0 or (ticks % 64 == 0 and time.monotonic() > self.deadline):
+            if isinstance(op, While | Branching):
+                self.visited.add(op)
+            if self.steps_left <= 0 or is_late():
                 self.ledger.exhausted = "steps" if self.steps_left <= 0 else "seconds"
                 self.clear()
                 return
@@ -256,9 +267,10 @@ class _Driver:
 
     def clear(self) -> None:
         """Forget the queue, but leave no dead code behind."""
-        for op in self.worklist:
+        for op in (*self.worklist, *self.holders):
             op.queued = False
         self.worklist = []
+        self.holders.clear()
         remove_dead_code(self.body)
 
     def apply(self, rule: Rule, op: Op, replacement: Value | tuple[Value, ...], placed: list[Op]) -> bool:
@@ -316,6 +328,7 @@ class _Driver:
 
     def erase(self, op: Op) -> None:
         self.generations.pop(op, None)
+        self.visited.discard(op)
         operands = op.operands
         if op.regions:
             operands += tuple(operand for region in op.regions for inner in region.walk() for operand in inner.operands)

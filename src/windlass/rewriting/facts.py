@@ -19,16 +19,20 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
+from windlass.ir import Argument, Op, Region, Result, TensorType, Type, Value
 from windlass.ops import And, Call, Compare, Constant, While
 from windlass.ops.base import TensorOp
-from windlass.ops.ranges import Range, everything, joined, largest_float
+from windlass.ops.ranges import Range, everything, largest_float
+from windlass.rewriting.deadline import is_late
 
 LARGEST_LOOP = 4000
 """Ops: of what larger loops carry nothing is found out."""
 
 ROUNDS = 6
 """How often a loop's body is gone through before what it carries counts as unknown."""
+
+FRESH = 3
+"""How often a loop inside of others is begun with nothing but what it is given, while these are gone through."""
 
 
 _granted: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
@@ -169,36 +173,180 @@ class _Analysis:
 
     def settle_loop(self, loop: While) -> None:
         """Find what a loop carries: its results, and the parameters of its body and condition."""
-        carried = self.find_carried(loop)
-        for result, test, found in zip(loop.results, loop.cond.block.arguments, carried, strict=True):
+        nest = _Nest(self, loop)
+        for result, found in zip(loop.results, nest.find_carried(loop), strict=True):
             self.keep(result, found)
-            self.keep(test, found)
-        for argument, found in zip(loop.body.block.arguments, self.under_condition(loop, carried), strict=True):
-            self.keep(argument, found)
+        nest.hand_over(loop)
+
+
+class _Nest(_Analysis):
+    """Finds what a loop carries, and for that what holds in it and in loops inside.
+
+    A body is gone through again and again under wider assumptions, and what is inside of it with it. So that this
+    doesn't multiply from loop to loop, what an item (an op, or a parameter of a region) was made of is remembered, and
+    it is settled again only if some of that has changed since; and a loop that was begun anew `FRESH` times goes on
+    from the widest that it carried, of which what it carries can be found by going through it once more.
+    """
+
+    def __init__(self, outer: _Analysis, loop: While) -> None:
+        self.outer = outer
+        self.homes: dict[Value, While] = {}
+        """Values by the loop whose body they are in, if only in a region of an op in the body."""
+        self.size = 0
+        self.find_homes(loop.body, loop)
+        self.ranges: dict[Value, Range] = {}
+        self.clock = 0
+        """How many ranges have changed so far."""
+        self.changed: dict[Value, int] = {}
+        """When the range of a value changed."""
+        self.settled: dict[Value, int] = {}
+        self.made_of: dict[Value, tuple[Value, ...]] = {}
+        """When an item was settled, and the values in the nest that were looked at."""
+        self.round: dict[While, int] = {}
+        self.seen: dict[Value, int] = {}
+        """How often a loop's body was gone through, and the last such round in which an item was up to date."""
+        self.order: dict[While, list[Value]] = {}
+        """The items of a body that are up to date, each after what it is made of."""
+        self.begun: dict[While, int] = {}
+        self.widest: dict[While, Sequence[Range]] = {}
+        """How often a loop was begun, and what it carried at most when it was gone through last."""
+        self.carried: dict[While, Sequence[Range]] = {}
+        """What loops carry, as found last."""
+        self.looked_at: list[dict[Value, None]] = []
+
+    def find_homes(self, region: Region, home: While) -> None:
+        for block in region.blocks:
+            for argument in block.arguments:
+                self.homes[argument] = home
+            for op in block:
+                self.size += 1
+                self.homes[op] = home
+                for result in op.results:
+                    self.homes[result] = home
+                if isinstance(op, While):
+                    self.find_homes(op.cond, home)
+                    self.find_homes(op.body, op)
+                elif op.region_names:
+                    for inner in op.regions:
+                        self.find_homes(inner, home)
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def find(self, value: Value) -> Range:
+        home = self.homes.get(value)
+        if home is None:
+            return self.outer.find(value)
+        if self.looked_at:
+            self.looked_at[-1][value] = None
+        found = self.known(value)
+        return super().find(value) if found is None else found
+
+    def known(self, value: Value) -> Range | None:
+        """The range of a value, if it is up to date."""
+        home = self.homes.get(value)
+        if home is None:
+            return self.outer.known(value)
+        return self.ranges.get(value) if self.seen.get(_item_of(value)) == self.round[home] else None
+
+    def keep(self, value: Value, found: Range) -> None:
+        if self.ranges.get(value) != found:
+            self.ranges[value] = found
+            self.clock += 1
+            self.changed[value] = self.clock
+
+    def settle(self, value: Value) -> None:
+        """Find the range of a value whose sources are up to date, unless none of them has changed."""
+        item, home = _item_of(value), self.homes.get(value)
+        if home is None:
+            self.outer.find(value)
+            return
+        if self.seen.get(item) == self.round[home]:
+            return
+        if self.has_changed(item):
+            looked_at: dict[Value, None] = {}
+            self.looked_at.append(looked_at)
+            super().settle(value)
+            self.looked_at.pop()
+            if isinstance(item, While):
+                for inner in self.order.get(item, ()):
+                    looked_at.update(dict.fromkeys(self.made_of[inner]))
+            self.made_of[item] = tuple(each for each in looked_at if self.homes.get(each) is not item)
+            self.settled[item] = self.clock
+        self.seen[item] = self.round[home]
+        self.order[home].append(item)
+
+    def has_changed(self, item: Value) -> bool:
+        """Whether some of what an item was made of has changed since."""
+        settled = self.settled.get(item)
+        if settled is None:
+            return True
+        for each in self.made_of[item]:
+            if self.known(each) is None:
+                self.find(each)
+            if self.changed.get(each, 0) > settled:
+                return True
+        return False
+
+    # -- loops ------------------------------------------------------------------------------------------------------
+
+    def settle_loop(self, loop: While) -> None:
+        for result, found in zip(loop.results, self.find_carried(loop), strict=True):
+            self.keep(result, found)
 
     def find_carried(self, loop: While) -> Sequence[Range]:
         unknown = [everything(result.type) for result in loop.results]
-        if sum(1 for _ in loop.body.walk()) > LARGEST_LOOP:
-            return unknown
+        begun = self.begun[loop] = self.begun.get(loop, 0) + 1
+        is_fresh = begun <= FRESH
+        self.widest[loop], self.carried[loop] = self.widen(loop, unknown, is_fresh) or (unknown, unknown)
+        return self.carried[loop]
+
+    def widen(
+        self, loop: While, unknown: Sequence[Range], is_fresh: bool
+    ) -> tuple[Sequence[Range], Sequence[Range]] | None:
+        """What a round adds nothing to, and what of it is carried; None where nothing is known."""
+        if self.size > LARGEST_LOOP:
+            return None
         initial = [self.find(operand) for operand in loop.operands]
-        carried: Sequence[Range] = initial
+        carried: Sequence[Range] = initial if is_fresh else _join(self.widest[loop], initial)
         for attempt in range(ROUNDS):
+            if is_late():
+                break
             given = self.run_once(loop, carried)
-            wider = [old.join(new) for old, new in zip(carried, given, strict=True)]
+            wider = _join(carried, given)
             if wider == carried:
                 # What is carried at any time was there at first, or was given by the body.
-                return [joined(pair) for pair in zip(initial, given, strict=True)]
-            if attempt:
+                return carried, _join(initial, given)
+            if attempt or not is_fresh:
                 wider = [_widen(*each) for each in zip(carried, wider, unknown, strict=True)]
             carried = wider
-        return unknown
+        return None
 
     def run_once(self, loop: While, carried: Sequence[Range]) -> Sequence[Range]:
         """What the body gives for what is carried."""
-        trial = _Trial(self, loop.body)
+        self.round[loop] = number = self.round.get(loop, 0) + 1
         for argument, found in zip(loop.body.block.arguments, self.under_condition(loop, carried), strict=True):
-            trial.keep(argument, found)
-        return [trial.find(given) for given in loop.body.block.terminator.operands]
+            self.keep(argument, found)
+            self.seen[argument] = number
+        before, self.order[loop] = self.order.get(loop, []), []
+        for item in before:
+            self.settle(item)
+        return [self.find(given) for given in loop.body.block.terminator.operands]
+
+    def hand_over(self, loop: While) -> None:
+        """Let others know what holds in the loop, where they would find the same."""
+        carried = self.carried[loop]
+        for argument, found in zip(loop.cond.block.arguments, carried, strict=True):
+            self.outer.keep(argument, found)
+        for argument, found in zip(loop.body.block.arguments, self.under_condition(loop, carried), strict=True):
+            self.outer.keep(argument, found)
+        if loop not in self.order:
+            return
+        self.run_once(loop, carried)
+        for item in self.order[loop]:
+            for value in item.results if isinstance(item, Op) else (item,):
+                self.outer.keep(value, self.ranges[value])
+            if isinstance(item, While) and self.begun[item] <= FRESH:
+                self.hand_over(item)
 
     def under_condition(self, loop: While, carried: Sequence[Range]) -> list[Range]:
         """What holds for what is carried where the condition does."""
@@ -228,26 +376,13 @@ class _Analysis:
         return None
 
 
-class _Trial(_Analysis):
-    """Finds ranges within a region under assumptions on its parameters, and forgets them."""
+def _join(some: Sequence[Range], others: Sequence[Range]) -> list[Range]:
+    return [one.join(other) for one, other in zip(some, others, strict=True)]
 
-    def __init__(self, outer: _Analysis, region: Region) -> None:
-        self.outer = outer
-        self.inside: set[Block] = set(_list_blocks(region))
-        self.ranges: dict[Value, Range] = {}
 
-    def is_inside(self, value: Value) -> bool:
-        home = value.owner.block if isinstance(value, Result) else getattr(value, "block", None)
-        return home in self.inside
-
-    def known(self, value: Value) -> Range | None:
-        return self.ranges.get(value) if self.is_inside(value) else self.outer.known(value)
-
-    def keep(self, value: Value, found: Range) -> None:
-        if self.is_inside(value):
-            self.ranges[value] = found
-        else:
-            self.outer.keep(value, found)
+def _item_of(value: Value) -> Value:
+    """What a value is found together with: the op that gives it; itself, if none does."""
+    return value.owner if isinstance(value, Result) else value
 
 
 def _sources(value: Value) -> tuple[Value, ...]:
@@ -281,13 +416,6 @@ def _loop_of(value: Value) -> While | None:
         if isinstance(owner, While):
             return owner
     return None
-
-
-def _list_blocks(region: Region) -> list[Block]:
-    blocks = list(region.blocks)
-    for op in region.walk():
-        blocks += [block for inner in op.regions for block in inner.blocks]
-    return blocks
 
 
 def _widen(old: Range, new: Range, full: Range) -> Range:

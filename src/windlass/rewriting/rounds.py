@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.ir import Block, Builder, Op, TensorType, Value, tensor_type
+from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_type
 from windlass.ir.values import Argument
 from windlass.ops import Constant, DynamicSlice, While
 from windlass.ops.base import INTEGER, TensorOp
@@ -21,15 +22,23 @@ LARGEST = 64
 """Elements of a value that is followed."""
 
 
-def tabulate_rounds(loop: While, counter: Counter) -> dict[Value, Table]:
+def tabulate_rounds(loop: While, counter: Counter) -> Mapping[Value, Table]:
     """Values of the body that counters alone decide, a row for each round: integers and booleans of few elements."""
-    rounds = counter.rounds
+    return loop.body.remember(_tabulate_body, counter.rounds, starts_of(loop))
+
+
+def starts_of(loop: While) -> tuple[int | None, ...]:
+    """What of the carried values is a known integer at first: this, the number of rounds and the body decide tables."""
+    return tuple(integer_of(value) for value in loop.operands)
+
+
+def _tabulate_body(body: Region, rounds: int, starts: tuple[int | None, ...]) -> Mapping[Value, Table]:
     tables: dict[Value, Table] = {}
     if not 0 < rounds <= MOST_ROUNDS:
         return tables
-    block = loop.body.block
-    for argument, initial in zip(block.arguments, loop.operands, strict=True):
-        first, step = integer_of(initial), step_of(loop, argument.index)
+    block = body.block
+    for argument, following, first in zip(block.arguments, block.terminator.operands, starts, strict=True):
+        step = None if first is None else step_of(argument, following)
         if first is not None and step is not None and argument.dtype in INTEGER - {"i4", "ui4"}:
             # Counters besides the one that is tested may wrap around, as the machine's integers do.
             numbers = first + step * np.arange(rounds, dtype=np.int64)

@@ -5,11 +5,12 @@ Rules that make rounds do less come first (updates_in_loops.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from windlass.ir import Builder, Op, Result, Value
+from windlass.ir import Builder, Op, Region, Result, Value
 from windlass.ir.core import Terminator
 from windlass.ir.values import Argument, tensor
 from windlass.ops import (
@@ -44,7 +45,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.batcher import Batcher, CannotBatch, op_of
 from windlass.rewriting.carries import rebuild_loop, sources
 from windlass.rewriting.pattern import any_op
-from windlass.rewriting.rounds import Table, clamp_starts, tabulate_rounds
+from windlass.rewriting.rounds import Table, clamp_starts, starts_of, tabulate_rounds
 from windlass.rewriting.rule import rewrite
 from windlass.rules.loops import count_to
 from windlass.rules.updates_in_loops import update_hidden_in_every_round
@@ -60,12 +61,12 @@ class Rounds:
 
     loop: While
     counter: Counter
-    tables: dict[Value, Table]
+    tables: Mapping[Value, Table]
     unable: set[Op] = field(default_factory=set[Op])
     """Ops that can't be done for all rounds at once."""
-    independent: set[Value] = field(default_factory=set[Value])
+    independent: Set[Value] = frozenset()
     """Values of the body that don't depend on what rounds before have computed."""
-    delayed: set[int] = field(default_factory=set[int])
+    delayed: Set[int] = frozenset()
     """Carried values that are what the round before made independently."""
 
     @property
@@ -78,26 +79,9 @@ class Rounds:
 
     def find_independent(self) -> None:
         """Fill in `independent` and `delayed`."""
-        block = self.loop.body.block
-        self.delayed = set()
-        while True:
-            known: set[Value] = {argument for argument in block.arguments if argument in self.tables}
-            known |= {block.arguments[place] for place in self.delayed}
-            inside: set[Value] = set(block.arguments)
-            for op in block:
-                if not isinstance(op, Terminator):
-                    inside.update(op.results)
-                    if op.is_pure and op not in self.unable and all(v in known or v not in inside for v in sources(op)):
-                        known.update(op.results)
-            more = {
-                argument.index
-                for argument, value in zip(block.arguments, self.following, strict=True)
-                if argument not in known and (value in known or value not in inside)
-            }
-            if not more:
-                self.independent = known
-                return
-            self.delayed |= more
+        starts = starts_of(self.loop)
+        unable = frozenset(self.unable)
+        self.independent, self.delayed = self.loop.body.remember(_find_independent, starts, self.counter, unable)
 
     def is_independent(self, value: Value) -> bool:
         return value in self.independent or not self.is_inside(value)
@@ -112,6 +96,33 @@ class Rounds:
         for place in self.delayed:
             made.delayed[self.arguments[place]] = (self.loop.operands[place], self.following[place])
         return made
+
+
+def _find_independent(
+    body: Region, starts: tuple[int | None, ...], counter: Counter, unable: frozenset[Op]
+) -> tuple[Set[Value], Set[int]]:
+    """The values of a body that don't depend on what rounds before have computed, and the carries that are delayed."""
+    block, loop = body.block, body.parent
+    assert isinstance(loop, While)
+    tables = tabulate_rounds(loop, counter)
+    delayed: set[int] = set()
+    while True:
+        known: set[Value] = {argument for argument in block.arguments if argument in tables}
+        known |= {block.arguments[place] for place in delayed}
+        inside: set[Value] = set(block.arguments)
+        for op in block:
+            if not isinstance(op, Terminator):
+                inside.update(op.results)
+                if op.is_pure and op not in unable and all(v in known or v not in inside for v in sources(op)):
+                    known.update(op.results)
+        more = {
+            argument.index
+            for argument, value in zip(block.arguments, block.terminator.operands, strict=True)
+            if argument not in known and (value in known or value not in inside)
+        }
+        if not more:
+            return known, delayed
+        delayed |= more
 
 
 def find_rounds(loop: While) -> Rounds | None:

@@ -5,7 +5,7 @@ A loop's regions may use values from around it: what is the same in each round i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -166,12 +166,19 @@ def carried_value_without_use(op: While) -> tuple[Value, ...] | None:
         live = grown
     if len(live) == len(op.operands) or not live or op.is_unused:
         return None
-    # What is left of the others' computations is dead code, of initial values.
-    dead = [place for place in range(len(op.operands)) if place not in live]
-    mapping: dict[Value, Value] = {
-        argument: op.operands[place] for place in dead for argument in arguments_at(op, place)
-    }
-    return rebuild_loop(op, sorted(live), mapping)
+    unused = [*_dependents(op.cond.block, live), *_dependents(op.body.block, live)]
+    return rebuild_loop(op, sorted(live), left_out=set(unused))
+
+
+def _dependents(block: Block, live: set[int]) -> list[Op]:
+    """The ops of the block that depend on other parameters than these."""
+    without_use: set[Value] = {argument for argument in block.arguments if argument.index not in live}
+    found: list[Op] = []
+    for op in block:
+        if op is not block.last and not without_use.isdisjoint(sources(op)):
+            found.append(op)
+            without_use.update(op.results)
+    return found
 
 
 def _reached(block: Block, values: tuple[Value, ...]) -> set[int]:
@@ -438,7 +445,7 @@ def scatter_at_the_counter(op: While) -> tuple[Value, ...] | None:
     return results
 
 
-def _is_inside(op: Scatter, tables: dict[Value, Table]) -> bool:
+def _is_inside(op: Scatter, tables: Mapping[Value, Table]) -> bool:
     """Whether the op writes one window over what was there, inside the whole in every round."""
     table = tables.get(op.scatter_indices)
     if table is None or len(op.inputs) != 1 or not op.is_overwrite or op.input_batching_dims:

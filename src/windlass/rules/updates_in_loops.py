@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from windlass.ir import Op, Result, Value
@@ -119,7 +121,7 @@ def update_that_is_the_same_each_round(op: While) -> tuple[Value, ...] | None:
     return None
 
 
-def _reads_beside(user: Op, update: DynamicUpdateSlice, tables: dict[Value, Table], rounds: int) -> bool:
+def _reads_beside(user: Op, update: DynamicUpdateSlice, tables: Mapping[Value, Table], rounds: int) -> bool:
     """Whether the user reads a part that the update doesn't touch in any round."""
     if not isinstance(user, DynamicSlice) or any(start is update for start in user.start_indices):
         return False
@@ -130,7 +132,7 @@ def _reads_beside(user: Op, update: DynamicUpdateSlice, tables: dict[Value, Tabl
     return any(((a + large <= b) | (b + small <= a)).all() for a, b, large, small in ends)
 
 
-def _places(op: DynamicUpdateSlice | DynamicSlice, tables: dict[Value, Table], rounds: int) -> list[Table] | None:
+def _places(op: DynamicUpdateSlice | DynamicSlice, tables: Mapping[Value, Table], rounds: int) -> list[Table] | None:
     """Where an update, or what is read, begins in every round, along each axis, if that is known."""
     found: list[Table] = []
     sizes = op.slice_sizes if isinstance(op, DynamicSlice) else op.update.shape

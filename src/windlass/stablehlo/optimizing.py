@@ -192,13 +192,13 @@ def optimize_module(
     """
     choices = choices or Choices()
     device, rules = choices.device_on(platform), choices.rule_set()
+    deadline = time.monotonic() + choices.compile_seconds
     inline_module(module)
     remove_unreachable_modules(module)
     report = Report(device.name, ops_before=count_ops(module))
     if estimates:
         main = module.main
         report.cost_before = estimate_cost(main.results, main.arguments, device)
-    deadline = time.monotonic() + choices.compile_seconds
     for function in module.functions.values():
         left = None if steps is None else steps - len(report.rewrites)
         budget = Budget(left, max(deadline - time.monotonic(), 0.0))
