@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -52,12 +50,12 @@ def choice_of_one_function(op: Select, p: Value, x: Value, y: Value) -> Value | 
     >>> choice_of_one_function(Select(p, Exponential(x), Exponential(y)))
     Exponential(Select(p, x, y))
     """
-    if not isinstance(x, Unary | Convert) or not _are_alike(x, y) or x.operand.type is not y.operands[0].type:
+    if not isinstance(x, Unary | Convert) or not isinstance(y, Unary | Convert) or not _are_alike(x, y):
         return None
-    return x.with_operands((Select(p, x.operand, y.operands[0]),))
+    return x.with_operands((Select(p, x.operand, y.operand),)) if x.operand.type is y.operand.type else None
 
 
-def _are_alike(left: Op, right: Value) -> TypeGuard[Op]:
+def _are_alike(left: Op, right: Value) -> bool:
     """Whether both are one op with equal attributes and one user each, on operands of one type."""
     if not isinstance(right, Op) or type(left) is not type(right) or left is right:
         return False
@@ -180,10 +178,10 @@ def choice_of_one_movement(op: Select, p: Value, x: Value, y: Value) -> Value | 
     >>> choice_of_one_movement(Select(p, Pad(x, c, (1,), (0,), (0,)), Pad(y, c, (1,), (0,), (0,))))
     Pad(Select(p, x, y), c, edge_padding_low=(1,), edge_padding_high=(0,), interior_padding=(0,))
     """
-    if not isinstance(x, Pad | Slice | Transpose) or not _are_alike(x, y) or p.shape:
+    if not isinstance(x, Pad | Slice | Transpose) or not isinstance(y, Pad | Slice | Transpose):
         return None
-    first, second = x.operands[0], y.operands[0]
-    if first.type is not second.type or x.operands[1:] != y.operands[1:]:
+    first, second = x.operand, y.operand
+    if p.shape or not _are_alike(x, y) or first.type is not second.type or x.operands[1:] != y.operands[1:]:
         return None
     if first.tensor.size > op.tensor.size:
         return None
