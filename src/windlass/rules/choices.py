@@ -220,3 +220,38 @@ def choice_between_equal_pads(op: Select, p: Value, x: Value, y: Value) -> Value
     low = padded.edge_padding_low
     limits = tuple(start + size for start, size in zip(low, x.shape, strict=True))
     return padded.with_operands((Select(Slice(p, low, limits, (1,) * len(low)), x, y), padded.padding_value))
+
+
+def _sample_second_choice(draw: Draw) -> Select:
+    type_ = random_type(draw, ("i32", "ui8", "f32"))
+    left, right = free(type_, "m"), free(type_, "n")
+    direction = draw.choose(("EQ", "NE", "LT", "GE"))
+    x, y, z = (free(type_, name) for name in "xyz")
+    inner = Select(Compare(left, right, OPPOSITE[direction]), y, z)
+    first = Compare(left, right, direction)
+    return Select(first, x, inner) if draw.boolean() else Select(first, inner, x)
+
+
+@rewrite(Select(Compare(hole("m"), hole("n"), hole("direction")), x, y), sample=_sample_second_choice)
+def choice_within_opposite_choice(op: Select, m: Value, n: Value, direction: str, x: Value, y: Value) -> Value | None:
+    """select(m < n, x, select(m ≥ n, y, z)) = select(m < n, x, y), for integers; and so for = and ≠ always
+
+    >>> m, n, x, y, z = (tensor("i32", name=name) for name in "mnxyz")
+    >>> choice_within_opposite_choice(Select(Compare(m, n, "LT"), x, Select(Compare(m, n, "GE"), y, z)))
+    Select(Compare(m, n, direction='LT'), x, y)
+    """
+    if (m.tensor.is_float or m.tensor.is_complex) and direction not in ("EQ", "NE"):
+        return None
+    assert isinstance(op.pred, Compare)
+    if op.pred.compare_type == "TOTALORDER":
+        return None
+    sides = [x, y]
+    for index, side in enumerate(sides):
+        inner = side.pred if isinstance(side, Select) else None
+        if not isinstance(side, Select) or not isinstance(inner, Compare) or inner.lhs is not m or inner.rhs is not n:
+            continue
+        if len(side.uses) == 1 and inner.direction == OPPOSITE[direction]:
+            # Where the outer condition is false the inner one is true, and the other way round.
+            sides[index] = side.on_false if index == 0 else side.on_true
+            return Select(op.pred, *sides)
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from windlass.ir import Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Multiply, Scatter
@@ -23,9 +25,11 @@ PLACES = (
 
 
 def _sample_twice(draw: Draw) -> Scatter:
-    indices = tensor("i32", 3, 1, name="i")
-    first = put_rows(tensor("f32", 6, 5), indices, tensor("f32", 3, 5, name="u"), draw.choose((None, Add)))
-    return put_rows(first.results[0], indices, tensor("f32", 3, 5, name="v"), draw.choose((None, Add)))
+    count = draw.choose((1, 1, 3))
+    indices = tensor("i32", count, 1, name="i")
+    u, v = (tensor("f32", count, 5, name=name) for name in "uv")
+    first = put_rows(tensor("f32", 6, 5), indices, u, draw.choose((None, Add)))
+    return put_rows(first.results[0], indices, v, draw.choose((None, Add)))
 
 
 def _inner_scatter(op: Scatter) -> Scatter | None:
@@ -81,3 +85,26 @@ def scatter_of_sums_at_same_places(op: Scatter) -> Value | None:
         return None
     combine = Add if op.combiner is Add else Multiply
     return with_inputs(op, inner.inputs[0], combine(inner.updates[0], op.updates[0]))
+
+
+@rewrite(any_op(Scatter), sample=_sample_twice, reassociates=True)
+def scatter_added_to_what_was_put(op: Scatter) -> Value | None:
+    """scatter(scatter(x, i, u), i, v, +) = scatter(x, i, u + v), where no place repeats, and so for products
+
+    >>> x, u, v = tensor("f32", 9), *(tensor("f32", 1, name=name) for name in "uv")
+    >>> i = tensor("i32", 1, 1, name="i")
+    >>> twice = put_rows(put_rows(x, i, u, None).results[0], i, v, Add)
+    >>> scatter_added_to_what_was_put(twice).owner.updates
+    (Add(u, v),)
+    """
+    inner = _inner_scatter(op)
+    if inner is None or op.combiner not in (Add, Multiply) or not inner.is_overwrite:
+        return None
+    axis, indices = op.index_vector_dim, op.scatter_indices
+    places = math.prod(size for place, size in enumerate(indices.shape) if place != axis)
+    if not (inner.unique_indices or op.unique_indices or places == 1):
+        return None
+    if inner.results[0].type is not inner.inputs[0].type or op.results[0].type is not op.inputs[0].type:
+        return None
+    combine = Add if op.combiner is Add else Multiply
+    return with_inputs(inner, inner.inputs[0], combine(inner.updates[0], op.updates[0]))
