@@ -149,3 +149,20 @@ def test_a_failing_pass_is_named() -> None:
     rules.passes.append(Pass("failing", "x = x", fail))
     with pytest.raises(WindlassError, match=r"WL0804.*rule failing failed: KeyError"):
         rewrite_function(Function("f", block), rules)
+
+
+def test_operands_of_inner_commutative_ops_match_in_either_order_where_a_hole_stands_elsewhere_too() -> None:
+    from windlass.ir import Hole
+    from windlass.ir.values import tensor
+    from windlass.ops import And, Or
+
+    a, b = Hole("a"), Hole("b")
+
+    @rewrite(And(a, Or(a, b)), register=False)
+    def absorb(a: Value) -> Value:
+        return a
+
+    x, y = tensor("i1", name="x"), tensor("i1", name="y")
+    for inner in (Or(x, y), Or(y, x)):
+        assert absorb(And(x, inner)) is x
+        assert absorb(And(inner, x)) is x

@@ -13,6 +13,7 @@ its operands in either order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -85,16 +86,25 @@ def compile_pattern(pattern: Op, single_use: bool = False) -> tuple[Matcher, ...
     With `single_use`, the ops below the root must have no other use, so that replacing the root frees them.
     """
     ops = (pattern, *list_inner_ops(pattern))
-    swappable = [op for op in ops if type(op).is_commutative and not is_any(op) and _is_asymmetric(op)]
+    holes = Counter(each.name for op in ops if not is_any(op) for each in _list_operand_holes(op))
+    swappable = [op for op in ops if type(op).is_commutative and not is_any(op) and _is_asymmetric(op, holes)]
     return tuple(
         _compile_order(pattern, {id(op) for op, swap in zip(swappable, swaps, strict=True) if swap}, single_use)
         for swaps in product((False, True), repeat=len(swappable))
     )
 
 
-def _is_asymmetric(op: Op) -> bool:
+def _list_operand_holes(op: Op) -> list[Hole]:
+    return [operand for operand in op.operands if isinstance(operand, Hole)]
+
+
+def _is_asymmetric(op: Op, holes: Counter[str]) -> bool:
     """Swapping the operands gives another pattern: they are not both plain holes used nowhere else."""
-    return any(isinstance(operand, Op) or (isinstance(operand, Hole) and operand.accepts) for operand in op.operands)
+    own = _list_operand_holes(op)
+    if len(own) < len(op.operands) or any(operand.accepts for operand in own):
+        return True
+    names = Counter(operand.name for operand in own)
+    return len(names) > 1 and any(holes[name] > count for name, count in names.items())
 
 
 class _Writer:

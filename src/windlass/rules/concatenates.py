@@ -391,3 +391,46 @@ def _join_operands(parts: list[Value], results: tuple[Value, ...], dimension: in
             return None
         first = joined
     return first
+
+
+def _sample_stack(draw: Draw) -> Concatenate:
+    """Slices of one array, one after the other, stacked along another axis."""
+    axis, along = draw.integer(0, 2), draw.integer(0, 2)
+    x = tensor("f32", 2, 3, 4)
+    parts: list[Value] = []
+    for place in range(x.shape[axis]):
+        part = Slice(x, replace((0, 0, 0), axis, place), replace(x.shape, axis, place + 1), (1, 1, 1))
+        rest = [size for other, size in enumerate(x.shape) if other != axis]
+        parts.append(Reshape(part, (*rest[:along], 1, *rest[along:])))
+    return Concatenate(tuple(parts), along)
+
+
+@rewrite(Concatenate((hole("rows"),), hole("along")), sample=_sample_stack)
+def stack_of_all_slices(op: Concatenate, rows: tuple[Value, ...], along: int) -> Value | None:
+    """stack(x[:, 0], x[:, 1], … x[:, n - 1]) = transpose(x), with the axis that was cut where they are stacked
+
+    >>> x = tensor("f32", 3, 2)
+    >>> columns = [Slice(x, (0, place), (3, place + 1), (1, 1)) for place in range(2)]
+    >>> stack_of_all_slices(Concatenate(tuple(Reshape(each, (1, 3)) for each in columns), 0))
+    Transpose(x, permutation=(1, 0))
+    """
+    first = rows[0]
+    if len(rows) < 2 or not isinstance(first, Reshape) or not isinstance(first.operand, Slice):
+        return None
+    x = first.operand.operand
+    cut = [axis for axis, size in enumerate(first.operand.shape) if size != x.shape[axis]]
+    if len(cut) != 1 or x.shape[cut[0]] != len(rows) or len(rows) != op.shape[along]:
+        return None
+    (axis,) = cut
+    rest = [other for other in range(x.tensor.rank) if other != axis]
+    if tuple(x.shape[other] for other in rest) != (*op.shape[:along], *op.shape[along + 1 :]):
+        return None
+    for place, row in enumerate(rows):
+        if not isinstance(row, Reshape) or not isinstance(row.operand, Slice) or row.operand.operand is not x:
+            return None
+        part = row.operand
+        if part.start_indices != replace((0,) * x.tensor.rank, axis, place) or part.shape[axis] != 1:
+            return None
+        if part.tensor.size * len(rows) != x.tensor.size:
+            return None
+    return Transpose(x, (*rest[:along], axis, *rest[along:]))

@@ -14,7 +14,7 @@ from windlass.rules.splats import compute, splat, splat_hole
 
 __all__ = ["tensor"]
 
-x, y, c = hole("x"), hole("y"), splat("c")
+x, y, c, d = hole("x"), hole("y"), splat("c"), splat("d")
 minus_one, zero, minus_zero = splat_hole("minus_one", -1), splat_hole("zero", 0), splat_hole("minus_zero", -0.0)
 
 
@@ -211,3 +211,51 @@ def cosine_of_negate(x: Value) -> Value | None:
     Cosine(x)
     """
     return None if x.tensor.is_complex else Cosine(x)
+
+
+def _sample_opposite_factors(draw: Draw, made: type[Add] | type[Subtract]) -> Add | Subtract:
+    type_ = random_type(draw, ("f32", "f64", "i32", "ui8"))
+    c = Constant.of(draw.choose((2, 3, 5)), type_.dtype, type_.shape)
+    pair = (Multiply(free(type_), c), Multiply(free(type_, "y"), compute(Negate, c)))
+    return made(*draw.choose((pair, pair[::-1])))
+
+
+def _are_opposite(c: Constant, d: Constant) -> bool:
+    return not c.tensor.is_complex and bool(compute(Negate, c).number == d.number)
+
+
+@rewrite(
+    Add(Multiply(x, c), Multiply(y, d)),
+    single_use=True,
+    reassociates=True,
+    sample=lambda draw: _sample_opposite_factors(draw, Add),
+)
+def sum_with_opposite_factors(x: Value, y: Value, c: Constant, d: Constant) -> Value | None:
+    """x · c + y · -c = (x - y) · c
+
+    >>> c, d = Constant.of(2.5, "f32"), Constant.of(-2.5, "f32")
+    >>> sum_with_opposite_factors(Add(Multiply(tensor("f32"), c), Multiply(tensor("f32", name="y"), d)))
+    Multiply(Subtract(x, y), Constant(2.5))
+    """
+    if not _are_opposite(c, d) or isinstance(x, Constant) or isinstance(y, Constant):
+        return None
+    positive = x.tensor.is_integer or float(c.number) > 0
+    return Multiply(Subtract(x, y), c) if positive else Multiply(Subtract(y, x), d)
+
+
+@rewrite(
+    Subtract(Multiply(x, c), Multiply(y, d)),
+    single_use=True,
+    reassociates=True,
+    sample=lambda draw: _sample_opposite_factors(draw, Subtract),
+)
+def difference_with_opposite_factors(x: Value, y: Value, c: Constant, d: Constant) -> Value | None:
+    """x · c - y · -c = (x + y) · c
+
+    >>> c, d = Constant.of(2.5, "f32"), Constant.of(-2.5, "f32")
+    >>> difference_with_opposite_factors(Subtract(Multiply(tensor("f32"), c), Multiply(tensor("f32", name="y"), d)))
+    Multiply(Add(x, y), Constant(2.5))
+    """
+    if not _are_opposite(c, d) or isinstance(x, Constant) or isinstance(y, Constant):
+        return None
+    return Multiply(Add(x, y), c)

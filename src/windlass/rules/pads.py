@@ -8,7 +8,7 @@ from windlass.ops import Add, Concatenate, Constant, Convert, Pad, Reshape, Slic
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import Sizes, group_axes
+from windlass.rules.axes import Sizes, group_axes, replace
 
 __all__ = ["Constant", "tensor"]
 
@@ -144,6 +144,59 @@ def is_zero(value: Value) -> bool:
 
 zero, other_zero = hole("zero", is_zero), hole("other_zero", is_zero)
 y, other_low, other_high = hole("y"), hole("other_low"), hole("other_high")
+
+
+def _sample_pads_apart(draw: Draw) -> Add:
+    sizes = draw.integer(1, 3), draw.integer(0, 2), draw.integer(1, 3)
+    zero = Constant.of(0, draw.choose(("f32", "i32")))
+    first = Pad(tensor(zero.dtype, sizes[0], 2), zero, (1, 0), (sizes[1] + sizes[2], 0), (0, 0))
+    second = Pad(tensor(zero.dtype, sizes[2], 2, name="y"), zero, (1 + sizes[0] + sizes[1], 0), (0, 0), (0, 0))
+    return Add(*draw.choose(((first, second), (second, first))))
+
+
+@rewrite(
+    Add(Pad(x, zero, low, high, interior), Pad(y, other_zero, other_low, other_high, interior)),
+    single_use=True,
+    reassociates=True,
+    sample=_sample_pads_apart,
+)
+def sum_of_pads_apart(
+    op: Add, x: Value, y: Value, zero: Constant, other_zero: Constant, interior: Sizes
+) -> Value | None:
+    """pad(x, 0, after) + pad(y, 0, before) = pad(concatenate(x, 0, y), 0), where they lie apart along one axis
+
+    -0.0 in x becomes 0.0 in the sum, and stays as it is here.
+
+    >>> zero = Constant.of(0, "f32")
+    >>> first = Pad(tensor("f32", 4), zero, (0,), (3,), (0,))
+    >>> second = Pad(tensor("f32", 2, name="y"), zero, (5,), (0,), (0,))
+    >>> [part.shape for part in sum_of_pads_apart(Add(first, second)).inputs]
+    [(4,), (1,), (2,)]
+    """
+    pads = [each for each in op.operands if isinstance(each, Pad)]
+    edges = [(each.edge_padding_low, each.edge_padding_high) for each in pads]
+    if any(interior) or any(edge < 0 for pair in edges for side in pair for edge in side) or 0 in op.shape:
+        return None
+    different = [
+        axis
+        for axis in range(op.tensor.rank)
+        if (edges[0][0][axis], edges[0][1][axis]) != (edges[1][0][axis], edges[1][1][axis])
+    ]
+    if len(different) != 1:
+        return None
+    (axis,) = different
+    first, second = sorted(pads, key=lambda each: each.edge_padding_low[axis])
+    begin = first.edge_padding_low[axis] + first.operand.shape[axis]
+    gap = second.edge_padding_low[axis] - begin
+    if gap < 0:
+        return None
+    shape = replace(first.operand.shape, axis, gap)
+    between = (Constant.of(0, op.dtype, shape),) if gap else ()
+    joined = Concatenate((first.operand, *between, second.operand), axis)
+    ends = replace(first.edge_padding_high, axis, second.edge_padding_high[axis])
+    if joined.shape == op.shape:
+        return joined
+    return Pad(joined, Constant.of(0, op.dtype), first.edge_padding_low, ends, interior)
 
 
 def sample_sum_of_pads(draw: Draw) -> Add:

@@ -10,7 +10,7 @@ from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import FLOATS, bounded, condition, free, non_negative, random_type
-from windlass.rules.splats import compute, is_splat, is_usual, reciprocal_of_power_of_two, splat, splat_hole
+from windlass.rules.splats import compute, is_splat, is_usual, like, reciprocal_of_power_of_two, splat, splat_hole
 
 __all__ = ["tensor"]
 
@@ -224,3 +224,16 @@ def sum_of_quotients(x: Value, y: Value, z: Value) -> Value | None:
     Divide(Add(x, y), z)
     """
     return Divide(Add(x, y), z) if x.tensor.is_float else None
+
+
+@rewrite(Add(Multiply(x, c), x), reassociates=True, single_use=True)
+def one_more_share(x: Value, c: Constant) -> Value | None:
+    """x · c + x = x · (c + 1) for floats, if c + 1 is not nearly 0
+
+    >>> x = tensor("f32")
+    >>> one_more_share(Add(Multiply(x, Constant.of(2, "f32")), x))
+    Multiply(x, Constant(3.0))
+    """
+    if not x.tensor.is_float or isinstance(x, Constant) or not is_usual(c) or float(c.number) < -0.5:
+        return None
+    return Multiply(x, compute(Add, c, like(1, c)))

@@ -1,0 +1,110 @@
+"""Scatters to the places of another scatter, one after the other, as one."""
+
+from __future__ import annotations
+
+import math
+
+from windlass.ir import Result, Value
+from windlass.ir.values import tensor
+from windlass.ops import Add, Multiply, Scatter
+from windlass.ops.sampling import Draw
+from windlass.rewriting.pattern import any_op
+from windlass.rewriting.rule import rewrite
+from windlass.rules.scatters import put_rows
+
+__all__ = ["tensor"]
+
+PLACES = (
+    "update_window_dims",
+    "inserted_window_dims",
+    "input_batching_dims",
+    "scatter_indices_batching_dims",
+    "scatter_dims_to_operand_dims",
+    "index_vector_dim",
+)
+
+
+def _sample_twice(draw: Draw) -> Scatter:
+    count = draw.choose((1, 1, 3))
+    indices = tensor("i32", count, 1, name="i")
+    u, v = (tensor("f32", count, 5, name=name) for name in "uv")
+    first = put_rows(tensor("f32", 6, 5), indices, u, draw.choose((None, Add)))
+    return put_rows(first.results[0], indices, v, draw.choose((None, Add)))
+
+
+def _inner_scatter(op: Scatter) -> Scatter | None:
+    """The scatter to the same places that gives the input, if nothing else uses what it gives."""
+    if len(op.inputs) != 1:
+        return None
+    value = op.inputs[0]
+    inner = value.owner if isinstance(value, Result) else None
+    if not isinstance(inner, Scatter) or len(inner.inputs) != 1 or len(value.uses) != 1:
+        return None
+    if inner.scatter_indices is not op.scatter_indices or inner.updates[0].type is not op.updates[0].type:
+        return None
+    return inner if all(getattr(inner, name) == getattr(op, name) for name in PLACES) else None
+
+
+def with_inputs(op: Scatter, x: Value, updates: Value) -> Value:
+    """The scatter of other updates into another input."""
+    fields = op.field_values()
+    region = op.update_computation.clone({})
+    return Scatter.from_fields({**fields, "inputs": (x,), "updates": (updates,), "update_computation": region}).results[
+        0
+    ]
+
+
+@rewrite(any_op(Scatter), sample=_sample_twice)
+def scatter_hidden_by_scatter(op: Scatter) -> Value | None:
+    """scatter(scatter(x, i, u), i, v) = scatter(x, i, v), if v takes the place of what is there, and is put as u is
+
+    >>> x, i, u, v = (tensor("f32", 9), tensor("i32", 2, 1, name="i"), *(tensor("f32", 2, name=n) for n in "uv"))
+    >>> twice = put_rows(put_rows(x, i, u, None).results[0], i, v, None)
+    >>> scatter_hidden_by_scatter(twice).owner.inputs
+    (x,)
+    """
+    inner = _inner_scatter(op)
+    if inner is None or not op.is_overwrite or inner.results[0].type is not inner.inputs[0].type:
+        return None
+    return with_inputs(op, inner.inputs[0], op.updates[0])
+
+
+@rewrite(any_op(Scatter), sample=_sample_twice, reassociates=True)
+def scatter_of_sums_at_same_places(op: Scatter) -> Value | None:
+    """scatter(scatter(x, i, u, +), i, v, +) = scatter(x, i, u + v, +), and so for products
+
+    >>> x, i, u, v = (tensor("f32", 9), tensor("i32", 2, 1, name="i"), *(tensor("f32", 2, name=n) for n in "uv"))
+    >>> twice = put_rows(put_rows(x, i, u, Add).results[0], i, v, Add)
+    >>> scatter_of_sums_at_same_places(twice).owner.updates
+    (Add(u, v),)
+    """
+    inner = _inner_scatter(op)
+    if inner is None or op.combiner not in (Add, Multiply) or inner.combiner is not op.combiner:
+        return None
+    if inner.results[0].type is not inner.inputs[0].type or op.results[0].type is not op.inputs[0].type:
+        return None
+    combine = Add if op.combiner is Add else Multiply
+    return with_inputs(op, inner.inputs[0], combine(inner.updates[0], op.updates[0]))
+
+
+@rewrite(any_op(Scatter), sample=_sample_twice, reassociates=True)
+def scatter_added_to_what_was_put(op: Scatter) -> Value | None:
+    """scatter(scatter(x, i, u), i, v, +) = scatter(x, i, u + v), where no place repeats, and so for products
+
+    >>> x, u, v = tensor("f32", 9), *(tensor("f32", 1, name=name) for name in "uv")
+    >>> i = tensor("i32", 1, 1, name="i")
+    >>> twice = put_rows(put_rows(x, i, u, None).results[0], i, v, Add)
+    >>> scatter_added_to_what_was_put(twice).owner.updates
+    (Add(u, v),)
+    """
+    inner = _inner_scatter(op)
+    if inner is None or op.combiner not in (Add, Multiply) or not inner.is_overwrite:
+        return None
+    axis, indices = op.index_vector_dim, op.scatter_indices
+    places = math.prod(size for place, size in enumerate(indices.shape) if place != axis)
+    if not (inner.unique_indices or op.unique_indices or places == 1):
+        return None
+    if inner.results[0].type is not inner.inputs[0].type or op.results[0].type is not op.inputs[0].type:
+        return None
+    combine = Add if op.combiner is Add else Multiply
+    return with_inputs(inner, inner.inputs[0], combine(inner.updates[0], op.updates[0]))
