@@ -366,6 +366,7 @@ def export_module(name: str, module: Module, callbacks: Sequence[Any] = ()) -> P
 def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
     from windlass.rewriting.in_place import settle_updates
     from windlass.rewriting.materialization import materialize_shared
+    from windlass.rewriting.polling import add_polls
     from windlass.stablehlo import export_bytecode
 
     materialize_shared(module)
@@ -373,7 +374,9 @@ def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Pro
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]
-    return Program(name, export_bytecode(module), argument_types, result_types, callbacks)
+    text = export_bytecode(module)
+    watched_text = export_bytecode(module) if add_polls(module) else None
+    return Program(name, text, argument_types, result_types, callbacks, watched_text)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

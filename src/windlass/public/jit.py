@@ -24,6 +24,7 @@ from windlass.public.lowered import Lowered
 from windlass.public.value_launch import VariableInputs, as_raised, entering_now, variable_inputs
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.stablehlo.program import Program, is_wide
+from windlass.stablehlo.waiting import wait_for
 
 Result = TypeVar("Result")
 MOST_COMPILED = 256
@@ -163,8 +164,8 @@ class CompiledCall:
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
             self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
-        donated = self._donated(leaves)
-        self._function = self.program.jitted(donated)
+        self._donate = self._donated(leaves)
+        self._function = self.program.jitted(self._donate)
         self._wide = self.program.needs_x64
 
     def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
@@ -279,9 +280,14 @@ class CompiledCall:
     def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
         if self._wide:
             with jax.enable_x64(True):
+                self.program.compile(values, self._donate)
                 found = self._function(*values)
         else:
+            self.program.compile(values, self._donate)
             found = self._function(*values)
+        for each in found:
+            if not each.is_ready():
+                wait_for(each)
         count = len(found) - len(self._written)
         for index, result in zip(self._written, found[count:], strict=True):
             if self._is_numpy[index]:

@@ -29,6 +29,7 @@ from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
+from windlass.stablehlo.waiting import wait_for
 
 if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
@@ -228,7 +229,8 @@ class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
     __slots__ = (
-        "_assumptions", "_function", "_large", "_launch", "_memories", "_outputs", "_scalars", "_variables", "_wide",
+        "_assumptions", "_function", "_is_compiled", "_large", "_launch", "_memories", "_outputs", "_program",
+        "_scalars", "_variables", "_wide",
     )  # fmt: skip
 
     def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
@@ -246,7 +248,9 @@ class RaisedForm(Form):
             else (0, None, storage[memory - len(plans)])
             for memory in compiled.raised.written
         )
+        self._program = compiled.program
         self._function = compiled.program.jitted() if self._outputs else None
+        self._is_compiled = False
         self._wide = compiled.program.needs_x64
         self._large = tuple(index for index, plan in enumerate(plans) if plan.form.size_bytes >= LARGE)
 
@@ -265,9 +269,15 @@ class RaisedForm(Form):
                 staged.append(values[index])
         if self._wide:
             with jax.enable_x64(True):
+                if not self._is_compiled:
+                    self._compile(values)
                 results = self._function(*values)
         else:
+            if not self._is_compiled:
+                self._compile(values)
             results = self._function(*values)
+        if not results[-1].is_ready():
+            wait_for(results[-1])
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._launch.kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
@@ -283,6 +293,10 @@ class RaisedForm(Form):
         # All results are there, so nothing reads the inputs any more.
         for copy in staged:
             pool.give_back(copy)
+
+    def _compile(self, values: Sequence[Any]) -> None:
+        self._program.compile(values)
+        self._is_compiled = True
 
 
 class EmulatedForm(Form):

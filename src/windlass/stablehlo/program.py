@@ -21,6 +21,8 @@ from jax.sharding import NamedSharding, PartitionSpec
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.interrupting import WatchedFunction
+from windlass.stablehlo.waiting import run_interruptibly
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -30,9 +32,13 @@ class Program:
     """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
 
     `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
+    `watched_text` is the module with loops that ask whether they are to stop (`windlass.rewriting.polling`), where it
+    has loops that may take long: it is what runs on this machine's CPU when the program is not part of another one.
     """
 
-    __slots__ = ("_jitted", "argument_types", "callbacks", "name", "result_types", "symbol", "text")
+    __slots__ = (
+        "_compiled", "_jitted", "argument_types", "callbacks", "name", "result_types", "symbol", "text", "watched_text",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -41,14 +47,17 @@ class Program:
         argument_types: Sequence[TensorType],
         result_types: Sequence[TensorType],
         callbacks: Sequence[Any] = (),
+        watched_text: str | bytes | None = None,
     ) -> None:
         self.name = name = re.sub(r"\W+", "_", name)
         self.callbacks = tuple(callbacks)
         self.symbol = "_".join(("windlass", name, _digest(text), *(f"{id(callback):x}" for callback in callbacks)))
         self.text = text
+        self.watched_text = watched_text
         self.argument_types = tuple(argument_types)
         self.result_types = tuple(result_types)
         self._jitted: dict[tuple[int, ...], Any] = {}
+        self._compiled: set[tuple[int, ...]] = set()
 
     def __repr__(self) -> str:
         return f"Program({self.name!r})"
@@ -62,8 +71,8 @@ class Program:
         """The program applied to JAX values, which may be tracers."""
         if self.needs_x64:
             with jax.enable_x64(True):
-                return program_call.bind(*arguments, program=self)
-        return program_call.bind(*arguments, program=self)
+                return program_call.bind(*arguments, program=self, is_watched=False)
+        return program_call.bind(*arguments, program=self, is_watched=False)
 
     def jitted(self, donate: tuple[int, ...] = ()) -> Any:
         """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
@@ -71,11 +80,21 @@ class Program:
         if found is None:
 
             def run(*arguments: Any) -> list[Any]:
-                return program_call.bind(*arguments, program=self)
+                return program_call.bind(*arguments, program=self, is_watched=is_watched)
 
+            is_watched = self.watched_text is not None and jax.default_backend() == "cpu"
             run.__name__ = run.__qualname__ = self.name
-            found = self._jitted[donate] = jax.jit(run, donate_argnums=donate)
+            found = jax.jit(run, donate_argnums=donate)
+            if is_watched:
+                found = WatchedFunction(found, bool(donate))
+            self._jitted[donate] = found
         return found
+
+    def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> None:
+        """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait."""
+        if donate not in self._compiled:
+            run_interruptibly(self.jitted(donate).lower(*arguments).compile)
+            self._compiled.add(donate)
 
     def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the arguments, as `jax.jit(...).lower` takes them."""
@@ -101,7 +120,7 @@ def is_wide(dtype: str) -> bool:
     return dtype.endswith("64") or dtype == "complex<f64>"
 
 
-def _abstract(*arguments: Any, program: Program) -> list[Any]:
+def _abstract(*arguments: Any, program: Program, **_: Any) -> list[Any]:
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
@@ -121,18 +140,24 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
     return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
-def _evaluate(*arguments: Any, program: Program) -> list[Any]:
+def _evaluate(*arguments: Any, program: Program, **_: Any) -> list[Any]:
     # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
+        program.compile(arguments)
         return program.jitted()(*arguments)
 
 
-def _lower(context: Any, *arguments: Any, program: Program) -> list[Any]:
+def _lower(context: Any, *arguments: Any, program: Program, is_watched: bool) -> list[Any]:
+    watched = program.watched_text if is_watched else None
+    if watched is not None:
+        return embed_module(context, f"{program.symbol}_watched", watched, arguments, program.callbacks)
     return embed_module(context, program.symbol, program.text, arguments, program.callbacks)
 
 
-def _batch(arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program) -> tuple[list[Any], list[int]]:
+def _batch(
+    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Program, **_: Any
+) -> tuple[list[Any], list[int]]:
     """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
     batched = [axis is not None for axis in axes]
     moved = tuple(

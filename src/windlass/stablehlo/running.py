@@ -14,12 +14,14 @@ from windlass.ir.types import NUMPY_DTYPES
 from windlass.rewriting import Rule
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
+from windlass.rewriting.polling import add_polls
 from windlass.rewriting.splitting import split_fusions
 from windlass.stablehlo.exporting import export_bytecode, export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.program import Program
 from windlass.stablehlo.screening import screen
+from windlass.stablehlo.waiting import wait_for
 
 Array: TypeAlias = NDArray[Any]
 
@@ -111,7 +113,12 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     main.name, main.visibility = "main", "public"
     whole = Module([main, *(each for each in module.functions.values() if each is not main)], module.name)
     whole.attributes, whole.globals = module.attributes, module.globals
-    results = Program(module.name or "main", export_bytecode(whole), argument_types, result_types).bind(*values)
+    text = export_bytecode(whole)
+    watched_text = export_bytecode(whole) if add_polls(whole) else None
+    whole_program = Program(module.name or "main", text, argument_types, result_types, watched_text=watched_text)
+    results = whole_program.bind(*values)
+    for result in results:
+        wait_for(result)
     return [np.asarray(result) for result in results]
 
 
