@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -128,6 +129,26 @@ def test_a_compiled_function_is_interrupted_and_its_arrays_stay(size: int) -> No
     seconds_until_interrupted(lambda: count(a), 1.0)
     assert seconds_until_interrupted(lambda: count(a), 0.3) < SECOND
     assert not a.any()
+
+
+def test_clang_is_interrupted() -> None:
+    source = """
+    template <int n, int m> struct F { static const int value = F<n - 1, 2 * m>::value + F<n - 1, 2 * m + 1>::value; };
+    template <int m> struct F<0, m> { static const int value = 1; };
+    __global__ void k(int *x) { x[0] = F<30, 0>::value; }"""
+    wl.cuda.compile(ENDLESS)
+    assert seconds_until_interrupted(lambda: wl.cuda.compile(source), 0.5) < SECOND
+
+
+def test_clang_is_interrupted_in_a_program_of_several_sources(tmp_path: Path) -> None:
+    text = """
+    template <int n, int m> struct F { static const int value = F<n - 1, 2 * m>::value + F<n - 1, 2 * m + 1>::value; };
+    template <int m> struct F<0, m> { static const int value = 1; };
+    int NAME() { return F<30, 0>::value; }"""
+    sources = [tmp_path / f"{name}.cu" for name in ("main", "other")]
+    for source in sources:
+        source.write_text(text.replace("NAME", source.stem))
+    assert seconds_until_interrupted(lambda: wl.cuda.program(*sources), 0.7) < SECOND
 
 
 def test_tracing_is_interrupted() -> None:

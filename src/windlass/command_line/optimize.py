@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windlass.diagnostics import Diagnostic, Position, ProgramError
+from windlass.diagnostics.files import read_regular_file
 from windlass.ir import Module
 from windlass.stablehlo import export_text, import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
@@ -105,7 +106,7 @@ def read_module(file: Path) -> Module:
     Raises ProgramError: WL0701 where it can't be read, WL05xx where it is no valid StableHLO.
     """
     try:
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        data = sys.stdin.buffer.read() if str(file) == "-" else read_regular_file(file)
     except OSError as error:
         raise _no_access("read", file, error) from error
     if data.startswith(BYTECODE_MARK):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, run_clang
+from windlass.frontends.cuda.clang import INCLUDE_FOLDER, OWN_SECONDS, UMBRELLA_HEADER, run_clang
 
 
 def cache_folder() -> Path:
@@ -63,7 +63,8 @@ def _build(flags: Sequence[str], target: Path) -> bool:
     try:
         umbrella = str(INCLUDE_FOLDER / UMBRELLA_HEADER)
         outcome = run_clang(
-            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", unfinished, umbrella]
+            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", unfinished, umbrella],
+            OWN_SECONDS,
         )
         if outcome.status != 0:
             return False
