@@ -291,3 +291,41 @@ kernel[1, 4](np.zeros(4, np.int32))
     status, _, seconds = run_python(text, after="launched", press=signal.SIGTERM)
     assert status == -signal.SIGTERM
     assert seconds < 3
+
+
+FORKED = """
+import multiprocessing, sys
+import numpy as np, windlass as wl
+kernel = wl.cuda.compile("__global__ void k(int *x) { x[threadIdx.x] += 1; }")["k"]
+
+def launch(kernel, size=4):
+    x = np.zeros(size, np.int32)
+    try:
+        kernel[1, 4](x)
+    except wl.WindlassError as error:
+        print(error.diagnostics[0].code, flush=True)
+    else:
+        print(x[:4].tolist(), flush=True)
+
+def fork(*arguments):
+    child = multiprocessing.get_context("fork").Process(target=launch, args=arguments)
+    child.start()
+    child.join(20)
+    child.kill()
+
+wl.emulate(kernel)[1, 4](np.zeros(4, np.int32))
+fork(kernel)
+launch(kernel)
+fork(kernel)
+fork(kernel, 1000000)
+fork(wl.emulate(kernel))
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_forked_process_works_or_says_why_not() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, check=False, timeout=90
+    )
+    ones = "[1, 1, 1, 1]"
+    assert done.stdout.split("\n") == [ones, ones, "WL0433", "WL0433", ones, ""], done.stderr

@@ -24,7 +24,7 @@ from windlass.public.lowered import Lowered
 from windlass.public.value_launch import VariableInputs, as_raised, entering_now, variable_inputs
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.stablehlo.program import Program, is_wide
-from windlass.stablehlo.waiting import wait_for
+from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
 MOST_COMPILED = 256
@@ -100,6 +100,7 @@ class JitFunction:
         return kept, (structure, tuple(marks))
 
     def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall:
+        require_threads()
         with self._lock:
             found = self._compiled.get(key)
             if found is None:

@@ -29,7 +29,7 @@ from windlass.runtime.memories import MemoryPlan, bytes_of, plan_memories
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
-from windlass.stablehlo.waiting import wait_for
+from windlass.stablehlo.waiting import require_threads, wait_for
 
 if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
@@ -97,6 +97,7 @@ class Launch:
     # -- once per key -------------------------------------------------------------------------------------------------
 
     def _prepare(self, arguments: Sequence[Any]) -> Form:
+        require_threads()
         kernel = self.kernel
         with kernel.lock:
             checked = [
@@ -257,6 +258,7 @@ class RaisedForm(Form):
     def run(self, arguments: Sequence[Any]) -> None:
         if self._function is None:
             return
+        require_threads()
         values = [arguments[position] if plan is None else plan.gather(arguments) for position, plan in self._memories]
         for storage, form in self._variables:
             values.append(form.to_program(storage))

@@ -22,7 +22,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.interrupting import WatchedFunction
-from windlass.stablehlo.waiting import run_interruptibly
+from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -91,7 +91,11 @@ class Program:
         return found
 
     def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> None:
-        """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait."""
+        """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait.
+
+        Raises ProgramError (WL0433) where XLA can't run.
+        """
+        require_threads()
         if donate not in self._compiled:
             run_interruptibly(self.jitted(donate).lower(*arguments).compile)
             self._compiled.add(donate)

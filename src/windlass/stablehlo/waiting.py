@@ -13,6 +13,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from windlass.diagnostics import Diagnostic, ProgramError
+from windlass.stablehlo.private_jax import is_started
+
 Result = TypeVar("Result")
 
 
@@ -73,6 +76,12 @@ class _Threads:
     def __init__(self) -> None:
         self.begin()
         self.is_ending = False
+        self.are_lost = False
+        """Whether this process was forked from one in which XLA had started: XLA's threads are not here."""
+
+    def begin_in_child(self) -> None:
+        self.are_lost = self.are_lost or is_started()
+        self.begin()
 
     def begin(self) -> None:
         self.main = threading.main_thread().ident
@@ -99,8 +108,21 @@ class _Threads:
 _at_end: list[Callable[[], None]] = []
 _threads = _Threads()
 assert concurrent.futures.thread  # The last to be registered is called first.
-os.register_at_fork(after_in_child=_threads.begin)
+os.register_at_fork(after_in_child=_threads.begin_in_child)
 threading._register_atexit(_threads.end)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+
+
+def require_threads() -> None:
+    """Raises ProgramError (WL0433) in a process that was forked once XLA had started: it would wait for ever."""
+    if _threads.are_lost:
+        raise ProgramError(
+            Diagnostic(
+                "WL0433",
+                "this process was forked from one that had run programs already, so XLA can't run any here",
+                help='start processes by multiprocessing.get_context("spawn"), or fork before the first launch; '
+                "wl.emulate(kernel) works here",
+            )
+        )
 
 
 def is_main_thread() -> bool:
