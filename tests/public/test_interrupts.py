@@ -293,6 +293,88 @@ kernel[1, 4](np.zeros(4, np.int32))
     assert seconds < 3
 
 
+HOST_LOOP = """#include <cstdio>
+__global__ void k(int *x) { x[threadIdx.x] += 1; }
+int main() {
+  int *x;
+  cudaMalloc(&x, 16);
+  k<<<1, 4>>>(x);
+  printf("running\\n");
+  fflush(stdout);
+  for (volatile int i = 0;; i = i + 1) {}
+}
+"""
+KERNEL_LOOP = HOST_LOOP.replace("x[threadIdx.x] += 1;", "while (1) atomicAdd(x, 1);").replace(
+    "k<<<", 'printf("running\\n"); fflush(stdout); k<<<'
+)
+SCRIPT = "import time\nprint('running', flush=True)\ntime.sleep(30)\n"
+TIDY_SCRIPT = SCRIPT.replace(
+    "time.sleep(30)",
+    """
+try:
+    time.sleep(30)
+except KeyboardInterrupt:
+    time.sleep(1.5)
+    raise SystemExit(7)
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("host.cu", HOST_LOOP, 130),
+        ("kernel.cu", KERNEL_LOOP, 130),
+        ("script.py", SCRIPT, 130),
+        ("tidy.py", TIDY_SCRIPT, 7),
+    ],
+)
+def test_windlass_run_is_interrupted(name: str, text: str, expected: int, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "windlass", "run", str(tmp_path / name)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        begin = time.perf_counter()
+        _, messages = process.communicate(timeout=20)
+        assert time.perf_counter() - begin < 4
+        assert process.returncode == expected
+        assert messages == ("windlass: interrupted\n" if expected == 130 else "")
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("command", ["explain", "opt"])
+def test_commands_are_interrupted(command: str, tmp_path: Path) -> None:
+    path = tmp_path / ("kernel.cu" if command == "explain" else "-")
+    if command == "explain":
+        path.write_text(
+            "template <int n, int m> struct F { static const int value = F<n - 1, 2 * m>::value + "
+            "F<n - 1, 2 * m + 1>::value; };\ntemplate <int m> struct F<0, m> { static const int value = 1; };\n"
+            "__global__ void k(int *x) { x[0] = F<30, 0>::value; }"
+        )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "windlass", command, str(path) if command == "explain" else "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        begin = time.perf_counter()
+        assert process.wait(timeout=20) == 130
+        assert time.perf_counter() - begin < 3
+        assert process.stderr is not None
+        assert process.stderr.read() == "windlass: interrupted\n"
+    finally:
+        process.kill()
+
+
 FORKED = """
 import multiprocessing, sys
 import numpy as np, windlass as wl
