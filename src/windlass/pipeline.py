@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics import CompilationError
+from windlass.diagnostics.progress import telling
 from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
@@ -388,10 +389,12 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     Raises RaisingError where the kernel has no tensor form.
     """
     moments = [time.perf_counter()]
-    raised = raise_launch(kernel, binding)
-    tensor = at_boundary(name, raised, binding)
+    with telling(f"raising {name}"):
+        raised = raise_launch(kernel, binding)
+        tensor = at_boundary(name, raised, binding)
     moments.append(time.perf_counter())
-    optimized, ledger = optimize_and_note(tensor)
+    with telling(f"optimizing {name}"):
+        optimized, ledger = optimize_and_note(tensor)
     moments.append(time.perf_counter())
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
     program = export(exact)

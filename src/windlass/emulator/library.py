@@ -14,6 +14,7 @@ from pathlib import Path
 
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.progress import telling
 
 SOURCES = Path(__file__).parent / "runtime"
 _FLAGS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing", "-Wall")
@@ -151,7 +152,8 @@ def load_library() -> Library:
     directory = cache_directory()
     path = directory / f"emulator-{digest.hexdigest()[:16]}.so"
     if not path.exists():
-        _build(zig, [source for source in sources if source.suffix == ".c"], path)
+        with telling("building the emulator, once for all programs"):
+            _build(zig, [source for source in sources if source.suffix == ".c"], path)
     return Library(path)
 
 

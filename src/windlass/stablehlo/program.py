@@ -19,6 +19,7 @@ from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.progress import telling
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.interrupting import WatchedFunction
@@ -97,7 +98,8 @@ class Program:
         """
         require_threads()
         if donate not in self._compiled:
-            run_interruptibly(self.jitted(donate).lower(*arguments).compile)
+            with telling(f"XLA compiles {self.name}"):
+                run_interruptibly(self.jitted(donate).lower(*arguments).compile)
             self._compiled.add(donate)
 
     def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:

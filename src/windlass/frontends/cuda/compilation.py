@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.diagnostics.progress import telling
 from windlass.frontends.cuda.assembly import with_assembly_translated
 from windlass.frontends.cuda.child import (
     BYTES_SETTING,
@@ -62,9 +63,10 @@ def compile_device(
     unit = read_source(source, name)
     flags = device_flags(standard, fast_math)
     extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
-    outcome = compile_unoptimized(unit, flags, extra, dict(define or {}), requested)
-    if outcome.status == 0:
-        outcome = optimize_device(outcome.output, fast_math)
+    with telling(f"compiling {unit.name}"):
+        outcome = compile_unoptimized(unit, flags, extra, dict(define or {}), requested)
+        if outcome.status == 0:
+            outcome = optimize_device(outcome.output, fast_math)
     if outcome.status != 0:
         raise CompilationError(*explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import cache_directory
+from windlass.diagnostics.progress import telling
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
 from windlass.frontends.cuda.child import map_children, run_child
 from windlass.frontends.cuda.clang import (
@@ -176,7 +177,8 @@ def _link(units: Sequence[str]) -> Path:
             files.append(str(file))
         linked = Path(folder) / "program.so"
         command = [str(ZIG_FOLDER / "zig"), "c++", *_LINK_FLAGS, "-o", str(linked), *files, "-lm", "-lpthread"]
-        outcome = run_child(command, OWN_SECONDS)
+        with telling("linking the program; the first time, the C++ library is built for it"):
+            outcome = run_child(command, OWN_SECONDS)
         if outcome.status:
             lines = [line.strip() for line in outcome.messages.splitlines() if "error" in line or "undefined" in line]
             raise CompilationError(

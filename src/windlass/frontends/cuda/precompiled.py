@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from windlass.diagnostics.progress import telling
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, OWN_SECONDS, UMBRELLA_HEADER, run_clang
 
 
@@ -62,10 +63,11 @@ def _build(flags: Sequence[str], target: Path) -> bool:
     os.close(handle)
     try:
         umbrella = str(INCLUDE_FOLDER / UMBRELLA_HEADER)
-        outcome = run_clang(
-            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", unfinished, umbrella],
-            OWN_SECONDS,
-        )
+        with telling("compiling the CUDA headers, once for all programs"):
+            outcome = run_clang(
+                [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", unfinished, umbrella],
+                OWN_SECONDS,
+            )
         if outcome.status != 0:
             return False
         Path(unfinished).replace(target)
