@@ -411,3 +411,15 @@ def test_a_forked_process_works_or_says_why_not() -> None:
     )
     ones = "[1, 1, 1, 1]"
     assert done.stdout.split("\n") == [ones, ones, "WL0433", "WL0433", ones, ""], done.stderr
+
+
+def test_functions_with_long_loops_are_parts_of_other_programs() -> None:
+    @wl.jit
+    def count(a: Any) -> Any:
+        while a[0] < 5:
+            a = a + 1
+        return a
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert jax.jit(count)(x[0]).tolist() == [5, 6, 7]
+    assert jax.vmap(count)(x).tolist() == [[5, 6, 7], [5, 6, 7]]

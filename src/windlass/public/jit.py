@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast, overload
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
@@ -279,7 +280,9 @@ class CompiledCall:
             raise original from None
 
     def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
-        if self._wide:
+        if self._any_jax and any(isinstance(value, Tracer) for value in values):
+            found = self.program.bind(*values)  # part of a program of JAX's
+        elif self._wide:
             with jax.enable_x64(True):
                 self.program.compile(values, self._donate)
                 found = self._function(*values)
@@ -287,7 +290,7 @@ class CompiledCall:
             self.program.compile(values, self._donate)
             found = self._function(*values)
         for each in found:
-            if not each.is_ready():
+            if not isinstance(each, Tracer) and not each.is_ready():
                 wait_for(each)
         count = len(found) - len(self._written)
         for index, result in zip(self._written, found[count:], strict=True):
