@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics import CompilationError
+from windlass.diagnostics.progress import telling
 from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
@@ -409,6 +410,7 @@ def export_module(name: str, module: Module, callbacks: Sequence[Any] = ()) -> P
 def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
     from windlass.rewriting.in_place import settle_updates
     from windlass.rewriting.materialization import materialize_shared
+    from windlass.rewriting.polling import add_polls
     from windlass.stablehlo import export_bytecode
 
     materialize_shared(module)
@@ -421,7 +423,9 @@ def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Pro
         for function in module.functions.values()
         for op in function.walk()
     )
-    return Program(name, export_bytecode(module), argument_types, result_types, callbacks, keeps_subnormals)
+    text = export_bytecode(module)
+    watched_text = export_bytecode(module) if add_polls(module) else None
+    return Program(name, text, argument_types, result_types, callbacks, keeps_subnormals, watched_text)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------
@@ -433,10 +437,12 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
     Raises RaisingError where the kernel has no tensor form.
     """
     moments = [time.perf_counter()]
-    raised = raise_launch(kernel, binding)
-    tensor = at_boundary(name, raised, binding)
+    with telling(f"raising {name}"):
+        raised = raise_launch(kernel, binding)
+        tensor = at_boundary(name, raised, binding)
     moments.append(time.perf_counter())
-    optimized, ledger = optimize_and_note(tensor)
+    with telling(f"optimizing {name}"):
+        optimized, ledger = optimize_and_note(tensor)
     moments.append(time.perf_counter())
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
     stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from windlass.diagnostics import Diagnostic, Position, ProgramError
+from windlass.diagnostics.files import read_regular_file
 from windlass.ir import Module
 from windlass.stablehlo import export_text, import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
@@ -107,7 +108,7 @@ def read_module(file: Path) -> Module:
     try:
         if str(file) == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise OSError("standard input is closed")
-        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        data = sys.stdin.buffer.read() if str(file) == "-" else read_regular_file(file)
     except OSError as error:
         raise _no_access("read", file, error) from error
     if data.startswith(BYTECODE_MARK):

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from windlass.command_line.interruption import INTERRUPTED, INTERRUPTION, end_when_interrupted
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.environment import read_choice
 from windlass.diagnostics.limits import require_address_space
@@ -25,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-OK, WRONG_INPUT, INTERRUPTED = 0, 1, 130
+OK, WRONG_INPUT = 0, 1
 
 Exact = Annotated[bool, typer.Option("--exact", help="Keep the order of float sums and products.")]
 Assume = Annotated[
@@ -39,7 +40,11 @@ Without = Annotated[list[str] | None, typer.Option("--without", help="A rule to 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program on the arguments (by default the process's own) and exit with its status."""
-    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if not any(word.endswith(".py") for word in words):
+        # A Python script has handlers and ways to end of its own.
+        end_when_interrupted()
+    sys.exit(run(words))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -55,8 +60,9 @@ def run(arguments: Sequence[str]) -> int:
         print(error, file=sys.stderr)
         return WRONG_INPUT
     except typer.Exit as error:
-        return error.exit_code
+        outcome = error.exit_code
     except (typer.Abort, KeyboardInterrupt):
+        print(INTERRUPTION, file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (`head`, a pager) has had enough.
@@ -66,6 +72,9 @@ def run(arguments: Sequence[str]) -> int:
         return _end_of_output(error)
     except Exception as error:
         return _end_of(error)
+    if outcome == INTERRUPTED and not isinstance(outcome, ProgramStatus):
+        # Typer makes this of KeyboardInterrupt.
+        print(INTERRUPTION, file=sys.stderr)
     try:
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
@@ -74,6 +83,10 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _end_of_output(error)
     return outcome if isinstance(outcome, int) else OK
+
+
+class ProgramStatus(int):
+    """What the program that was run ended with."""
 
 
 def _write_any_text() -> None:
@@ -194,10 +207,11 @@ def run_program(
     if len(sources) == 1 and sources[0].suffix == ".py":
         from windlass.command_line.script import run_script
 
-        return run_script(sources[0], context.obj or [], mode, report, explained)
+        return ProgramStatus(run_script(sources[0], context.obj or [], mode, report, explained))
     from windlass.command_line.run import run_sources
 
-    return run_sources(sources, context.obj or [], include or [], define or [], standard, mode, report, explained)
+    words = context.obj or []
+    return ProgramStatus(run_sources(sources, words, include or [], define or [], standard, mode, report, explained))
 
 
 @app.command()

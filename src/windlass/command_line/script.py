@@ -13,6 +13,7 @@ from types import ModuleType, TracebackType
 from windlass.command_line.aliases import install
 from windlass.command_line.run import MODES, Launched, Launches
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError, WindlassWarning
+from windlass.diagnostics.files import read_regular_file
 from windlass.public.patience import ObservedLaunch, policy
 
 OK, FAILED = 0, 1
@@ -29,7 +30,7 @@ def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bo
     if mode not in MODES:
         raise LaunchError(Diagnostic("WL0703", f"--mode {mode}: not understood", help=f"modes are {', '.join(MODES)}"))
     try:
-        text = script.read_bytes()
+        text = read_regular_file(script)
     except OSError as error:
         raise LaunchError(Diagnostic("WL0705", f"can't read '{script}': {error.strerror}")) from None
     policy.mode = mode  # pyright: ignore[reportAttributeAccessIssue]

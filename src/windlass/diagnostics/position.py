@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+
+from windlass.diagnostics.files import MOST_BYTES_SHOWN, read_regular_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Position:
         if not self.line:
             return None
         try:
-            lines = Path(self.file).read_text(errors="replace").splitlines()
+            lines = read_regular_file(self.file, MOST_BYTES_SHOWN).decode("utf-8", "replace").splitlines()
         except (OSError, ValueError):
             return None
         return lines[self.line - 1] if self.line <= len(lines) else None

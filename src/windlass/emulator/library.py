@@ -20,6 +20,7 @@ from windlass.diagnostics.cache import (
     temporary_folder,
 )
 from windlass.diagnostics.limits import out_of_memory
+from windlass.diagnostics.progress import telling
 from windlass.emulator.mathematics import FUNCTIONS
 
 SOURCES = Path(__file__).parent / "runtime"
@@ -173,7 +174,8 @@ def load_library() -> Library:
     name = f"emulator-{digest.hexdigest()[:16]}.so"
     content = read_kept(name)
     if content is None:
-        content = _build(zig, [source for source in sources if source.suffix == ".c"])
+        with telling("building the emulator, once for all programs"):
+            content = _build(zig, [source for source in sources if source.suffix == ".c"])
         keep(name, content)
     return Library(content)
 

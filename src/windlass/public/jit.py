@@ -30,6 +30,7 @@ from windlass.public.value_launch import VariableInputs, as_raised, entering_now
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.stablehlo.program import Program, is_wide
+from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
 
@@ -108,6 +109,7 @@ class JitFunction:
         return kept, (structure, tuple(marks))
 
     def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall:
+        require_threads()
         with self._lock:
             found = self._compiled.get(key)
             if found is None:
@@ -172,8 +174,8 @@ class CompiledCall:
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
             self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
-        donated = self._donated(leaves)
-        self._function = self.program.jitted(donated)
+        self._donate = self._donated(leaves)
+        self._function = self.program.jitted(self._donate)
         self._wide = self.program.needs_x64
 
     def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
@@ -318,11 +320,18 @@ class CompiledCall:
             raise original from None
 
     def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
-        if self._wide:
+        if self._any_jax and any(isinstance(value, Tracer) for value in values):
+            found = self.program.bind(*values)  # part of a program of JAX's
+        elif self._wide:
             with jax.enable_x64(True):
+                self.program.compile(values, self._donate)
                 found = self._function(*values)
         else:
+            self.program.compile(values, self._donate)
             found = self._function(*values)
+        for each in found:
+            if not isinstance(each, Tracer) and not each.is_ready():
+                wait_for(each)
         if self._has_checks:
             *found, failure = found
             # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.

@@ -32,10 +32,12 @@ from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memori
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
+from windlass.stablehlo.waiting import require_threads, wait_for
 
 if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
+    from windlass.stablehlo.program import Program
 
 Array: TypeAlias = NDArray[Any]
 
@@ -100,6 +102,7 @@ class Launch:
     # -- once per key -------------------------------------------------------------------------------------------------
 
     def _prepare(self, arguments: Sequence[Any]) -> Form:
+        require_threads()
         kernel = self.kernel
         with kernel.lock:
             self._keys.alignment = kernel.alignment
@@ -252,7 +255,7 @@ class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
     __slots__ = (
-        "_assumptions", "_compiled", "_from_lines", "_function", "_large", "_launch", "_memories", "_outputs", "_parts",
+        "_assumptions", "_compiled", "_functions", "_large", "_launch", "_memories", "_outputs", "_parts", "_program",
         "_scalars", "_taken", "_touched", "_variables", "_wide",
     )  # fmt: skip
 
@@ -274,14 +277,13 @@ class RaisedForm(Form):
             for memory in compiled.raised.written
         )
         self._compiled = compiled
-        program, parts = compiled.program_of_parts
+        self._program, parts = compiled.program_of_parts
         self._parts = tuple(zip(compiled.raised.written, parts.parts, strict=True))
         self._taken = parts.taken
         """Which of the memories, variables and scalars the program takes."""
-        self._function = program.jitted() if self._outputs else None
-        self._wide = program.needs_x64
-        self._from_lines: dict[tuple[int, ...], Any] = {}
-        """The program for arrays that begin within cache lines, as a function, by the elements before them."""
+        self._functions: dict[Program, Any] = {}
+        """The programs that were compiled."""
+        self._wide = self._program.needs_x64
         self._large = tuple(
             place
             for place, index in enumerate(parts.taken)
@@ -289,8 +291,9 @@ class RaisedForm(Form):
         )
 
     def run(self, arguments: Sequence[Any]) -> None:
-        if self._function is None:
+        if not self._outputs:
             return
+        require_threads()
         arrays = (*arguments, *self._touched) if self._touched else arguments
         values = [arrays[position] if plan is None else plan.gather(arrays) for position, plan in self._memories]
         for storage, form in self._variables:
@@ -298,18 +301,20 @@ class RaisedForm(Form):
         for position, reader in self._scalars:
             values.append(reader.read(arguments[position]))
         taken = [values[index] for index in self._taken]
-        function, staged = self._function, list[Array]()
+        program, staged = self._program, list[Array]()
         if self._large:
-            function = self._take_from_lines(taken)
+            program = self._take_from_lines(taken)
             for place in self._large:
                 if needs_staging(taken[place]):
                     taken[place] = pool.copy_of(taken[place])
                     staged.append(taken[place])
         if self._wide:
             with jax.enable_x64(True):
-                results = function(*taken)
+                results = self._function_of(program, taken)(*taken)
         else:
-            results = function(*taken)
+            results = self._function_of(program, taken)(*taken)
+        if not results[-1].is_ready():
+            wait_for(results[-1])
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._launch.kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
@@ -333,24 +338,27 @@ class RaisedForm(Form):
         for copy in staged:
             pool.give_back(copy)
 
-    def _take_from_lines(self, taken: list[Any]) -> Any:
+    def _function_of(self, program: Program, taken: Sequence[Any]) -> Any:
+        function = self._functions.get(program)
+        if function is None:
+            program.compile(taken)
+            function = self._functions[program] = program.jitted()
+        return function
+
+    def _take_from_lines(self, taken: list[Any]) -> Program:
         """The program to run; large arrays that it takes from the beginning of their cache lines on are put so."""
         if not self._compiled.reads_lines_well:
-            return self._function
+            return self._program
         offsets = [0] * len(taken)
         for place in self._large:
             offsets[place] = max(0, offset_in_line(taken[place]))
-        key = tuple(offsets)
-        function = self._from_lines.get(key)
-        if function is None:
-            program = self._compiled.program_from_lines(key)
-            if program is None:
-                return self._function
-            function = self._from_lines[key] = program.jitted()
+        program = self._compiled.program_from_lines(tuple(offsets))
+        if program is None:
+            return self._program
         for place in self._large:
             if offsets[place]:
                 taken[place] = from_line_start(taken[place], offsets[place])
-        return function
+        return program
 
 
 class EmulatedForm(Form):

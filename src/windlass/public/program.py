@@ -12,8 +12,8 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -29,6 +29,7 @@ from windlass.diagnostics import (
     WindlassError,
 )
 from windlass.diagnostics.cache import load_shared_library
+from windlass.frontends.cuda.child import map_children
 from windlass.ir.signature import Parameter
 from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.libraries import LibraryCall, Session, is_library_function
@@ -108,13 +109,20 @@ class Program:
     def __post_init__(self) -> None:
         folders, macros = tuple(self.include), dict(self.define)
         options = {"include": folders, "define": macros, "standard": self.standard}
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            library = pool.submit(
-                pipeline.build_program, self.sources, folders, macros, self.standard, is_library_function
-            )
-            units = pool.map(lambda source: _compile_module(source, options), self.sources)
-            self.modules: list[Module | None] = list(units)
-            self.library = library.result()
+
+        libraries: list[Path] = []
+
+        def build() -> None:
+            library = pipeline.build_program(self.sources, folders, macros, self.standard, is_library_function)
+            libraries.append(library)
+
+        def compile_module(place: int) -> None:
+            self.modules[place] = _compile_module(self.sources[place], options)
+
+        self.modules: list[Module | None] = [None] * len(self.sources)
+        steps = [*(partial(compile_module, place) for place in range(len(self.sources))), build]
+        map_children(lambda step: step(), steps, 2)
+        (self.library,) = libraries
         self.names: Sequence[Mapping[str, str]] = [{}] * len(self.sources)
         """By unit: what kernels and variables are called that had to be renamed."""
         if any(module is not None and pipeline.unresolved_symbols(module.code) for module in self.modules):

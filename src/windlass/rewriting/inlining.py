@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from windlass.ir import Block, Builder, Function, Module, Op, Value
 from windlass.ops import Call, CustomCall, Opaque
 
 MOST_OPS = 200_000
 """A program that is larger than this is not made larger still."""
+ALWAYS, GROWTH = 20_000, 4
+"""All calls go if a program has no more ops then, or has grown no more than so many times..."""
+SHARED = 2_000
+"""... else functions of more ops than this, with what they call, stay functions if there are several calls of them."""
 
 _NAMELESS = re.compile(r"module\s*(attributes\b|\{)")
 
@@ -26,10 +31,11 @@ def inline_calls(block: Block, module: Module, through_settling: bool = False, m
     """Replace each call in the block, and in those within it, by what the called function does.
 
     Calls that carry attributes of their own (which say how they are to be compiled) stay, and so do those of functions
-    that call themselves, or whose results carry attributes. With `through_settling`, calls of functions that give their
+    that call themselves, or whose results carry attributes. So do some where functions call one another so often that
+    the program would become far larger than it is. With `through_settling`, calls of functions that give their
     arguments back go nevertheless: they are there to keep values apart, which the caller does anew.
     """
-    closed = _list_inlinable(module)
+    closed = _list_worthwhile(module)
     size = sum(1 for _ in block.walk())
     calls = [op for op in block.walk() if isinstance(op, Call)]
     while calls:
@@ -108,21 +114,64 @@ def _mentioned(op: Op, module: Module) -> list[str]:
     return [name for name in module.functions if any(f"@{name}" in text for text in texts)] if texts else []
 
 
-def _list_inlinable(module: Module) -> set[str]:
-    """Functions that don't call themselves, be it through others, and whose parameters and results are plain."""
-    called = {
-        name: {str(op.callee) for op in function.walk() if isinstance(op, Call)}
+def list_shared(module: Module) -> set[str]:
+    """Functions that stay functions since the program would become too large without them."""
+    return _list_inlinable(module).keys() - _list_worthwhile(module)
+
+
+def _list_worthwhile(module: Module) -> set[str]:
+    """Functions whose calls are to go."""
+    inlinable = _list_inlinable(module)
+    plain = {name for name in inlinable if not _changes_meaning(module.functions[name])}
+    sizes = {name: sum(1 for _ in function.walk()) for name, function in module.functions.items()}
+    called = {name: _count_calls(function) for name, function in module.functions.items()}
+    uses: Counter[str] = Counter()
+    for counts in called.values():
+        uses.update(counts)
+    most = max(ALWAYS, GROWTH * sum(sizes.values()))
+    full = dict(sizes)
+    for name in inlinable:  # callees come first
+        full[name] = min(
+            sizes[name] + sum(n * full[each] for each, n in called[name].items() if each in plain), most + 1
+        )
+    rest = (name for name in module.functions if name not in inlinable)
+    if max((full[name] for name in inlinable), default=0) <= most and not any(
+        sizes[name] + sum(n * full[each] for each, n in called[name].items() if each in plain) > most for name in rest
+    ):
+        return plain
+    within = dict(sizes)
+    chosen: set[str] = set()
+    for name in inlinable:
+        within[name] = sizes[name] + sum(n * within[each] for each, n in called[name].items() if each in chosen)
+        if name in plain and (within[name] <= SHARED or uses[name] == 1):
+            chosen.add(name)
+    return chosen
+
+
+def _count_calls(function: Function) -> Counter[str]:
+    return Counter(str(op.callee) for op in function.walk() if isinstance(op, Call))
+
+
+def _list_inlinable(module: Module) -> dict[str, None]:
+    """Functions that don't call themselves, be it through others: after those that they call."""
+    waits = {
+        name: {callee for callee in _count_calls(function) if callee in module.functions}
         for name, function in module.functions.items()
     }
-    found: set[str] = set()
-    changed = True
-    while changed:
-        changed = False
-        for name, callees in called.items():
-            if name not in found and callees & set(called) <= found:
-                found.add(name)
-                changed = True
-    return {name for name in found if not _changes_meaning(module.functions[name])}
+    callers: dict[str, list[str]] = {}
+    for name, callees in waits.items():
+        for callee in callees:
+            callers.setdefault(callee, []).append(name)
+    ready = [name for name, callees in waits.items() if not callees]
+    found: dict[str, None] = {}
+    while ready:
+        name = ready.pop()
+        found[name] = None
+        for caller in callers.get(name, ()):
+            waits[caller].discard(name)
+            if not waits[caller]:
+                ready.append(caller)
+    return found
 
 
 def _changes_meaning(function: Function) -> bool:

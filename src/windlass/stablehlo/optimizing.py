@@ -14,7 +14,7 @@ from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
-from windlass.rewriting.inlining import inline_calls, remove_unreachable_modules, remove_unused_functions
+from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.stablehlo.calibrating import cpu_device
@@ -221,8 +221,9 @@ def inline_module(module: Module) -> None:
     """Replace calls by what they call; private functions that nobody calls any more are dropped."""
     if not any(isinstance(op, Call) for function in module.functions.values() for op in function.walk()):
         return
+    shared = list_shared(module)
     for function in module.functions.values():
-        if function.visibility == "public":
+        if function.visibility == "public" or function.name in shared:
             inline_calls(function.body, module)
     remove_unused_functions(module)
 

@@ -19,7 +19,17 @@ def make_context() -> Any:
     """A new MLIR context with every dialect that jaxlib knows."""
     from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
 
+    from windlass.stablehlo.waiting import require_threads
+
+    require_threads()  # MLIR's are JAX's
     return mlir.make_ir_context()
+
+
+def is_started() -> bool:
+    """Whether JAX has started XLA, and with it threads."""
+    from jax._src import xla_bridge  # pyright: ignore[reportPrivateImportUsage]
+
+    return xla_bridge.backends_are_initialized()
 
 
 def default_compile_options() -> Any:

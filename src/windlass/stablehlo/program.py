@@ -20,10 +20,13 @@ from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.progress import telling
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.interrupting import WatchedFunction
 from windlass.stablehlo.private_jax import hold_weakly
 from windlass.stablehlo.underflow import begin_with_subnormals_kept
+from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
@@ -39,7 +42,7 @@ class Code:
 
     __slots__ = (
         "__weakref__", "argument_types", "callbacks", "keeps_subnormals", "name", "program", "result_types", "symbol",
-        "text",
+        "text", "watched_text",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +54,7 @@ class Code:
         result_types: Sequence[TensorType],
         callbacks: Sequence[Any],
         keeps_subnormals: bool,
+        watched_text: str | bytes | None,
     ) -> None:
         self.keeps_subnormals = keeps_subnormals
         self.program = ref(program)
@@ -58,6 +62,7 @@ class Code:
         self.callbacks = tuple(callbacks)
         self.symbol = "_".join(("windlass", name, _digest(text), *(f"{id(callback):x}" for callback in callbacks)))
         self.text = text
+        self.watched_text = watched_text
         self.argument_types = tuple(argument_types)
         self.result_types = tuple(result_types)
 
@@ -76,18 +81,23 @@ class Code:
             return program_call.bind(*arguments, program=self, is_whole=True)
 
         run.__name__ = run.__qualname__ = self.name
-        return jax.jit(run, donate_argnums=donate)
+        jitted = jax.jit(run, donate_argnums=donate)
+        if self.watched_text is not None and jax.default_backend() == "cpu":
+            return WatchedFunction(jitted, bool(donate))
+        return jitted
 
 
 class Program:
     """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
 
     `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
-    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself. What was compiled
-    is freed with the program and the functions that `jitted` gave.
+    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself. `watched_text` is
+    the module with loops that ask whether they are to stop (`windlass.rewriting.polling`), where it has loops that may
+    take long: that is what runs on a CPU where the program runs by itself. What was compiled is freed with the program
+    and the functions that `jitted` gave.
     """
 
-    __slots__ = ("__weakref__", "_jitted", "code")
+    __slots__ = ("__weakref__", "_compiled", "_jitted", "code")
 
     def __init__(
         self,
@@ -97,9 +107,11 @@ class Program:
         result_types: Sequence[TensorType],
         callbacks: Sequence[Any] = (),
         keeps_subnormals: bool = False,
+        watched_text: str | bytes | None = None,
     ) -> None:
-        self.code = Code(self, name, text, argument_types, result_types, callbacks, keeps_subnormals)
+        self.code = Code(self, name, text, argument_types, result_types, callbacks, keeps_subnormals, watched_text)
         self._jitted: dict[tuple[int, ...], Any] = {}
+        self._compiled: set[tuple[int, ...]] = set()
 
     def __repr__(self) -> str:
         return repr(self.code)
@@ -126,6 +138,17 @@ class Program:
         if found is None:
             found = self._jitted[donate] = self.code.compiled(donate)
         return found
+
+    def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> None:
+        """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait.
+
+        Raises ProgramError (WL0433) where XLA can't run.
+        """
+        require_threads()
+        if donate not in self._compiled:
+            with telling(f"XLA compiles {self.name}"):
+                run_interruptibly(self.jitted(donate).lower(*arguments).compile)
+            self._compiled.add(donate)
 
     def abstract_arguments(self) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the arguments, as `jax.jit(...).lower` takes them."""
@@ -176,13 +199,19 @@ def _evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[An
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
         owner = program.program()
-        return (program.compiled() if owner is None else owner.jitted())(*arguments)
+        if owner is None:
+            return program.compiled()(*arguments)
+        owner.compile(arguments)
+        return owner.jitted()(*arguments)
 
 
 def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
-    # Inside someone else's program it is JAX's to say what becomes of subnormals.
-    if is_whole and program.keeps_subnormals and tuple(context.module_context.platforms) == ("cpu",):
+    # Inside someone else's program it is JAX's to say what becomes of subnormals, and who waits for it.
+    is_on_cpu = is_whole and tuple(context.module_context.platforms) == ("cpu",)
+    if is_on_cpu and program.keeps_subnormals:
         begin_with_subnormals_kept()
+    if is_on_cpu and program.watched_text is not None:
+        return embed_module(context, f"{program.symbol}_watched", program.watched_text, arguments, program.callbacks)
     return embed_module(context, program.symbol, program.text, arguments, program.callbacks)
 
 

@@ -15,6 +15,7 @@ from windlass.ops import CustomCall
 from windlass.rewriting import Rule
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
+from windlass.rewriting.polling import add_polls
 from windlass.rewriting.splitting import split_fusions
 from windlass.stablehlo.custom_calls import is_lapack
 from windlass.stablehlo.diagnosing import diagnose_execution
@@ -24,6 +25,7 @@ from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.private_jax import initialize_lapack
 from windlass.stablehlo.program import Program
 from windlass.stablehlo.screening import screen
+from windlass.stablehlo.waiting import wait_for
 
 Array: TypeAlias = NDArray[Any]
 
@@ -121,9 +123,14 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     ops = (op for function in whole.functions.values() for op in function.walk())
     if any(isinstance(op, CustomCall) and is_lapack(op) for op in ops):
         initialize_lapack()
-    compiled = Program(module.name or "main", export_bytecode(whole), argument_types, result_types)
+    text = export_bytecode(whole)
+    watched_text = export_bytecode(whole) if add_polls(whole) else None
+    compiled = Program(module.name or "main", text, argument_types, result_types, watched_text=watched_text)
     try:
-        results = [np.asarray(result) for result in compiled.bind(*values)]
+        found = compiled.bind(*values)
+        for result in found:
+            wait_for(result)
+        results = [np.asarray(result) for result in found]
     except WindlassError:
         raise
     except Exception as error:

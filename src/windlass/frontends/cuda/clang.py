@@ -7,18 +7,19 @@ that depends on it is in this file.
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import ziglang
 
+from windlass.frontends.cuda.child import Outcome, run_child
+
 ZIG_FOLDER = Path(ziglang.__file__ or "").parent
 INCLUDE_FOLDER = Path(__file__).parent / "include"
 UMBRELLA_HEADER = "windlass_cuda.h"
-TIME_LIMIT_SECONDS = 300.0
+OWN_SECONDS = 900.0
+"""How long the compilation of what is ours may take, on machines of all kinds: it ends."""
 
 # What `zig c++` defines for the libc++ in the wheel.
 _LIBRARY_MACROS = shlex.split("""
@@ -79,16 +80,6 @@ _MESSAGE_FLAGS = shlex.split("""
 """)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run of clang gave: its output, its messages, its exit status; `timed_out` when it was stopped."""
-
-    output: str
-    messages: str
-    status: int
-    timed_out: bool = False
-
-
 @lru_cache
 def _header_flags() -> tuple[str, ...]:
     library = ZIG_FOLDER / "lib"
@@ -136,25 +127,12 @@ def optimization_flags(fast_math: bool = False) -> list[str]:
     return [*_TARGET_FLAGS, *_OPTIMIZATION_FLAGS, f"-ffp-contract={'fast' if fast_math else 'off'}", "-x", "ir"]
 
 
-def run_clang(arguments: Sequence[str], time_limit: float = TIME_LIMIT_SECONDS) -> Outcome:
+def run_clang(arguments: Sequence[str], seconds: float | None = None) -> Outcome:
     """Run `clang -cc1` with these arguments and return what it says; never raises for what clang does.
+
+    `seconds` is how long it may take, if that is not what the user's settings say.
 
     >>> run_clang(["-version"]).status
     0
     """
-    command = [str(ZIG_FOLDER / "zig"), "clang", "-cc1", *arguments]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=time_limit,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Outcome("", "", -1, timed_out=True)
-    except OSError as error:
-        return Outcome("", f"clang could not be started: {error}", -1)
-    return Outcome(done.stdout, done.stderr, done.returncode)
+    return run_child([str(ZIG_FOLDER / "zig"), "clang", "-cc1", *arguments], seconds)

@@ -6,20 +6,23 @@ import os
 import re
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import spell_end, temporary_folder
+from windlass.diagnostics.progress import telling
 from windlass.frontends.cuda.assembly import with_assembly_translated
-from windlass.frontends.cuda.clang import (
-    TIME_LIMIT_SECONDS,
-    UMBRELLA_HEADER,
+from windlass.frontends.cuda.child import (
+    BYTES_SETTING,
+    SECONDS_SETTING,
     Outcome,
-    device_flags,
-    optimization_flags,
-    run_clang,
+    limit_of_bytes,
+    limit_of_seconds,
 )
+from windlass.frontends.cuda.clang import UMBRELLA_HEADER, device_flags, optimization_flags, run_clang
 from windlass.frontends.cuda.copies import with_copies_by_field
+from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
 from windlass.frontends.cuda.limits import check_constants, with_lines_of
 from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
@@ -49,8 +52,8 @@ def compile_device(
     templates to instantiate, such as "axpy<float>". With `fast_math` a multiplication and an addition may become one
     operation that rounds once (nvcc's default, `-fmad=true`); without it every operation rounds as written.
 
-    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108, WL0210 to WL0212, WL0427), with one diagnostic for each
-    thing that is wrong.
+    Raises CompilationError (WL0101 to WL0105, WL0107, WL0108, WL0114, WL0115, WL0210 to WL0212, WL0427), with one
+    diagnostic for each thing that is wrong.
 
     >>> code = compile_device("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
     >>> code.kernels[0].name, code.kernels[0].parameters[0].dtype
@@ -61,10 +64,11 @@ def compile_device(
     requested = tuple(dict.fromkeys(instances))
     unit = read_source(source, name)
     flags = device_flags(standard, fast_math)
-    extra = [argument for folder in include for argument in ("-I", str(folder))]
-    outcome = compile_unoptimized(unit, flags, extra, dict(define or {}), requested)
-    if outcome.status == 0:
-        outcome = optimize_device(outcome.output, fast_math)
+    extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
+    with telling(f"compiling {unit.name}"):
+        outcome = compile_unoptimized(unit, flags, extra, dict(define or {}), requested)
+        if outcome.status == 0:
+            outcome = optimize_device(outcome.output, fast_math)
     if outcome.status != 0:
         raise CompilationError(*explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)
@@ -97,6 +101,7 @@ def compile_unoptimized(
 ) -> Outcome:
     """LLVM IR as clang emits it; `extra` are further arguments, such as include folders."""
     text = adapt_text(unit, instances)
+    refuse_irregular_includes(unit, [folder for flag, folder in pairwise(extra) if flag == "-I"])
     with temporary_folder() as folder, main_file(unit, text, folder) as main:
         macros: list[str] = []
         if define:
@@ -108,7 +113,7 @@ def compile_unoptimized(
         header = precompiled_header(flags)
         if header is not None:
             outcome = run_clang([*flags, "-include-pch", str(header), *tail])
-            is_told = re.search(r"\berror: ", outcome.messages) or outcome.timed_out
+            is_told = re.search(r"\berror: ", outcome.messages) or outcome.stopped_by is not None
             blames_header = re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages)
             if outcome.status == 0 or (is_told and not blames_header):
                 return outcome
@@ -184,14 +189,8 @@ def main_file(unit: Source, text: bytes, folder: Path) -> Generator[list[str]]:
 
 def explain_failure(outcome: Outcome, unit: Source, instances: tuple[str, ...]) -> list[Diagnostic]:
     """What is wrong with a unit that clang did not compile."""
-    if outcome.timed_out:
-        return [
-            Diagnostic(
-                "WL0108",
-                f"clang did not finish '{unit.name}' within {TIME_LIMIT_SECONDS:.0f} seconds",
-                help="look for templates that instantiate each other without end",
-            )
-        ]
+    if outcome.stopped_by is not None:
+        return [_limit_met(outcome, unit)]
     with suppress(RecursionError):
         if found := diagnostics_of(outcome.messages, unit, instances):
             return found
@@ -204,3 +203,25 @@ def explain_failure(outcome: Outcome, unit: Source, instances: tuple[str, ...]) 
             help="make the file smaller until it compiles: what was left out last is what clang can't take",
         )
     ]
+
+
+def _limit_met(outcome: Outcome, unit: Source) -> Diagnostic:
+    if outcome.stopped_by == "file":
+        what = f"'{outcome.waited_for}'" if outcome.waited_for else "a file that nobody writes"
+        return Diagnostic(
+            "WL0114",
+            f"'{unit.name}' can't be compiled: clang waits for {what}",
+            help="include regular files only, no pipes or devices",
+        )
+    if outcome.stopped_by == "memory":
+        headline = f"clang needs more than {limit_of_bytes() / (1 << 30):.3g} GiB of memory for '{unit.name}'"
+        note = f"{BYTES_SETTING}=16G in the environment raises the limit"
+    else:
+        headline = f"clang did not finish '{unit.name}' within {limit_of_seconds():g} seconds"
+        note = f"{SECONDS_SETTING}=600 in the environment raises the limit"
+    return Diagnostic(
+        "WL0115",
+        headline,
+        notes=(note,),
+        help="look for templates, macros, constant expressions or includes that expand without end",
+    )

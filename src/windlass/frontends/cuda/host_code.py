@@ -12,19 +12,26 @@ import os
 import platform
 import re
 import shlex
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
-from windlass.diagnostics.cache import compiler_environment, keep, read_kept, temporary_folder
+from windlass.diagnostics.cache import keep, read_kept, temporary_folder
+from windlass.diagnostics.progress import telling
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
-from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, ZIG_FOLDER, host_flags, run_clang
-from windlass.frontends.cuda.compilation import main_file
+from windlass.frontends.cuda.child import map_children, run_child
+from windlass.frontends.cuda.clang import (
+    INCLUDE_FOLDER,
+    OWN_SECONDS,
+    UMBRELLA_HEADER,
+    ZIG_FOLDER,
+    host_flags,
+    run_clang,
+)
+from windlass.frontends.cuda.compilation import explain_failure, main_file
+from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
 from windlass.frontends.cuda.library_calls import library_functions
-from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.source import adapt_text, read_source
 
 RUNTIME_FOLDER = Path(__file__).parent / "host"
@@ -59,12 +66,14 @@ def build_program(
                 help="call the kernels from Python: wl.cuda.compile(file)['kernel'][grid, block](...)",
             )
         )
-    flags = [argument for folder in include for argument in ("-I", str(folder))]
+    folders = include_folders(include)
+    for source in sources:
+        refuse_irregular_includes(read_source(source), folders)
+    flags = [argument for folder in folders for argument in ("-I", folder)]
     for name, value in (define or {}).items():
         flags.append(f"-D{name}={1 if value is True else '' if value is None else value}")
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        units = list(pool.map(lambda each: _compile_unit(each[1], each[0], flags, standard), enumerate(sources)))
-        runtime = list(pool.map(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu"))))
+    units = map_children(lambda each: _compile_unit(each[1], each[0], flags, standard), enumerate(sources))
+    runtime = map_children(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu")))
     units = with_shared_shadows(units)
     libraries = library_functions(units, is_library_function)
     return _link([*units, *runtime, libraries] if libraries else [*units, *runtime])
@@ -90,8 +99,7 @@ def _compile_unit(source: Path, number: int, flags: list[str], standard: str) ->
             ]
         )
     if outcome.status != 0:
-        found = diagnostics_of(outcome.messages, unit, ())
-        raise CompilationError(*(found or [Diagnostic("WL0108", f"clang stopped on '{source}'")]))
+        raise CompilationError(*explain_failure(outcome, unit, ()))
     return outcome.output
 
 
@@ -121,10 +129,12 @@ def _compile_plain_c(source: Path, flags: list[str]) -> str:
         output = folder / "unit.ll"
         command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", *_C_FLAGS, *flags]
         command += ["-isystem", str(INCLUDE_FOLDER), str(source), "-o", str(output)]
-        done = _run_zig(command)
-        if done.returncode == 0:
+        outcome = run_child(command)
+        if outcome.status == 0:
             return output.read_text("utf-8")
-    lines = tuple(line for line in done.stderr.splitlines() if "error:" in line)[:LINKED_MESSAGE_LINES]
+    if outcome.stopped_by is not None:
+        raise CompilationError(*explain_failure(outcome, read_source(source), ()))
+    lines = tuple(line for line in outcome.messages.splitlines() if "error:" in line)[:LINKED_MESSAGE_LINES]
     raise CompilationError(Diagnostic("WL0101", f"'{source}' does not compile", notes=lines))
 
 
@@ -141,7 +151,9 @@ def _compile_runtime(source: Path) -> str:
     if known is not None:
         return known.decode()
     folders = ("-I", str(EMULATOR_SOURCES))
-    outcome = run_clang([*flags, *folders, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"])
+    outcome = run_clang(
+        [*flags, *folders, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"], OWN_SECONDS
+    )
     if outcome.status != 0:
         raise CompilationError(
             Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))
@@ -166,9 +178,10 @@ def _link(units: Sequence[str]) -> bytes:
             files.append(str(file))
         linked = folder / "program.so"
         command = [str(ZIG_FOLDER / "zig"), "c++", *_LINK_FLAGS, "-o", str(linked), *files, "-lm", "-lpthread"]
-        done = _run_zig(command)
-        if done.returncode:
-            lines = [line.strip() for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
+        with telling("linking the program; the first time, the C++ library is built for it"):
+            outcome = run_child(command, OWN_SECONDS)
+        if outcome.status:
+            lines = [line.strip() for line in outcome.messages.splitlines() if "error" in line or "undefined" in line]
             raise CompilationError(
                 Diagnostic(
                     "WL0109",
@@ -181,9 +194,3 @@ def _link(units: Sequence[str]) -> bytes:
         content = linked.read_bytes()
     keep(name, content)
     return content
-
-
-def _run_zig(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False, env=compiler_environment()
-    )

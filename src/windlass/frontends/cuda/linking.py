@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.frontends.cuda.child import map_children
 from windlass.frontends.cuda.clang import device_flags
 from windlass.frontends.cuda.compilation import compile_unoptimized, explain_failure, optimize_device
+from windlass.frontends.cuda.includes import include_folders
 from windlass.frontends.cuda.limits import check_constants
 from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.signatures import SignatureReader
@@ -62,7 +63,7 @@ def link_units(
     defined nowhere or in several sources.
     """
     flags = device_flags(standard)
-    extra = [argument for folder in include for argument in ("-I", str(folder))]
+    extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
     units = [read_source(source) for source in sources if source.suffix != ".c"]
 
     def compile_unit(place: int) -> str:
@@ -71,8 +72,7 @@ def link_units(
             raise CompilationError(*explain_failure(outcome, units[place], ()))
         return outcome.output
 
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        texts = list(pool.map(compile_unit, range(len(units))))
+    texts = map_children(compile_unit, range(len(units)), 2)
     texts, renamed = _with_own_names(texts)
     outcome = optimize_device(_link(texts, [unit.name for unit in units]), fast_math=False)
     if outcome.status != 0:

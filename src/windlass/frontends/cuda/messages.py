@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windlass.diagnostics import Diagnostic, Position
+from windlass.diagnostics.files import MOST_BYTES_SHOWN, read_regular_file
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, ZIG_FOLDER
 from windlass.frontends.cuda.source import INSTANCES_FILE, Source
 
@@ -183,7 +184,7 @@ def _line_text(position: Position, source: Source) -> str | None:
     if position.file == source.name:
         return source.line(position.line)
     try:
-        lines = Path(position.file).read_bytes().split(b"\n")
+        lines = read_regular_file(position.file, MOST_BYTES_SHOWN).split(b"\n")
     except (OSError, ValueError):
         return None
     return lines[position.line - 1].decode("utf-8", "replace") if position.line <= len(lines) else None

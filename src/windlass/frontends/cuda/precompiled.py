@@ -15,7 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from windlass.diagnostics.cache import cache_directory, weakness_of
-from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, run_clang
+from windlass.diagnostics.progress import telling
+from windlass.frontends.cuda.clang import INCLUDE_FOLDER, OWN_SECONDS, UMBRELLA_HEADER, run_clang
 
 
 @lru_cache
@@ -52,9 +53,10 @@ def _build(flags: Sequence[str], target: Path) -> bool:
     with TemporaryDirectory(prefix="building-", dir=target.parent, ignore_cleanup_errors=True) as folder:
         unfinished = Path(folder) / target.name
         umbrella = str(INCLUDE_FOLDER / UMBRELLA_HEADER)
-        outcome = run_clang(
-            [*flags, "-fno-pch-timestamp", "-fpch-instantiate-templates", "-emit-pch", "-o", str(unfinished), umbrella]
-        )
+        with telling("compiling the CUDA headers, once for all programs"):
+            output = ["-emit-pch", "-o", str(unfinished)]
+            options = ["-fno-pch-timestamp", "-fpch-instantiate-templates"]
+            outcome = run_clang([*flags, *options, *output, umbrella], OWN_SECONDS)
         if outcome.status != 0:
             return False
         unfinished.replace(target)

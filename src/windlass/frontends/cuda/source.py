@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic, Position
+from windlass.diagnostics.files import read_regular_file
 
 INSTANCES_FILE = "<instances>"
 INSTANCE_MARKER = "__windlass_instance_"
@@ -55,7 +56,7 @@ def read_source(source: str | Path, name: str | None = None) -> Source:
 
 def _read_file(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular_file(path)
     except IsADirectoryError:
         reason, advice = "it is a folder", "name the .cu file in it"
     except FileNotFoundError:
@@ -63,7 +64,7 @@ def _read_file(path: Path) -> bytes:
     except PermissionError:
         reason, advice = "reading it is not permitted", "check the file's permissions"
     except (OSError, ValueError) as error:
-        reason, advice = str(error), "check the path"
+        reason, advice = str(getattr(error, "strerror", None) or error), "check the path"
     raise CompilationError(Diagnostic("WL0103", f"can't read '{path}': {reason}", help=advice))
 
 

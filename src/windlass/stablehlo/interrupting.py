@@ -1,0 +1,261 @@
+"""Programs that Ctrl-C ends: XLA itself can't be stopped, and Python handles no signal while XLA computes.
+
+Loops that may take long call a function of ours every few milliseconds (see `windlass.rewriting.polling`). Where XLA
+computes on the main thread itself, that function lets Python handle its signals, and fails when a handler raises.
+Where XLA computes on threads of its own, the main thread waits where it can be interrupted (`waiting.py`), and the
+function fails as it is told to. When a call fails, XLA gives up the program, whose arguments stay what they are.
+
+The function is a few lines of LLVM IR, compiled by llvmlite when first needed. It is XLA's typed FFI
+(xla/ffi/api/c_api.h, which keeps its layout from version to version).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import llvmlite.binding as llvm_binding
+
+from windlass.diagnostics import Diagnostic, ProgramError
+from windlass.rewriting.polling import POLL
+from windlass.stablehlo.waiting import call_at_end, is_ending, is_main_thread, run_interruptibly
+
+llvm: Any = llvm_binding  # llvmlite has no type stubs
+
+MESSAGE = "the program was interrupted"
+HANDLING_NANOSECONDS = 50_000_000
+"""How long Python's signals wait at least while the main thread computes."""
+GRACE_SECONDS = 0.5
+"""How long an interrupted program may take to stop before it is left to itself."""
+
+# Offsets are those of XLA_FFI_CallFrame (extensions 8, api 16, stage 32), XLA_FFI_Extension_Base (type 8, next 16,
+# metadata 24), XLA_FFI_Metadata (version 24 and 28, traits 32), XLA_FFI_Api (XLA_FFI_Error_Create 48) and
+# XLA_FFI_Error_Create_Args (message 16, code 24).
+_IR = f"""
+@windlass_stop = global i32 0
+@windlass_watched = global i32 0
+@windlass_main = global i64 0
+@windlass_handled = global i64 0
+@windlass_error = global [3 x ptr] zeroinitializer
+@message = private constant [{len(MESSAGE) + 1} x i8] c"{MESSAGE}\\00"
+
+declare i64 @pthread_self()
+declare i32 @clock_gettime(i32, ptr)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+
+define ptr @{POLL}(ptr %frame) {{
+start:
+  %args = alloca [4 x i64]
+  %time = alloca [2 x i64]
+  %extensions = getelementptr i8, ptr %frame, i64 8
+  %first = load ptr, ptr %extensions
+  br label %look
+look:
+  %extension = phi ptr [ %first, %start ], [ %following, %next ]
+  %is_last = icmp eq ptr %extension, null
+  br i1 %is_last, label %staged, label %kind
+kind:
+  %kind_at = getelementptr i8, ptr %extension, i64 8
+  %kind_is = load i32, ptr %kind_at
+  %asks_version = icmp eq i32 %kind_is, 1
+  br i1 %asks_version, label %version, label %next
+next:
+  %next_at = getelementptr i8, ptr %extension, i64 16
+  %following = load ptr, ptr %next_at
+  br label %look
+version:
+  %metadata_at = getelementptr i8, ptr %extension, i64 24
+  %metadata = load ptr, ptr %metadata_at
+  %major = getelementptr i8, ptr %metadata, i64 24
+  store i32 0, ptr %major
+  %minor = getelementptr i8, ptr %metadata, i64 28
+  store i32 MINOR_VERSION, ptr %minor
+  %traits = getelementptr i8, ptr %metadata, i64 32
+  store i32 0, ptr %traits
+  ret ptr null
+staged:
+  %stage_at = getelementptr i8, ptr %frame, i64 32
+  %stage = load i32, ptr %stage_at
+  %runs = icmp eq i32 %stage, 3
+  br i1 %runs, label %asked, label %go_on
+go_on:
+  ret ptr null
+asked:
+  %stop = load atomic i32, ptr @windlass_stop monotonic, align 4
+  %stops = icmp ne i32 %stop, 0
+  br i1 %stops, label %fail, label %here
+here:
+  %watched = load atomic i32, ptr @windlass_watched monotonic, align 4
+  %is_watched = icmp ne i32 %watched, 0
+  br i1 %is_watched, label %thread, label %go_on
+thread:
+  %self = call i64 @pthread_self()
+  %main = load i64, ptr @windlass_main
+  %is_main = icmp eq i64 %self, %main
+  br i1 %is_main, label %clock, label %go_on
+clock:
+  %told = call i32 @clock_gettime(i32 1, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest_at = getelementptr i8, ptr %time, i64 8
+  %rest = load i64, ptr %rest_at
+  %whole = mul i64 %seconds, 1000000000
+  %now = add i64 %whole, %rest
+  %handled = load i64, ptr @windlass_handled
+  %since = sub i64 %now, %handled
+  %is_due = icmp sgt i64 %since, {HANDLING_NANOSECONDS}
+  br i1 %is_due, label %handle, label %go_on
+handle:
+  store i64 %now, ptr @windlass_handled
+  %state = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  %has_raised = icmp ne i32 %raised, 0
+  br i1 %has_raised, label %keep, label %release
+release:
+  call void @PyGILState_Release(i32 %state)
+  br label %go_on
+keep:
+  %value = getelementptr i8, ptr @windlass_error, i64 8
+  %trace = getelementptr i8, ptr @windlass_error, i64 16
+  call void @PyErr_Fetch(ptr @windlass_error, ptr %value, ptr %trace)
+  call void @PyGILState_Release(i32 %state)
+  br label %fail
+fail:
+  store i64 28, ptr %args
+  %args_extensions = getelementptr i8, ptr %args, i64 8
+  store ptr null, ptr %args_extensions
+  %args_message = getelementptr i8, ptr %args, i64 16
+  store ptr @message, ptr %args_message
+  %args_code = getelementptr i8, ptr %args, i64 24
+  store i32 1, ptr %args_code
+  %api_at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api_at
+  %create_at = getelementptr i8, ptr %api, i64 48
+  %create = load ptr, ptr %create_at
+  %error = call ptr %create(ptr %args)
+  ret ptr %error
+}}
+"""
+
+
+class _Native:
+    """The function, registered with XLA, and what it shares with this file."""
+
+    def __init__(self) -> None:
+        for name in ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch"):
+            llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        module = llvm.parse_assembly(_IR.replace("MINOR_VERSION", str(_minor_version())))
+        module.verify()
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
+        self._engine = engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        self.stop = ctypes.c_int32.from_address(engine.get_global_value_address("windlass_stop"))
+        self.watched = ctypes.c_int32.from_address(engine.get_global_value_address("windlass_watched"))
+        self._error = (ctypes.c_void_p * 3).from_address(engine.get_global_value_address("windlass_error"))
+        main = ctypes.c_uint64.from_address(engine.get_global_value_address("windlass_main"))
+        main.value = threading.main_thread().ident or 0
+        self._restore = ctypes.pythonapi.PyErr_Restore
+        self._restore.argtypes, self._restore.restype = [ctypes.c_void_p] * 3, None
+        capsule = ctypes.pythonapi.PyCapsule_New
+        capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        address = engine.get_function_address(POLL)
+        jax.ffi.register_ffi_target(POLL, capsule(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu")
+
+        call_at_end(self.request_stop)
+
+    def request_stop(self) -> None:
+        """Let all programs stop that ask."""
+        self.stop.value = 1
+
+    def take_error(self) -> BaseException | None:
+        """What a signal's handler raised while the main thread computed, if one did."""
+        if self._error[0] is None or not is_main_thread():
+            return None
+        kept = tuple(self._error)
+        self._error[:] = (None, None, None)
+        try:
+            self._restore(*kept)  # ctypes raises what it finds afterwards
+        except BaseException as error:
+            return error
+        return None
+
+
+def _minor_version() -> int:
+    """That of XLA's FFI, as the installed jaxlib's header has it."""
+    with Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").open(encoding="utf-8") as header:
+        for line in header:
+            if line.startswith("#define XLA_FFI_API_MINOR"):
+                return int(line.split()[2])
+    return 0
+
+
+@cache
+def register() -> _Native:
+    """Make the function known to XLA, which has to happen before a program that calls it is compiled."""
+    return _Native()
+
+
+class WatchedFunction:
+    """A compiled program whose loops ask whether they are to stop; called as the function is.
+
+    Gives results that are there. Raises what a signal's handler raises, such as KeyboardInterrupt, with the arguments
+    untouched. On threads other than the main one, which get no signals, a program goes on until Python ends: then it
+    raises ProgramError (WL0432).
+    """
+
+    __slots__ = ("_function", "_gives_up", "_native")
+
+    def __init__(self, function: Any, gives_up: bool = False) -> None:
+        self._function = function
+        self._native = register()
+        self._gives_up = gives_up
+        """Whether it takes the buffers of arguments, so that a call can't be repeated."""
+
+    def lower(self, *arguments: Any) -> Any:
+        """The program lowered by JAX for such arguments."""
+        return self._function.lower(*arguments)
+
+    def __call__(self, *arguments: Any) -> Any:
+        native = self._native
+        is_main = is_main_thread()
+        while True:
+            if is_main:
+                native.watched.value += 1
+            try:
+                results = self._function(*arguments)
+                for leaf in jax.tree.leaves(results):
+                    if not leaf.is_ready() and is_main:
+                        run_interruptibly(leaf.block_until_ready, native.request_stop, GRACE_SECONDS)
+                    else:
+                        leaf.block_until_ready()
+                return results
+            except jax.errors.JaxRuntimeError as error:
+                if MESSAGE not in str(error):
+                    raise
+            finally:
+                if is_main:
+                    native.watched.value -= 1
+                    native.stop.value = int(is_ending())
+            kept = native.take_error()
+            if kept is not None:
+                raise kept
+            if is_ending():
+                raise _stopped("Python ends")
+            # All programs were stopped, since the main thread's was to be. This one begins again, if it can.
+            if self._gives_up:
+                raise _stopped("another one was interrupted, and the arrays that it was given up are gone")
+            while native.stop.value and not is_ending():
+                time.sleep(0.01)
+
+
+def _stopped(reason: str) -> ProgramError:
+    return ProgramError(Diagnostic("WL0432", f"a program was stopped: {reason}"))
