@@ -413,9 +413,9 @@ def or_of_bounds(op: Or) -> Value | None:
     Compare(x, Maximum(y, z), direction='LT')
     """
     found = _merge_bounds(op, False)
-    if found is None or any(has_nan(each) for each in found.rhs.operands):
+    if found is None or not isinstance(found.rhs, Maximum | Minimum):
         return None
-    return found
+    return None if any(has_nan(each) for each in found.rhs.operands) else found
 
 
 # -- two bounds that are numbers --------------------------------------------------------------------------------------

@@ -94,11 +94,9 @@ def find_permutation(op: Op) -> Sizes | None:
 
 def _sample_turned(draw: Draw) -> Value:
     p = draw.permutation(3)
-    dtype = draw.choose(("f32", "i32"))
-    sizes = (3, 4, 5)
-    x = tensor(dtype, *sizes)
-    before = Transpose(x, p)
     kind = draw.integer(0, 3)
+    dtype = draw.choose(("f32", "i32")) if kind else "f32"
+    before = Transpose(tensor(dtype, 3, 4, 5), p)
     if kind == 0:
         window, strides = tuple(draw.integer(1, 3) for _ in p), tuple(draw.integer(1, 2) for _ in p)
         padding = tuple((draw.integer(0, 1), draw.integer(0, 1)) for _ in p)
