@@ -71,6 +71,9 @@ def rewrite_function(
     driver = _Driver(function.body, rules, budget or Budget(), device, estimates, watch)
     with granting(rules.granted), ending_at(driver.deadline):
         driver.run()
+    for op in function.walk():
+        for region in op.regions:
+            region.findings = None  # tables of rounds may be large, and programs are kept
     return driver.ledger
 
 
