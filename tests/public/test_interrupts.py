@@ -96,7 +96,9 @@ def idle_seconds_of_processor() -> float:
 def test_a_raised_kernel_is_interrupted(source: str, arguments: tuple[int, ...], threads: int) -> None:
     kernel = wl.cuda.compile(source)["k"]
     x = np.arange(threads, dtype=np.int32)
-    launch = kernel[1, 4] if threads == 4 else kernel[threads // 100, 100]
+    shape = (1, 4) if threads == 4 else (threads // 100, 100)
+    launch = kernel[shape]
+    kernel.explain(*shape, x, *arguments)
     seconds_until_interrupted(lambda: launch(x, *arguments), 1.0)  # as it is compiled, perhaps
     assert seconds_until_interrupted(lambda: launch(x, *arguments), 0.3) < SECOND
     assert kernel.last_report is not None and kernel.last_report.is_raised

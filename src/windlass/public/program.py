@@ -110,7 +110,7 @@ class Program:
         folders, macros = tuple(self.include), dict(self.define)
         options = {"include": folders, "define": macros, "standard": self.standard}
 
-        libraries: list[Path] = []
+        libraries: list[bytes] = []
 
         def build() -> None:
             library = pipeline.build_program(self.sources, folders, macros, self.standard, is_library_function)
