@@ -148,7 +148,7 @@ def test_programs_land_in_jaxs_compilation_cache(tmp_path: Any) -> None:
     for _ in range(2):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=environment)
-        entries = sorted(path.name for path in tmp_path.rglob("*f*-cache"))
+        entries = sorted(path.name for path in tmp_path.rglob("jit_f-*-cache"))
     assert len(entries) == 1, entries
 
 

@@ -247,9 +247,9 @@ def test_options_given_as_one_word(tmp_path: Path) -> None:
     module = wl.cuda.compile(source, include=str(tmp_path), instances="scale<float>")
     assert module.kernels == ("scale<float>",)
     odd: Any = wl.cuda.compile
-    with pytest.raises(TypeError, match=r"define is a mapping of macros to values, as in define=\{'N': 64\}"):
+    with pytest.raises(TypeError, match=r"`define` is a mapping of macros to values, as in define=\{'N': 64\}"):
         odd(source, define=["BY=2"])
-    with pytest.raises(TypeError, match="source is a path or source text, got None"):
+    with pytest.raises(TypeError, match="`source` is a path or text, got None"):
         odd(None)
 
 

@@ -143,9 +143,11 @@ __global__ void copy(float *out, const image_t image) { out[threadIdx.x] = tex1D
 
 
 def test_functions_of_arrays_have_no_textures(module: wl.cuda.Module) -> None:
+    texture = wl.cuda.texture(floats(4))
+
     @wl.jit
     def whole(out: Any) -> Any:
-        module["sample"][1, 2](out, wl.cuda.texture(floats(4)), 0)
+        module["sample"][1, 2](out, texture, 0)
         return out
 
     with pytest.raises(LaunchError, match="functions of arrays don't have"):

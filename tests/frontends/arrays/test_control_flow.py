@@ -174,10 +174,10 @@ def test_loop_is_one_operation() -> None:
 
 def test_time_loop_copies_no_array() -> None:
     text = wl.jit(heat).lower(U.copy(), U.copy(), 1000, 0.1).text("hlo")
-    (name,) = set(re.findall(r"while\(.*body=%([\w.-]+)", text))
-    body = re.split(rf"^%{re.escape(name)} ", text, flags=re.MULTILINE)[1].split("\n}")[0]
-    assert "fusion" in body
-    assert "f32[40]{0} copy(" not in body
+    names = set(re.findall(r"while\(.*body=%([\w.-]+)", text))
+    bodies = [re.split(rf"^%{re.escape(name)} ", text, flags=re.MULTILINE)[1].split("\n}")[0] for name in names]
+    assert any("fusion" in body for body in bodies)
+    assert not any("f32[40]{0} copy(" in body for body in bodies)
 
 
 def test_writing_to_a_name_that_stands_for_one_of_two_arrays_is_refused() -> None:

@@ -60,7 +60,7 @@ def test_programs_hold_all_kinds_of_ops_and_let_most_rules_meet() -> None:
     assert {While, If, Reduce, Scatter, DotGeneral, Multiply} <= held
     assert len(held) > 75
     fired = {name for program in programs for name in run(program, Way(program.is_exact, is_generous=True)).rules}
-    assert len(fired) > 0.4 * len(catalogue)
+    assert len(fired) > 0.35 * len(catalogue)
 
 
 def test_same_number_writes_the_same_program() -> None:

@@ -8,6 +8,7 @@ we die; without `setpriv`, the limit of its processor time ends it.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -97,6 +98,8 @@ def run_child(command: Sequence[str], seconds: float | None = None) -> Outcome:
     limit = limit_of_seconds() if seconds is None else seconds
     if _groups.has_stopped():
         return Outcome("", "", -1)
+    if not Path(command[0]).exists():
+        return Outcome("", f"clang could not be started: {command[0]}: {os.strerror(errno.ENOENT)}", -1)
     try:
         child = subprocess.Popen(
             [*_watched(), *command],
