@@ -29,6 +29,7 @@ from windlass.public.lowered import Lowered
 from windlass.public.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
+from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.stablehlo.program import Program, is_wide
 
 Result = TypeVar("Result")
@@ -312,7 +313,7 @@ class CompiledCall:
         try:
             return self._run(leaves, values)
         except Exception as error:
-            original = as_raised(error)
+            original = as_out_of_memory(as_raised(error), self.program.name)
             if original is error:
                 raise
             raise original from None
