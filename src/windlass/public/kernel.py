@@ -356,12 +356,14 @@ class Kernel:
         if available is None or compiled.least_memory <= available:
             return
         grid, block = compiled.binding.specification.grid, compiled.binding.specification.block
+        threads = prod(grid) * prod(block)
+        index = "; an index of more than 2^31 threads needs 64 bits" if threads > 2**31 else ""
         raise RaisingError(
             Diagnostic(
                 "WL0418",
                 f"{self.name}: as a tensor program this launch takes {compiled.least_memory >> 20} MiB of memory or "
                 f"more, and {available >> 20} MiB are available",
-                notes=(f"launched with grid {grid} and block {block}: {prod(grid) * prod(block)} threads",),
-                help="launch fewer threads: as many as there is work for, or a loop over the work in each thread",
+                notes=(f"launched with grid {grid} and block {block}: {threads} threads",),
+                help=f"launch as many threads as there is work for, or loop over the work in each thread{index}",
             )
         )
