@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -108,6 +110,20 @@ def test_memory_that_xla_can_not_have_is_said_of_the_launch(monkeypatch: pytest.
     x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
     with pytest.raises(MemoryLimitError, match=r"WL0624.*k with grid \(4, 1, 1\)(.*\n)*.*allocating 51539607616 bytes"):
         kernel[4, 32](x, y, 8)
+
+
+def test_results_that_do_not_fit_into_memory_are_refused_by_jit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 274877906944 bytes.")
+
+    @wl.jit
+    def twice(x: Any) -> Any:
+        return x + x
+
+    monkeypatch.setattr(jax, "block_until_ready", fail)
+    assert twice(np.ones(8, np.float32)).tolist() == [2.0] * 8
+    with pytest.raises(MemoryLimitError, match=r"WL0624.*for twice(.*\n)*.*allocating 274877906944 bytes"):
+        twice(np.ones(1 << 18, np.float32))
 
 
 def test_available_memory_is_within_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from windlass.public.value_launch import VariableInputs, as_raised, entering_now
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.runtime.needed_memory import as_out_of_memory
+from windlass.runtime.staging import LARGE
 from windlass.stablehlo.program import Program, is_wide
 
 Result = TypeVar("Result")
@@ -176,6 +177,8 @@ class CompiledCall:
         donated = self._donated(leaves)
         self._function = self.program.jitted(donated)
         self._wide = self.program.needs_x64
+        result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
+        self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
 
     def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
         """Trace the function; the device variables that it reads become arguments after the others.
@@ -324,6 +327,9 @@ class CompiledCall:
                 found = self._function(*values)
         else:
             found = self._function(*values)
+        if self._gives_large_numpy:
+            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
+            jax.block_until_ready(found)
         if self._has_checks:
             *found, failure = found
             # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.

@@ -355,6 +355,9 @@ class RaisedForm(Form):
                 results = function(*taken)
         else:
             results = function(*taken)
+        if self._large:
+            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
+            jax.block_until_ready(results)
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._launch.kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
