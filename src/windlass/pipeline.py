@@ -29,6 +29,7 @@ from windlass.rewriting.inlining import inline, inline_calls, remove_unused_func
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
+from windlass.runtime.needed_memory import least_memory
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.program import Program
 
@@ -95,6 +96,11 @@ class CompiledLaunch:
         program = export(function)
         self.seconds["exporting"] = time.perf_counter() - start
         return program
+
+    @cached_property
+    def least_memory(self) -> int:
+        """Bytes that the program takes at least on a CPU."""
+        return least_memory(self.exact)
 
     @cached_property
     def plain_program(self) -> Program:

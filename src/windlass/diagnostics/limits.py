@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 from windlass.diagnostics.message import Diagnostic, WindlassError
 
@@ -25,10 +26,44 @@ def address_limit() -> int | None:
     return None
 
 
-def out_of_memory(what: str) -> MemoryLimitError:
+def available_memory() -> int | None:
+    """The bytes that the process can still have: what is free, within its limits; None where that can't be told."""
+    found = [_free_memory(), address_limit(), _group_limit()]
+    return min((each for each in found if each is not None), default=None)
+
+
+def _free_memory() -> int | None:
+    """What the machine has left, with what it can write out; where the system doesn't say, all that is built in."""
+    with suppress(OSError, ValueError, KeyError):
+        lines = (line.split() for line in Path("/proc/meminfo").read_text("ascii").splitlines())
+        kibibytes = {name.rstrip(":"): int(number) for name, number, *_ in lines}
+        return (kibibytes["MemAvailable"] + kibibytes.get("SwapFree", 0)) << 10
+    with suppress(OSError, ValueError, AttributeError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None
+
+
+def _group_limit() -> int | None:
+    """The least limit of the control groups that the process is in, of either version."""
+    limits: list[int] = []
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text("utf-8").splitlines():
+            _, kinds, group = line.split(":", 2)
+            if kinds and "memory" not in kinds.split(","):
+                continue
+            root, name = ("memory", "memory.limit_in_bytes") if kinds else ("", "memory.max")
+            # Within a container the group's own path may not be there, but its files are then at the top.
+            for folder in (*Path(group).parents, Path(group)):
+                with suppress(OSError, ValueError):
+                    limits.append(int(Path("/sys/fs/cgroup", root, str(folder).lstrip("/"), name).read_text("ascii")))
+    return min(limits, default=None)
+
+
+def out_of_memory(what: str, *notes: str) -> MemoryLimitError:
     """The error for memory that can't be had. `what` says for what, and how much."""
     limit = address_limit()
-    notes = () if limit is None else (f"`ulimit -v` leaves {limit >> 20} MiB of address space to the process",)
+    if limit is not None:
+        notes = (*notes, f"`ulimit -v` leaves {limit >> 20} MiB of address space to the process")
     return MemoryLimitError(
         Diagnostic(
             "WL0624",

@@ -29,6 +29,8 @@ from windlass.public.lowered import Lowered
 from windlass.public.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
+from windlass.runtime.needed_memory import as_out_of_memory
+from windlass.runtime.staging import LARGE
 from windlass.stablehlo.program import Program, is_wide
 from windlass.stablehlo.waiting import require_threads, wait_for
 
@@ -177,6 +179,8 @@ class CompiledCall:
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
         self._wide = self.program.needs_x64
+        result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
+        self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
 
     def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
         """Trace the function; the device variables that it reads become arguments after the others.
@@ -314,7 +318,7 @@ class CompiledCall:
         try:
             return self._run(leaves, values)
         except Exception as error:
-            original = as_raised(error)
+            original = as_out_of_memory(as_raised(error), self.program.name)
             if original is error:
                 raise
             raise original from None
@@ -332,6 +336,9 @@ class CompiledCall:
         for each in found:
             if not isinstance(each, Tracer) and not each.is_ready():
                 wait_for(each)
+        if self._gives_large_numpy:
+            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
+            jax.block_until_ready(found)
         if self._has_checks:
             *found, failure = found
             # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.

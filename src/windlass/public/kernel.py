@@ -9,12 +9,15 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import jax
 from numpy.typing import NDArray
 
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
+from windlass.diagnostics.limits import available_memory
 from windlass.ir.signature import KernelSignature
 from windlass.ops.loops import Print
 from windlass.runtime.binding import Binding
@@ -35,6 +38,8 @@ Array: TypeAlias = NDArray[Any]
 
 MOST_LAUNCHES = 256
 """How many grids and blocks a kernel remembers."""
+LITTLE = 1 << 26
+"""So many bytes of memory are taken to be there."""
 
 
 class Kernel:
@@ -313,7 +318,8 @@ class Kernel:
     def compile(self, binding: Binding) -> pipeline.CompiledLaunch:
         """The program for a bound launch, from the cache where it is known.
 
-        Raises RaisingError where there is none, LaunchError (WL0404) where threads go beyond an array.
+        Raises RaisingError where there is none or where there is no memory for it (WL0418), LaunchError (WL0404) where
+        threads go beyond an array.
         """
         with self.lock:
             found = self._compiled.get(binding)
@@ -335,4 +341,29 @@ class Kernel:
                 self._compiled.keep(binding, found)
             if isinstance(found, Exception):
                 raise found
+            # What is free now may not be so later, and the other way round: this is not kept.
+            self._require_memory(found)
             return found
+
+    def _require_memory(self, compiled: pipeline.CompiledLaunch) -> None:
+        """Check that the program can have its memory, where it runs on CPUs.
+
+        Raises RaisingError (WL0418).
+        """
+        if compiled.least_memory < LITTLE or jax.default_backend() != "cpu":
+            return
+        available = available_memory()
+        if available is None or compiled.least_memory <= available:
+            return
+        grid, block = compiled.binding.specification.grid, compiled.binding.specification.block
+        threads = prod(grid) * prod(block)
+        index = "; an index of more than 2^31 threads needs 64 bits" if threads > 2**31 else ""
+        raise RaisingError(
+            Diagnostic(
+                "WL0418",
+                f"{self.name}: as a tensor program this launch takes {compiled.least_memory >> 20} MiB of memory or "
+                f"more, and {available >> 20} MiB are available",
+                notes=(f"launched with grid {grid} and block {block}: {threads} threads",),
+                help=f"launch as many threads as there is work for, or loop over the work in each thread{index}",
+            )
+        )

@@ -10,13 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, RaisingError, WindlassWarning
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.public.patience import WatchedForm, policy
 from windlass.public.traced_launch import launch_on_traced
@@ -29,6 +30,7 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.lines import from_line_start, offset_in_line
 from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memories, with_misalignment
+from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.scalars import ScalarReader
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
 from windlass.runtime.staging import LARGE, needs_staging, pool
@@ -45,6 +47,13 @@ VALUES_BEFORE_TRACING = 8
 """After so many values of one integer (all else equal) a version in which that integer is unknown is tried."""
 MOST_SEEN = 256
 """For so many combinations of all else the values of an integer are counted."""
+
+EMULATED_THREAD = 15e-9
+"""Seconds that the emulator takes for a thread that does next to nothing."""
+PATIENCE_WITHOUT_MEMORY = 10.0
+"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
+PATIENCE_WITHOUT_FORM = 3600.0
+"""A launch without a tensor form is emulated, unless that surely takes longer."""
 
 
 class Launch:
@@ -189,9 +198,35 @@ class Launch:
             return EmulatedForm(self, error)
         if not fallback_is_allowed():
             raise error
+        self._require_time(error)
         if note_emulated(kernel, self.shape, error):
             warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=5)
         return EmulatedForm(self, error)
+
+    def _require_time(self, error: RaisingError) -> None:
+        """Check that the emulator would come to an end.
+
+        Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
+        """
+        threads = prod(self.shape.grid) * prod(self.shape.block)
+        seconds = threads * EMULATED_THREAD
+        if error.diagnostics[0].code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY:
+            raise LaunchError(*error.diagnostics) from None
+        if seconds > PATIENCE_WITHOUT_FORM:
+            reason = error.diagnostics[0]
+            raise LaunchError(
+                Diagnostic(
+                    "WL0419",
+                    f"{self.kernel.name}: the emulator would take {seconds / 3600:.0f} hours or more",
+                    reason.position,
+                    source=reason.source,
+                    notes=(
+                        f"launched with grid {self.shape.grid} and block {self.shape.block}: {threads} threads",
+                        f"{reason.headline} ({reason.code})",
+                    ),
+                    help="launch fewer threads, or let the kernel be raised: see the note",
+                )
+            ) from error
 
     # -- integers that take many values -------------------------------------------------------------------------------
 
@@ -291,6 +326,16 @@ class RaisedForm(Form):
         )
 
     def run(self, arguments: Sequence[Any]) -> None:
+        try:
+            self._run(arguments)
+        except jax.errors.JaxRuntimeError as error:
+            kernel, (grid, block, _) = self._launch.kernel, self._launch.shape
+            known = as_out_of_memory(error, f"{kernel.name} with grid {grid} and block {block}")
+            if known is error:
+                raise
+            raise known from None
+
+    def _run(self, arguments: Sequence[Any]) -> None:
         if not self._outputs:
             return
         require_threads()
@@ -315,6 +360,9 @@ class RaisedForm(Form):
             results = self._function_of(program, taken)(*taken)
         if not results[-1].is_ready():
             wait_for(results[-1])
+        if self._large:
+            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
+            jax.block_until_ready(results)
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._launch.kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
