@@ -9,6 +9,7 @@ Start reading at `slices.py`.
 
 from windlass.rewriting.rule import catalogue
 from windlass.rules import (
+    accumulators,
     arithmetic,
     batching,
     bitcasts,
@@ -62,6 +63,7 @@ from windlass.rules import (
     repetitions,
     reshapes,
     reverses,
+    saved_values,
     scaled_convolutions,
     scaling,
     scatters,
@@ -91,6 +93,7 @@ from windlass.rules import (
 )
 
 __all__ = [
+    "accumulators",
     "arithmetic",
     "batching",
     "bitcasts",
@@ -145,6 +148,7 @@ __all__ = [
     "repetitions",
     "reshapes",
     "reverses",
+    "saved_values",
     "scaled_convolutions",
     "scaling",
     "scatters",
