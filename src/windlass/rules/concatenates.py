@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from windlass.ir import Value
@@ -126,7 +127,9 @@ def sample_broadcast_parts(draw: Draw) -> Concatenate:
     x, y = tensor("f32", 3), tensor("f32", 3, name="y")
     if draw.integer(0, 2) == 0:
         one = BroadcastInDim(tensor("f32", 1, name="z"), (2, 1), (draw.integer(0, 1),))
-        return Concatenate(draw.choose(((one, BroadcastInDim(x, (2, 3), (1,))), (BroadcastInDim(x, (2, 3), (1,)), one))), 1)
+        return Concatenate(
+            draw.choose(((one, BroadcastInDim(x, (2, 3), (1,))), (BroadcastInDim(x, (2, 3), (1,)), one))), 1
+        )
     if draw.boolean():
         return Concatenate((BroadcastInDim(x, (2, 3), (1,)), BroadcastInDim(y, (2, 3), (1,))), 1)
     return Concatenate(tuple(BroadcastInDim(x, (draw.integer(1, 2), 3), (1,)) for _ in range(2)), 0)
@@ -189,6 +192,9 @@ def sample_moved_parts(draw: Draw) -> Concatenate:
     parts: list[Value] = []
     kind = draw.boolean()
     shape = draw.choose(((4, 1, 6), (4, 2, 3), (2, 2, 6)))
+    if draw.boolean():
+        unlike = (Reshape(tensor("f32", rows, 6, name=f"x{rows}"), (1, rows, 1, 6)) for rows in (1, draw.integer(1, 4)))
+        return Concatenate(tuple(unlike), 1)
     for name in "xy":
         x = tensor("f32", 4, 6, name=name)
         parts.append(Transpose(x, (1, 0)) if kind else Reshape(x, shape))
@@ -217,7 +223,7 @@ def concatenate_of_transposes(inputs: tuple[Value, ...], dimension: int) -> Valu
 
 @rewrite(Concatenate(inputs, dimension), sample=sample_moved_parts)
 def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
-    """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where the axis is the first of one of x's
+    """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where both join the same pieces
 
     >>> parts = tuple(Reshape(tensor("f32", 4, 6, name=name), (4, 2, 3)) for name in "xy")
     >>> concatenate_of_reshapes(Concatenate(parts, 0))
@@ -226,27 +232,21 @@ def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimensio
     first = inputs[0]
     if len(inputs) < 2 or not isinstance(first, Reshape):
         return None
-    own: int | None = None
+    if 0 in op.shape:
+        return None
     before: list[Value] = []
     for part in inputs:
-        if not isinstance(part, Reshape):
+        if not isinstance(part, Reshape) or part.operand.tensor.rank != first.operand.tensor.rank:
             return None
-        axis = _joinable_axis(part, dimension)
-        if axis is None or own not in (None, axis):
-            return None
-        if replace(part.operand.shape, axis, 0) != replace(first.operand.shape, axis, 0):
-            return None
-        own = axis
         before.append(part.operand)
-    assert own is not None
-    return Reshape(Concatenate(tuple(before), own), op.shape)
-
-
-def _joinable_axis(part: Reshape, dimension: int) -> int | None:
-    """The axis of the reshape's operand along which joining it joins the result along `dimension`."""
-    for group in group_axes(part.operand.shape, part.shape) or ():
-        if dimension in group.new:
-            return group.old[0] if len(group.old) == 1 and group.new[0] == dimension else None
+    # Both join what lies beside each other in memory, if as many rows lie before the one axis as before the other.
+    outer = math.prod(op.shape[:dimension])
+    for axis in range(first.operand.tensor.rank):
+        if all(
+            math.prod(part.shape[:axis]) == outer and replace(part.shape, axis, 0) == replace(before[0].shape, axis, 0)
+            for part in before
+        ):
+            return Reshape(Concatenate(tuple(before), axis), op.shape)
     return None
 
 
@@ -347,6 +347,11 @@ def sample_equal_computations(draw: Draw) -> Concatenate:
     x, y = tensor("f32", 6, 2), tensor("f32", 6, 2, name="y")
     cut = draw.integer(1, 5)
     halves = [((0, 0), (cut, 2), (1, 1)), ((cut, 0), (6, 2), (1, 1))]
+    if draw.integer(0, 2) == 0:
+        column = tensor("f32", 6, name="z")
+        rows = [Slice(column, (start[0],), (stop[0],), (1,)) for start, stop, _ in halves]
+        wide = [BroadcastInDim(each, (each.shape[0], 2), (0,)) for each in rows]
+        return Concatenate(tuple(Multiply(Slice(x, *half), each) for half, each in zip(halves, wide, strict=True)), 0)
     if draw.boolean():
         return Concatenate(tuple(Exponential(Slice(x, *half)) for half in halves), 0)
     return Concatenate(tuple(Multiply(Slice(x, *half), Slice(y, *half)) for half in halves), 0)
@@ -391,12 +396,43 @@ def _join_operands(parts: list[Value], results: tuple[Value, ...], dimension: in
         if not all(isinstance(part, Constant) and _is_same_number(part, first) for part in parts):
             return None
         return Constant.of(first.number, first.dtype, replace(first.shape, dimension, size))
+    if isinstance(first, BroadcastInDim):
+        return _join_repeated(parts, results, dimension)
     for part in parts[1:]:
         joined = _join(first, part, dimension)
         if joined is None:
             return None
         first = joined
     return first
+
+
+def _join_repeated(parts: list[Value], results: tuple[Value, ...], dimension: int) -> Value | None:
+    """Broadcasts of what is the same, or of neighbouring slices, as one."""
+    largest = max(parts, key=lambda part: part.shape[dimension])
+    if not isinstance(largest, BroadcastInDim):
+        return None
+    axes = largest.broadcast_dimensions
+    shape = replace(largest.shape, dimension, sum(result.shape[dimension] for result in results))
+    small: list[Value] = []
+    for part in parts:
+        if not isinstance(part, BroadcastInDim):
+            return None
+        one = part.operand.tensor.size == 1 and part.operand.tensor.rank == len(axes)
+        if part.broadcast_dimensions != axes and not one:
+            return None
+        small.append(part.operand)
+    if dimension not in axes:
+        return BroadcastInDim(small[0], shape, axes) if all(each is small[0] for each in small) else None
+    own = axes.index(dimension)
+    if any(each.shape[own] != part.shape[dimension] for each, part in zip(small, parts, strict=True)):
+        return None
+    whole = small[0]
+    for each in small[1:]:
+        joined = _join(whole, each, own)
+        if joined is None:
+            return None
+        whole = joined
+    return BroadcastInDim(whole, shape, axes)
 
 
 def _sample_stack(draw: Draw) -> Concatenate:
@@ -459,9 +495,7 @@ def _stacked(rows: tuple[Value, ...], along: int) -> tuple[int, Value] | None:
     limit = replace(part.limit_indices, axis, places[-1][axis] + 1)
     whole = Slice(x, part.start_indices, limit, replace(part.strides, axis, step))
     others = [other for other in range(x.tensor.rank) if other != axis]
-    return len(places), Transpose(
-        x if whole.shape == x.shape else whole, (*others[:along], axis, *others[along:])
-    )
+    return len(places), Transpose(x if whole.shape == x.shape else whole, (*others[:along], axis, *others[along:]))
 
 
 def _extrapolated(first: tuple[int, ...], second: tuple[int, ...], count: int) -> tuple[int, ...]:

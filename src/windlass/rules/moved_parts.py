@@ -36,7 +36,10 @@ def sample_part_of_padded(draw: Draw) -> DynamicSlice:
 
 
 @rewrite(
-    DynamicSlice(Pad(x, fill, low, high, interior), starts, sizes), single_use=True, by_cost=True, sample=sample_part_of_padded
+    DynamicSlice(Pad(x, fill, low, high, interior), starts, sizes),
+    single_use=True,
+    by_cost=True,
+    sample=sample_part_of_padded,
 )
 def dynamic_slice_within_padded(
     x: Value, low: Sizes, interior: Sizes, starts: tuple[Value, ...], sizes: Sizes
@@ -88,7 +91,10 @@ def dynamic_slice_of_concatenate_aside(
 
 
 @rewrite(
-    DynamicSlice(Concatenate(inputs, dimension), starts, sizes), single_use=True, by_cost=True, sample=sample_part_of_joined
+    DynamicSlice(Concatenate(inputs, dimension), starts, sizes),
+    single_use=True,
+    by_cost=True,
+    sample=sample_part_of_joined,
 )
 def dynamic_slice_of_part_of_concatenate(
     inputs: tuple[Value, ...], dimension: int, starts: tuple[Value, ...], sizes: Sizes

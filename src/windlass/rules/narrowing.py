@@ -139,7 +139,9 @@ def _after_narrowing(op: Add | Subtract, cut: Value, d: Constant) -> Value | Non
     if isinstance(right, Constant) and right.is_splat:
         # (x - c) ± d = x - (c ∓ d)
         merge = {Add: Subtract, Subtract: Add}[type(op)] if isinstance(inner, Subtract) else type(op)
-        return inner.with_operands((Convert(left, op.dtype), compute(merge, compute(Convert, right, dtype=op.dtype), d)))
+        return inner.with_operands(
+            (Convert(left, op.dtype), compute(merge, compute(Convert, right, dtype=op.dtype), d))
+        )
     if isinstance(left, Constant) and left.is_splat:
         number = compute(type(op), compute(Convert, left, dtype=op.dtype), d)
         return inner.with_operands((number, Convert(right, op.dtype)))

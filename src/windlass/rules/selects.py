@@ -417,7 +417,9 @@ def _list_cuts(p: Value, axis: int) -> tuple[list[int], bool] | None:
     found = find_block(p)
     if found is not None:
         block, inside = found
-        whole = all(edges == (0, size) for place, (edges, size) in enumerate(zip(block, p.shape, strict=True)) if place != axis)
+        whole = all(
+            edges == (0, size) for place, (edges, size) in enumerate(zip(block, p.shape, strict=True)) if place != axis
+        )
         if not whole:
             return None
         begin, end = block[axis]
