@@ -23,7 +23,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import group_axes, replace
+from windlass.rules.axes import replace
 
 inputs, dimension = hole("inputs"), hole("dimension")
 
@@ -453,7 +453,7 @@ rows, along = hole("rows"), hole("along")
 
 @rewrite(Concatenate(rows, along), sample=_sample_stack)
 def stack_of_slices(rows: tuple[Value, ...], along: int) -> Value | None:
-    """stack(x[:, a], x[:, a + 1], … x[:, b - 1]) = transpose(x[:, a:b]), with the axis that was cut where they are stacked
+    """stack(x[:, a], … x[:, b - 1]) = transpose(x[:, a:b]), with the axis that was cut where they are stacked
 
     >>> x = tensor("f32", 3, 2)
     >>> columns = [Slice(x, (0, place), (3, place + 1), (1, 1)) for place in range(2)]
@@ -465,7 +465,7 @@ def stack_of_slices(rows: tuple[Value, ...], along: int) -> Value | None:
 
 
 def _stacked(rows: tuple[Value, ...], along: int) -> tuple[int, Value] | None:
-    """How many of the first rows are slices at regular places of one array, and these as one, or None for less than two."""
+    """How many of the first rows are slices at regular places of one array, and these as one; None for less than two."""
     first = rows[0]
     if not isinstance(first, Reshape) or not isinstance(first.operand, Slice) or first.shape[along] != 1:
         return None

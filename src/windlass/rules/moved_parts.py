@@ -77,7 +77,7 @@ def sample_part_of_joined(draw: Draw) -> DynamicSlice:
 def dynamic_slice_of_concatenate_aside(
     op: DynamicSlice, inputs: tuple[Value, ...], dimension: int, starts: tuple[Value, ...], sizes: Sizes
 ) -> Value | None:
-    """dynamic_slice(concatenate(x, y), i, s) = concatenate(dynamic_slice(x, i), dynamic_slice(y, i)), cut along other axes
+    """dynamic_slice(concatenate(x, y), i, s) = concatenate(dynamic_slice(x, i), dynamic_slice(y, i)), cut elsewhere
 
     >>> joined = Concatenate((tensor("f32", 9, 2), tensor("f32", 9, 3, name="y")), 1)
     >>> cut = DynamicSlice(joined, (tensor("i32", name="i"), Constant.of(0, "i32")), (1, 5))

@@ -417,10 +417,7 @@ def _list_cuts(p: Value, axis: int) -> tuple[list[int], bool] | None:
     found = find_block(p)
     if found is not None:
         block, inside = found
-        whole = all(
-            edges == (0, size) for place, (edges, size) in enumerate(zip(block, p.shape, strict=True)) if place != axis
-        )
-        if not whole:
+        if any(block[place] != (0, size) for place, size in enumerate(p.shape) if place != axis):
             return None
         begin, end = block[axis]
         cuts = [place for place in (begin, end) if 0 < place < p.shape[axis]]

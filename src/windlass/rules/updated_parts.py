@@ -79,7 +79,7 @@ def sample_part_of_updated(draw: Draw) -> DynamicSlice:
 def dynamic_slice_within_update(
     op: DynamicSlice, update: Value, inner_starts: tuple[Value, ...], sizes: Sizes
 ) -> Value | None:
-    """dynamic_slice(dynamic_update_slice(x, u, i), i + a, s) = slice(u, a, a + s), where a is known and all lies within u
+    """dynamic_slice(dynamic_update_slice(x, u, i), i + a, s) = slice(u, a, a + s), for a known a, within u
 
     >>> i = small_number("i", 3)
     >>> updated = DynamicUpdateSlice(tensor("f32", 9), tensor("f32", 4, name="u"), (i,))
