@@ -232,7 +232,7 @@ def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimensio
     first = inputs[0]
     if len(inputs) < 2 or not isinstance(first, Reshape):
         return None
-    if 0 in op.shape:
+    if 0 in op.shape or _stacked(inputs, dimension) is not None:
         return None
     before: list[Value] = []
     for part in inputs:
@@ -465,7 +465,7 @@ def stack_of_slices(rows: tuple[Value, ...], along: int) -> Value | None:
 
 
 def _stacked(rows: tuple[Value, ...], along: int) -> tuple[int, Value] | None:
-    """How many of the first rows are slices at regular places of one array, and these as one; None for less than two."""
+    """How many of the first rows are slices at regular places of one array, and these as one; None for one."""
     first = rows[0]
     if not isinstance(first, Reshape) or not isinstance(first.operand, Slice) or first.shape[along] != 1:
         return None
