@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -35,6 +37,9 @@ Block = tuple[tuple[int, int], ...]
 
 DEPTH = 8
 
+LARGEST_MASK = 1 << 16
+"""Elements of a mask that is written out which are looked at."""
+
 
 def find_block(p: Value, depth: int = DEPTH) -> tuple[Block, bool] | None:
     """The block where a condition is true (or false, as the flag says) while it is the opposite around it.
@@ -61,6 +66,8 @@ def find_block(p: Value, depth: int = DEPTH) -> tuple[Block, bool] | None:
         return tuple(block), found[1]
     if isinstance(p, Pad):
         return _padded_block(p)
+    if isinstance(p, Constant):
+        return _written_block(p)
     if isinstance(p, And | Or):
         # Both hold within what both blocks share; one of both holds outside of what their complements share.
         inside = isinstance(p, And)
@@ -86,6 +93,17 @@ def _block_that_is(inside: bool, p: Value, depth: int) -> Block | None:
         return None
     rest = (high, size) if low == 0 else (0, low)
     return (*found[0][: cut[0]], rest, *found[0][cut[0] + 1 :])
+
+
+def _written_block(p: Constant) -> tuple[Block, bool] | None:
+    if p.is_splat or not p.shape or not 1 < p.tensor.size <= LARGEST_MASK:
+        return None
+    for mask, is_true in ((p.array, True), (~p.array, False)):
+        places = [np.flatnonzero(mask.any(axis=tuple(set(range(mask.ndim)) - {axis}))) for axis in range(mask.ndim)]
+        block = tuple((int(each[0]), int(each[-1]) + 1) for each in places)
+        if math.prod(high - low for low, high in block) == np.count_nonzero(mask):
+            return block, is_true
+    return None
 
 
 def _padded_block(p: Pad) -> tuple[Block, bool] | None:
@@ -152,7 +170,7 @@ def _sample_by_block(draw: Draw, puts_number: bool) -> Select:
         larger = Iota((shape[0] + 1, shape[1]), "ui32", 0)
         iotas[0] = Slice(larger, (1, 0), (shape[0] + 1, shape[1]), (1, 1))
         iotas[1] = Add(Iota(shape, "ui32", 1), Constant.of(draw.integer(0, 2), "ui32", shape))
-    kind = draw.integer(0, 3)
+    kind = draw.integer(0, 4)
     p: Value
     if kind == 0:
         iota = iotas[draw.integer(0, 1)]
@@ -167,6 +185,10 @@ def _sample_by_block(draw: Draw, puts_number: bool) -> Select:
         p = made(
             Compare(iota, low, draw.choose(("GT", "NE", "LE"))), Compare(iota, high, draw.choose(("LT", "GE", "NE")))
         )
+    elif kind == 3:
+        mask = np.zeros(shape, np.bool_)
+        mask[draw.integer(0, 1) : draw.integer(1, 5), draw.integer(0, 2) : draw.integer(1, 3)] = True
+        p = Constant.of(mask if draw.boolean() else ~mask)
     else:
         inner = Constant.of(True, "i1", (shape[0] - 1, shape[1] - 2))
         p = Pad(inner, Constant.of(False, "i1"), (1, 1), (0, 1), (0, 0))
