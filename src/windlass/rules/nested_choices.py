@@ -51,17 +51,17 @@ class Known:
             return not found if isinstance(found, bool) else asked
         if not isinstance(asked, And | Or):
             return asked
-        decides = isinstance(asked, Or)
+        decides = type(asked) is Or
         for each, other in (asked.operands, asked.operands[::-1]):
             found = self.find(each, depth - 1)
             if isinstance(found, bool):
                 return found if found == decides else self.find(other, depth - 1)
         # Where not both a and b hold, a without b is a; where either holds, a or not b is a.
-        for pairs, kind in ((self.not_both, And), (self.either, Or)):
-            for a, b in (*pairs, *((b, a) for a, b in pairs)) if isinstance(asked, kind) else ():
-                for each, other in (asked.operands, asked.operands[::-1]):
-                    if each is a and isinstance(other, Not) and other.operand is b:
-                        return a
+        pairs = self.either if decides else self.not_both
+        for a, b in (*pairs, *((b, a) for a, b in pairs)):
+            for each, other in (asked.operands, asked.operands[::-1]):
+                if each is a and isinstance(other, Not) and other.operand is b:
+                    return a
         return asked
 
 
