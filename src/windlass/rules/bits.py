@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, And, Constant, Or, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical, Xor
+from windlass.ops import Add, And, Constant, Or, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical, Subtract, Xor
 from windlass.ops.elementwise import bits_below, width_of
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
@@ -246,3 +246,72 @@ def arithmetic_shift_of_non_negative(x: Value, c: Constant) -> Value | None:
         return None
     amount = min(int(c.number) if c.number >= 0 else 64, 64)
     return like(0, x) if known.high >> amount == 0 else None
+
+
+y = hole("y")
+
+
+@rewrite(Add(And(x, y), Or(x, y)))
+def sum_of_shared_and_all_bits(x: Value, y: Value) -> Value | None:
+    """(x and y) + (x or y) = x + y, for integers
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> sum_of_shared_and_all_bits(Add(And(x, y), Or(x, y)))
+    Add(x, y)
+    """
+    return Add(x, y) if x.tensor.is_integer else None
+
+
+@rewrite(Add(And(x, y), Xor(x, y)))
+def sum_of_shared_and_other_bits(x: Value, y: Value) -> Value | None:
+    """(x and y) + (x xor y) = x or y, for integers
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> sum_of_shared_and_other_bits(Add(And(x, y), Xor(x, y)))
+    Or(x, y)
+    """
+    return Or(x, y) if x.tensor.is_integer else None
+
+
+@rewrite(Subtract(Or(x, y), And(x, y)))
+def all_bits_without_shared(x: Value, y: Value) -> Value | None:
+    """(x or y) - (x and y) = x xor y, for integers
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> all_bits_without_shared(Subtract(Or(x, y), And(x, y)))
+    Xor(x, y)
+    """
+    return Xor(x, y) if x.tensor.is_integer else None
+
+
+@rewrite(Subtract(Or(x, y), Xor(x, y)))
+def all_bits_without_other(x: Value, y: Value) -> Value | None:
+    """(x or y) - (x xor y) = x and y, for integers
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> all_bits_without_other(Subtract(Or(x, y), Xor(x, y)))
+    And(x, y)
+    """
+    return And(x, y) if x.tensor.is_integer else None
+
+
+@rewrite(Or(And(x, y), Xor(x, y)))
+def either_shared_or_other_bits(x: Value, y: Value) -> Value:
+    """(x and y) or (x xor y) = x or y
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> either_shared_or_other_bits(Or(And(x, y), Xor(x, y)))
+    Or(x, y)
+    """
+    return Or(x, y)
+
+
+@rewrite(Xor(Or(x, y), And(x, y)))
+def all_bits_but_shared(x: Value, y: Value) -> Value:
+    """(x or y) xor (x and y) = x xor y
+
+    >>> x, y = tensor("i32"), tensor("i32", name="y")
+    >>> all_bits_but_shared(Xor(Or(x, y), And(x, y)))
+    Xor(x, y)
+    """
+    return Xor(x, y)

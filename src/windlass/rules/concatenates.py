@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from windlass.ir import Value
@@ -22,7 +23,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import group_axes, replace
+from windlass.rules.axes import replace
 
 inputs, dimension = hole("inputs"), hole("dimension")
 
@@ -124,6 +125,11 @@ def _join(first: Value, second: Value, dimension: int) -> Value | None:
 def sample_broadcast_parts(draw: Draw) -> Concatenate:
     """A concatenation of broadcasts, along an axis of theirs or a new one."""
     x, y = tensor("f32", 3), tensor("f32", 3, name="y")
+    if draw.integer(0, 2) == 0:
+        one = BroadcastInDim(tensor("f32", 1, name="z"), (2, 1), (draw.integer(0, 1),))
+        return Concatenate(
+            draw.choose(((one, BroadcastInDim(x, (2, 3), (1,))), (BroadcastInDim(x, (2, 3), (1,)), one))), 1
+        )
     if draw.boolean():
         return Concatenate((BroadcastInDim(x, (2, 3), (1,)), BroadcastInDim(y, (2, 3), (1,))), 1)
     return Concatenate(tuple(BroadcastInDim(x, (draw.integer(1, 2), 3), (1,)) for _ in range(2)), 0)
@@ -159,20 +165,23 @@ def concatenate_of_broadcasts(op: Concatenate, inputs: tuple[Value, ...], dimens
     >>> concatenate_of_broadcasts(Concatenate(parts, 1))
     BroadcastInDim(Concatenate((x, y), dimension=0), shape=(2, 6), broadcast_dimensions=(1,))
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, BroadcastInDim) or dimension not in first.broadcast_dimensions:
+    largest = max(inputs, key=lambda part: part.shape[dimension])
+    if len(inputs) < 2 or not isinstance(largest, BroadcastInDim) or dimension not in largest.broadcast_dimensions:
         return None
-    axes = first.broadcast_dimensions
+    axes = largest.broadcast_dimensions
     own = axes.index(dimension)
     small: list[Value] = []
     for part in inputs:
-        if not isinstance(part, BroadcastInDim) or part.broadcast_dimensions != axes:
+        if not isinstance(part, BroadcastInDim):
             return None
-        if part.operand.shape[own] != part.shape[dimension]:
+        operand, places = part.operand, part.broadcast_dimensions
+        if operand.tensor.size == 1 and operand.tensor.rank == len(axes):
+            places = axes  # One number goes everywhere, whatever its axes are.
+        if places != axes or operand.shape[own] != part.shape[dimension]:
             return None
-        if replace(part.operand.shape, own, 0) != replace(first.operand.shape, own, 0):
+        if replace(operand.shape, own, 0) != replace(largest.operand.shape, own, 0):
             return None
-        small.append(part.operand)
+        small.append(operand)
     if sum(value.tensor.size for value in small) >= op.tensor.size:
         return None
     return BroadcastInDim(Concatenate(tuple(small), own), op.shape, axes)
@@ -183,6 +192,9 @@ def sample_moved_parts(draw: Draw) -> Concatenate:
     parts: list[Value] = []
     kind = draw.boolean()
     shape = draw.choose(((4, 1, 6), (4, 2, 3), (2, 2, 6)))
+    if draw.boolean():
+        unlike = (Reshape(tensor("f32", rows, 6, name=f"x{rows}"), (1, rows, 1, 6)) for rows in (1, draw.integer(1, 4)))
+        return Concatenate(tuple(unlike), 1)
     for name in "xy":
         x = tensor("f32", 4, 6, name=name)
         parts.append(Transpose(x, (1, 0)) if kind else Reshape(x, shape))
@@ -243,7 +255,7 @@ def concatenate_of_reverses(inputs: tuple[Value, ...], dimension: int) -> Value 
 
 @rewrite(Concatenate(inputs, dimension), sample=sample_moved_parts)
 def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
-    """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where the axis is the first of one of x's
+    """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where both join the same pieces
 
     >>> parts = tuple(Reshape(tensor("f32", 4, 6, name=name), (4, 2, 3)) for name in "xy")
     >>> concatenate_of_reshapes(Concatenate(parts, 0))
@@ -252,27 +264,21 @@ def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimensio
     first = inputs[0]
     if len(inputs) < 2 or not isinstance(first, Reshape):
         return None
-    own: int | None = None
+    if 0 in op.shape or _stacked(inputs, dimension) is not None:
+        return None
     before: list[Value] = []
     for part in inputs:
-        if not isinstance(part, Reshape):
+        if not isinstance(part, Reshape) or part.operand.tensor.rank != first.operand.tensor.rank:
             return None
-        axis = _joinable_axis(part, dimension)
-        if axis is None or own not in (None, axis):
-            return None
-        if replace(part.operand.shape, axis, 0) != replace(first.operand.shape, axis, 0):
-            return None
-        own = axis
         before.append(part.operand)
-    assert own is not None
-    return Reshape(Concatenate(tuple(before), own), op.shape)
-
-
-def _joinable_axis(part: Reshape, dimension: int) -> int | None:
-    """The axis of the reshape's operand along which joining it joins the result along `dimension`."""
-    for group in group_axes(part.operand.shape, part.shape) or ():
-        if dimension in group.new:
-            return group.old[0] if len(group.old) == 1 and group.new[0] == dimension else None
+    # Both join what lies beside each other in memory, if as many rows lie before the one axis as before the other.
+    outer = math.prod(op.shape[:dimension])
+    for axis in range(first.operand.tensor.rank):
+        if all(
+            math.prod(part.shape[:axis]) == outer and replace(part.shape, axis, 0) == replace(before[0].shape, axis, 0)
+            for part in before
+        ):
+            return Reshape(Concatenate(tuple(before), axis), op.shape)
     return None
 
 
@@ -373,6 +379,11 @@ def sample_equal_computations(draw: Draw) -> Concatenate:
     x, y = tensor("f32", 6, 2), tensor("f32", 6, 2, name="y")
     cut = draw.integer(1, 5)
     halves = [((0, 0), (cut, 2), (1, 1)), ((cut, 0), (6, 2), (1, 1))]
+    if draw.integer(0, 2) == 0:
+        column = tensor("f32", 6, name="z")
+        rows = [Slice(column, (start[0],), (stop[0],), (1,)) for start, stop, _ in halves]
+        wide = [BroadcastInDim(each, (each.shape[0], 2), (0,)) for each in rows]
+        return Concatenate(tuple(Multiply(Slice(x, *half), each) for half, each in zip(halves, wide, strict=True)), 0)
     if draw.boolean():
         return Concatenate(tuple(Exponential(Slice(x, *half)) for half in halves), 0)
     return Concatenate(tuple(Multiply(Slice(x, *half), Slice(y, *half)) for half in halves), 0)
@@ -417,6 +428,8 @@ def _join_operands(parts: list[Value], results: tuple[Value, ...], dimension: in
         if not all(isinstance(part, Constant) and _is_same_number(part, first) for part in parts):
             return None
         return Constant.of(first.number, first.dtype, replace(first.shape, dimension, size))
+    if isinstance(first, BroadcastInDim):
+        return _join_repeated(parts, results, dimension)
     for part in parts[1:]:
         joined = _join(first, part, dimension)
         if joined is None:
@@ -425,44 +438,130 @@ def _join_operands(parts: list[Value], results: tuple[Value, ...], dimension: in
     return first
 
 
+def _join_repeated(parts: list[Value], results: tuple[Value, ...], dimension: int) -> Value | None:
+    """Broadcasts of what is the same, or of neighbouring slices, as one."""
+    largest = max(parts, key=lambda part: part.shape[dimension])
+    if not isinstance(largest, BroadcastInDim):
+        return None
+    axes = largest.broadcast_dimensions
+    shape = replace(largest.shape, dimension, sum(result.shape[dimension] for result in results))
+    small: list[Value] = []
+    for part in parts:
+        if not isinstance(part, BroadcastInDim):
+            return None
+        one = part.operand.tensor.size == 1 and part.operand.tensor.rank == len(axes)
+        if part.broadcast_dimensions != axes and not one:
+            return None
+        small.append(part.operand)
+    if dimension not in axes:
+        return BroadcastInDim(small[0], shape, axes) if all(each is small[0] for each in small) else None
+    own = axes.index(dimension)
+    if any(each.shape[own] != part.shape[dimension] for each, part in zip(small, parts, strict=True)):
+        return None
+    whole = small[0]
+    for each in small[1:]:
+        joined = _join(whole, each, own)
+        if joined is None:
+            return None
+        whole = joined
+    return BroadcastInDim(whole, shape, axes)
+
+
 def _sample_stack(draw: Draw) -> Concatenate:
-    """Slices of one array, one after the other, stacked along another axis."""
-    axis, along = draw.integer(0, 2), draw.integer(0, 2)
-    x = tensor("f32", 2, 3, 4)
+    """Slices of one array, one after the other, stacked along another axis, some of them or all."""
+    axis, along, step = draw.integer(0, 2), draw.integer(0, 2), draw.integer(1, 2)
+    x = tensor("f32", *replace((2, 3, 4), axis, 5))
+    first, count = draw.integer(0, 1), draw.choose((2, 5)) if step == 1 else 2
     parts: list[Value] = []
-    for place in range(x.shape[axis]):
-        part = Slice(x, replace((0, 0, 0), axis, place), replace(x.shape, axis, place + 1), (1, 1, 1))
-        rest = [size for other, size in enumerate(x.shape) if other != axis]
+    for place in range(min(first, 5 - count), 5, step)[:count]:
+        part = Slice(x, replace((0, 1, 1), axis, place), replace(x.shape, axis, place + 1), (1, 1, 1))
+        rest = [size for other, size in enumerate(part.shape) if other != axis]
         parts.append(Reshape(part, (*rest[:along], 1, *rest[along:])))
     return Concatenate(tuple(parts), along)
 
 
-@rewrite(Concatenate((hole("rows"),), hole("along")), sample=_sample_stack)
-def stack_of_all_slices(op: Concatenate, rows: tuple[Value, ...], along: int) -> Value | None:
-    """stack(x[:, 0], x[:, 1], … x[:, n - 1]) = transpose(x), with the axis that was cut where they are stacked
+rows, along = hole("rows"), hole("along")
+
+
+@rewrite(Concatenate(rows, along), sample=_sample_stack)
+def stack_of_slices(rows: tuple[Value, ...], along: int) -> Value | None:
+    """stack(x[:, a], … x[:, b - 1]) = transpose(x[:, a:b]), with the axis that was cut where they are stacked
 
     >>> x = tensor("f32", 3, 2)
     >>> columns = [Slice(x, (0, place), (3, place + 1), (1, 1)) for place in range(2)]
-    >>> stack_of_all_slices(Concatenate(tuple(Reshape(each, (1, 3)) for each in columns), 0))
+    >>> stack_of_slices(Concatenate(tuple(Reshape(each, (1, 3)) for each in columns), 0))
     Transpose(x, permutation=(1, 0))
     """
+    found = _stacked(rows, along) if len(rows) > 1 else None
+    return found[1] if found is not None and found[0] == len(rows) else None
+
+
+def _stacked(rows: tuple[Value, ...], along: int) -> tuple[int, Value] | None:
+    """How many of the first rows are slices at regular places of one array, and these as one; None for one."""
     first = rows[0]
-    if len(rows) < 2 or not isinstance(first, Reshape) or not isinstance(first.operand, Slice):
+    if not isinstance(first, Reshape) or not isinstance(first.operand, Slice) or first.shape[along] != 1:
         return None
-    x = first.operand.operand
-    cut = [axis for axis, size in enumerate(first.operand.shape) if size != x.shape[axis]]
-    if len(cut) != 1 or x.shape[cut[0]] != len(rows) or len(rows) != op.shape[along]:
+    part = first.operand
+    x = part.operand
+    if any(step != 1 for step in part.strides):
         return None
-    (axis,) = cut
-    rest = [other for other in range(x.tensor.rank) if other != axis]
-    if tuple(x.shape[other] for other in rest) != (*op.shape[:along], *op.shape[along + 1 :]):
-        return None
-    for place, row in enumerate(rows):
+    rest = (*first.shape[:along], *first.shape[along + 1 :])
+    places: list[tuple[int, ...]] = []
+    for row in rows:
         if not isinstance(row, Reshape) or not isinstance(row.operand, Slice) or row.operand.operand is not x:
-            return None
-        part = row.operand
-        if part.start_indices != replace((0,) * x.tensor.rank, axis, place) or part.shape[axis] != 1:
-            return None
-        if part.tensor.size * len(rows) != x.tensor.size:
-            return None
-    return Transpose(x, (*rest[:along], axis, *rest[along:]))
+            break
+        if row.type is not first.type or row.operand.type is not part.type or row.operand.strides != part.strides:
+            break
+        places.append(row.operand.start_indices)
+        moved = [axis for axis, (a, b) in enumerate(zip(places[0], places[-1], strict=True)) if a != b]
+        expected = len(places) - 1
+        if expected and (len(moved) != 1 or places[-1] != _extrapolated(places[0], places[1], expected)):
+            places.pop()
+            break
+    if len(places) < 2:
+        return None
+    axis = next(axis for axis, (a, b) in enumerate(zip(places[0], places[1], strict=True)) if a != b)
+    step = places[1][axis] - places[0][axis]
+    if step < 0 or part.shape[axis] != 1 or (*part.shape[:axis], *part.shape[axis + 1 :]) != rest:
+        return None
+    limit = replace(part.limit_indices, axis, places[-1][axis] + 1)
+    whole = Slice(x, part.start_indices, limit, replace(part.strides, axis, step))
+    others = [other for other in range(x.tensor.rank) if other != axis]
+    return len(places), Transpose(x if whole.shape == x.shape else whole, (*others[:along], axis, *others[along:]))
+
+
+def _extrapolated(first: tuple[int, ...], second: tuple[int, ...], count: int) -> tuple[int, ...]:
+    return tuple(a + count * (b - a) for a, b in zip(first, second, strict=True))
+
+
+def _sample_stacks_beside(draw: Draw) -> Concatenate:
+    """Stacks of slices of one array, beside another array."""
+    x, along = tensor("f32", 6, 3, 4), draw.integer(0, 2)
+    parts: list[Value] = []
+    for place in range(draw.integer(3, 6)):
+        parts.append(Reshape(Slice(x, (place, 0, 0), (place + 1, 3, 4), (1, 1, 1)), _row(along)))
+    parts.insert(draw.integer(0, len(parts)), tensor("f32", *replace(_row(along), along, 2), name="y"))
+    return Concatenate(tuple(parts), along)
+
+
+def _row(along: int) -> tuple[int, ...]:
+    return ((1, 3, 4), (3, 1, 4), (3, 4, 1))[along]
+
+
+@rewrite(Concatenate(rows, along), by_cost=True, sample=_sample_stacks_beside)
+def stack_of_slices_beside_others(rows: tuple[Value, ...], along: int) -> Value | None:
+    """concatenate(x[:, a], … x[:, b - 1], y) = concatenate(transpose(x[:, a:b]), y), slices being stacked
+
+    >>> x, y = tensor("f32", 3, 2), tensor("f32", 1, 3, name="y")
+    >>> columns = [Slice(x, (0, place), (3, place + 1), (1, 1)) for place in range(2)]
+    >>> stack_of_slices_beside_others(Concatenate((*(Reshape(each, (1, 3)) for each in columns), y), 0))
+    Concatenate((Transpose(x, permutation=(1, 0)), y), dimension=0)
+    """
+    parts: list[Value] = []
+    place = 0
+    while place < len(rows):
+        found = _stacked(rows[place:], along)
+        count, part = (1, rows[place]) if found is None else found
+        parts.append(part)
+        place += count
+    return Concatenate(tuple(parts), along) if 1 < len(parts) < len(rows) else None

@@ -27,7 +27,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import free, random_type
-from windlass.rules.splats import is_number
+from windlass.rules.splats import compute, is_number, splat
 
 __all__ = ["tensor"]
 
@@ -73,6 +73,16 @@ def conjugate_of_complex(x: Value, y: Value) -> Value:
     Complex(x, y)
     """
     return Complex(x, y)
+
+
+@rewrite(Conj(Complex(x, splat("c"))))
+def conjugate_with_known_part(x: Value, c: Constant) -> Value:
+    """conj(x + i·c) = x + i·(-c), for a number c
+
+    >>> conjugate_with_known_part(Conj(Complex(tensor("f32"), Constant.of(2, "f32"))))
+    Complex(x, Constant(-2.0))
+    """
+    return Complex(x, compute(Negate, c))
 
 
 @rewrite(Abs(Conj(z)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Clamp, Compare, Constant, Convert, Maximum, Minimum, Select
@@ -173,7 +175,7 @@ def minimum_of_clamp(x: Value, low: Constant, high: Constant, c: Constant) -> Va
 
 def sample_choice(draw: Draw) -> Select:
     type_ = random_type(draw, ("i32", "ui32", "f32"))
-    x = bounded(draw, type_, draw.integer(-1, 1), 9) if draw.boolean() else non_negative(draw, type_)
+    x = draw.choose((bounded(draw, type_, draw.integer(-1, 1), 9), non_negative(draw, type_), free(type_)))
     y = draw.choose((zero_or_number(draw, type_, 1, 9), bounded(draw, type_, 2, 5, "y"), free(type_, "y")))
     sides = draw.choose(((x, y), (y, x)))
     return Select(Compare(x, y, draw.choose(("LT", "LE", "GT", "GE"))), *sides)
@@ -181,11 +183,16 @@ def sample_choice(draw: Draw) -> Select:
 
 @rewrite(Select(Compare(x, y, direction), p, hole("q")), sample=sample_choice)
 def choice_of_the_larger(op: Select, x: Value, y: Value, direction: str) -> Value | None:
-    """select(x > y, x, y) = max(x, y), and so for min, for integers and what is proven not to be NaN or -0.0
+    """select(x > y, x, y) = max(x, y), and so for min, for integers and where NaN and the zeros' signs come out alike
+
+    A comparison with NaN is false, so that only what is taken where it holds must not be NaN.
 
     >>> x, y = tensor("i32"), tensor("i32", name="y")
     >>> choice_of_the_larger(Select(Compare(x, y, "GT"), x, y))
     Maximum(x, y)
+    >>> x, zero = tensor("f32"), Constant.of(0.0, "f32")
+    >>> choice_of_the_larger(Select(Compare(x, zero, "LE"), zero, x))
+    Maximum(x, Constant(0.0))
     """
     if x.tensor.is_complex or direction not in ("LT", "LE", "GT", "GE") or op.pred.shape != op.shape:
         return None
@@ -193,11 +200,29 @@ def choice_of_the_larger(op: Select, x: Value, y: Value, direction: str) -> Valu
     straight = is_same(taken[0], x) and is_same(taken[1], y)
     if not straight and not (is_same(taken[0], y) and is_same(taken[1], x)):
         return None
+    largest = straight == (direction in ("GT", "GE"))
     if x.tensor.is_float:
-        left, right = range_of(x), range_of(y)
-        if left.nan or right.nan or (left.has_zero and right.has_zero and (left.negative_zero or right.negative_zero)):
+        if range_of(op.on_true).nan:
             return None
-    return Maximum(x, y) if straight == (direction in ("GT", "GE")) else Minimum(x, y)
+        # Of two zeros a comparison takes one or the other, whatever their signs.
+        chosen, other = taken if direction in ("LE", "GE") else taken[::-1]
+        plus, minus = (other, chosen) if largest else (chosen, other)
+        if may_be_zero(plus) and may_be_minus_zero(minus):
+            return None
+    return Maximum(x, y) if largest else Minimum(x, y)
+
+
+def may_be_zero(value: Value) -> bool:
+    """Whether an element may be 0.0, without a sign."""
+    if isinstance(value, Constant) and value.is_splat and value.number == 0:
+        return math.copysign(1.0, float(value.number)) > 0
+    return range_of(value).has_zero
+
+
+def may_be_minus_zero(value: Value) -> bool:
+    """Whether an element may be -0.0."""
+    known = range_of(value)
+    return known.has_zero and known.negative_zero
 
 
 def is_same(left: Value, right: Value) -> bool:

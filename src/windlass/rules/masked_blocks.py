@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
+    Add,
     And,
     BroadcastInDim,
     Compare,
@@ -14,11 +17,14 @@ from windlass.ops import (
     DynamicUpdateSlice,
     Iota,
     Not,
+    Or,
     Pad,
     Select,
     Slice,
+    Subtract,
 )
 from windlass.ops.sampling import Draw
+from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
@@ -30,6 +36,9 @@ Block = tuple[tuple[int, int], ...]
 """For each axis where it begins and ends."""
 
 DEPTH = 8
+
+LARGEST_MASK = 1 << 16
+"""Elements of a mask that is written out which are looked at."""
 
 
 def find_block(p: Value, depth: int = DEPTH) -> tuple[Block, bool] | None:
@@ -57,13 +66,44 @@ def find_block(p: Value, depth: int = DEPTH) -> tuple[Block, bool] | None:
         return tuple(block), found[1]
     if isinstance(p, Pad):
         return _padded_block(p)
-    if isinstance(p, And):
-        left, right = (find_block(each, depth - 1) for each in p.operands)
-        if left is None or right is None or not (left[1] and right[1]):
+    if isinstance(p, Constant):
+        return _written_block(p)
+    if isinstance(p, And | Or):
+        # Both hold within what both blocks share; one of both holds outside of what their complements share.
+        inside = isinstance(p, And)
+        left, right = (_block_that_is(inside, each, depth - 1) for each in p.operands)
+        if left is None or right is None:
             return None
-        both = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(left[0], right[0], strict=True))
-        return None if any(low >= high for low, high in both) else (both, True)
+        both = tuple((max(a, c), min(b, d)) for (a, b), (c, d) in zip(left, right, strict=True))
+        return None if any(low >= high for low, high in both) else (both, inside)
     return _compared_block(p, whole) if isinstance(p, Compare) else None
+
+
+def _block_that_is(inside: bool, p: Value, depth: int) -> Block | None:
+    """The block where a condition is this while it is the opposite around it."""
+    found = find_block(p, depth)
+    if found is None or found[1] == inside:
+        return None if found is None else found[0]
+    cut = [axis for axis, (edges, size) in enumerate(zip(found[0], p.shape, strict=True)) if edges != (0, size)]
+    if len(cut) != 1:
+        return None
+    low, high = found[0][cut[0]]
+    size = p.shape[cut[0]]
+    if low != 0 and high != size:
+        return None
+    rest = (high, size) if low == 0 else (0, low)
+    return (*found[0][: cut[0]], rest, *found[0][cut[0] + 1 :])
+
+
+def _written_block(p: Constant) -> tuple[Block, bool] | None:
+    if p.is_splat or not p.shape or not 1 < p.tensor.size <= LARGEST_MASK:
+        return None
+    for mask, is_true in ((p.array, True), (~p.array, False)):
+        places = [np.flatnonzero(mask.any(axis=tuple(set(range(mask.ndim)) - {axis}))) for axis in range(mask.ndim)]
+        block = tuple((int(each[0]), int(each[-1]) + 1) for each in places)
+        if math.prod(high - low for low, high in block) == np.count_nonzero(mask):
+            return block, is_true
+    return None
 
 
 def _padded_block(p: Pad) -> tuple[Block, bool] | None:
@@ -78,13 +118,11 @@ def _padded_block(p: Pad) -> tuple[Block, bool] | None:
 
 
 def _compared_block(p: Compare, whole: Block) -> tuple[Block, bool] | None:
-    iota, bound = p.lhs, p.rhs
-    if not isinstance(iota, Iota) or not isinstance(bound, Constant) or not bound.is_splat or iota.tensor.is_complex:
+    bound, counted = p.rhs, _counted(p.lhs)
+    if counted is None or not isinstance(bound, Constant) or not bound.is_splat or not math.isfinite(bound.number):
         return None
-    axis, number = iota.iota_dimension, float(bound.number)
-    size = iota.shape[axis]
-    if not math.isfinite(number):
-        return None
+    axis, first = counted
+    number, size = float(bound.number) - first, p.shape[axis]
     low, high = {
         "LT": (0, math.ceil(number)),
         "LE": (0, math.floor(number) + 1),
@@ -101,16 +139,56 @@ def _compared_block(p: Compare, whole: Block) -> tuple[Block, bool] | None:
     return (*whole[:axis], (low, high), *whole[axis + 1 :]), p.direction != "NE"
 
 
+def _counted(value: Value) -> tuple[int, int] | None:
+    """Along which axis a value counts up by one, and from where."""
+    first = 0
+    if isinstance(value, Add | Subtract) and isinstance(value.rhs, Constant) and value.rhs.is_splat:
+        if not value.tensor.is_integer:
+            return None
+        first = int(value.rhs.number) if isinstance(value, Add) else -int(value.rhs.number)
+        inner = _counted(value.lhs) if isinstance(value.lhs, Iota | Slice) else None
+        if inner is None:
+            return None
+        axis, first = inner[0], inner[1] + first
+        # Sums that run over don't count.
+        return (axis, first) if range_of(value).lies_within(first, first + value.shape[axis] - 1) else None
+    if isinstance(value, Slice) and isinstance(value.operand, Iota):
+        axis = value.operand.iota_dimension
+        first = value.start_indices[axis]
+        if value.strides[axis] != 1:
+            return None
+        value = value.operand
+    if not isinstance(value, Iota) or value.tensor.is_complex:
+        return None
+    return value.iota_dimension, first
+
+
 def _sample_by_block(draw: Draw, puts_number: bool) -> Select:
     shape = (draw.integer(2, 6), draw.integer(3, 6))
-    iotas = [Iota(shape, "i32", axis) for axis in (0, 1)]
-    kind = draw.integer(0, 2)
+    iotas: list[Value] = [Iota(shape, "i32", axis) for axis in (0, 1)]
+    if draw.boolean():
+        larger = Iota((shape[0] + 1, shape[1]), "ui32", 0)
+        iotas[0] = Slice(larger, (1, 0), (shape[0] + 1, shape[1]), (1, 1))
+        iotas[1] = Add(Iota(shape, "ui32", 1), Constant.of(draw.integer(0, 2), "ui32", shape))
+    kind = draw.integer(0, 4)
     p: Value
     if kind == 0:
-        p = Compare(iotas[draw.integer(0, 1)], Constant.of(1, "i32", shape), draw.choose(("EQ", "NE", "LT", "GE")))
+        iota = iotas[draw.integer(0, 1)]
+        p = Compare(iota, Constant.of(1, iota.dtype, shape), draw.choose(("EQ", "NE", "LT", "GE")))
     elif kind == 1:
-        parts = [Compare(iota, Constant.of(1, "i32", shape), draw.choose(("GE", "EQ", "LE"))) for iota in iotas]
-        p = And(*parts)
+        bounds = [Constant.of(draw.integer(1, 2), iota.dtype, shape) for iota in iotas]
+        p = And(*(Compare(*each, draw.choose(("GE", "EQ", "LE"))) for each in zip(iotas, bounds, strict=True)))
+    elif kind == 2:
+        iota = iotas[draw.integer(0, 1)]
+        low, high = (Constant.of(bound, iota.dtype, shape) for bound in (draw.integer(0, 1), draw.integer(1, 3)))
+        made = draw.choose((And, Or))
+        p = made(
+            Compare(iota, low, draw.choose(("GT", "NE", "LE"))), Compare(iota, high, draw.choose(("LT", "GE", "NE")))
+        )
+    elif kind == 3:
+        mask = np.zeros(shape, np.bool_)
+        mask[draw.integer(0, 1) : draw.integer(1, 5), draw.integer(0, 2) : draw.integer(1, 3)] = True
+        p = Constant.of(mask if draw.boolean() else ~mask)
     else:
         inner = Constant.of(True, "i1", (shape[0] - 1, shape[1] - 2))
         p = Pad(inner, Constant.of(False, "i1"), (1, 1), (0, 1), (0, 0))

@@ -32,11 +32,11 @@ from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.conversions import holds_exactly
 from windlass.rules.known_operands import condition, free, random_type
-from windlass.rules.splats import compute, like
+from windlass.rules.splats import compute, like, splat
 
 __all__ = ["tensor"]
 
-x, dtype = hole("x"), hole("dtype")
+x, dtype, d = hole("x"), hole("dtype"), splat("d")
 
 MODULAR = (Add, Subtract, Multiply, And, Or, Xor, Not, Negate)
 """The low bits of what these give depend on the low bits of what they are given only."""
@@ -116,6 +116,62 @@ def low_bits_of_arithmetic(op: Convert, x: Value) -> Value | None:
         return None
     operands = _narrowed(op, x, integers=True)
     return None if operands is None else x.with_operands(tuple(operands))
+
+
+def _sample_after_narrowing(draw: Draw, made: type[Add] | type[Subtract]) -> Add | Subtract:
+    narrow, wide = draw.choose(INTEGER_PAIRS)
+    x = free(random_type(draw, (wide,)))
+    c = like(draw.choose((2, 3, 200)), x)
+    cut = Convert(draw.choose((Add(x, c), Subtract(x, c), Subtract(c, x))), narrow)
+    return made(cut, like(draw.choose((1, 3)), cut))
+
+
+def _after_narrowing(op: Add | Subtract, cut: Value, d: Constant) -> Value | None:
+    """convert(x ± c) ± d with one number."""
+    if not isinstance(cut, Convert) or not isinstance(cut.operand, Add | Subtract):
+        return None
+    inner = cut.operand
+    if len(cut.uses) != 1 or len(inner.uses) != 1:
+        return None
+    if not (op.tensor.is_integer and inner.tensor.is_integer) or holds_exactly(op.dtype, inner.dtype):
+        return None
+    left, right = inner.operands
+    if isinstance(right, Constant) and right.is_splat:
+        # (x - c) ± d = x - (c ∓ d)
+        merge = {Add: Subtract, Subtract: Add}[type(op)] if isinstance(inner, Subtract) else type(op)
+        return inner.with_operands(
+            (Convert(left, op.dtype), compute(merge, compute(Convert, right, dtype=op.dtype), d))
+        )
+    if isinstance(left, Constant) and left.is_splat:
+        number = compute(type(op), compute(Convert, left, dtype=op.dtype), d)
+        return inner.with_operands((number, Convert(right, op.dtype)))
+    return None
+
+
+@rewrite(Add(x, d), sample=lambda draw: _sample_after_narrowing(draw, Add))
+def sum_after_narrowed_sum(op: Add, x: Value, d: Constant) -> Value | None:
+    """convert(x + c) + d = convert(x) + (c + d), where integers are cut: only low bits count
+
+    So for differences of x and a number.
+
+    >>> cut = Convert(Add(tensor("i64"), Constant.of(2, "i64")), "i32")
+    >>> sum_after_narrowed_sum(Add(cut, Constant.of(3, "i32")))
+    Add(Convert(x, dtype='i32'), Constant(5))
+    """
+    return _after_narrowing(op, x, d)
+
+
+@rewrite(Subtract(x, d), sample=lambda draw: _sample_after_narrowing(draw, Subtract))
+def difference_after_narrowed_sum(op: Subtract, x: Value, d: Constant) -> Value | None:
+    """convert(x + c) - d = convert(x) + (c - d), where integers are cut: only low bits count
+
+    So for differences of x and a number.
+
+    >>> cut = Convert(Add(tensor("i64"), Constant.of(2, "i64")), "i32")
+    >>> difference_after_narrowed_sum(Subtract(cut, Constant.of(3, "i32")))
+    Add(Convert(x, dtype='i32'), Constant(-1))
+    """
+    return _after_narrowing(op, x, d)
 
 
 @rewrite(

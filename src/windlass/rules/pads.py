@@ -278,3 +278,36 @@ def convert_of_pad(
     if x.tensor.size + 1 >= op.tensor.size:
         return None
     return Pad(Convert(x, dtype), Convert(fill, dtype), low, high, interior)
+
+
+def sample_joined_pads(draw: Draw) -> Concatenate:
+    """Arrays that are padded alike, joined along an axis that is padded or not."""
+    c, edges = tensor("f32", name="c"), (draw.integer(0, 2), 0)
+    parts = [Pad(tensor("f32", 3, 2, name=name), c, edges, (draw.integer(0, 1), 0), (0, 0)) for name in "xy"]
+    if parts[0].shape != parts[1].shape:
+        parts[1] = Pad(parts[1].operand, c, parts[0].edge_padding_low, parts[0].edge_padding_high, (0, 0))
+    return Concatenate(tuple(parts), draw.choose((1, 1, 0)))
+
+
+@rewrite(Concatenate(hole("inputs"), hole("dimension")), sample=sample_joined_pads)
+def concatenate_of_pads(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+    """concatenate(pad(x, c), pad(y, c)) = pad(concatenate(x, y), c), padded alike along other axes
+
+    >>> c = tensor("f32", name="c")
+    >>> parts = tuple(Pad(tensor("f32", 2, 3, name=name), c, (1, 0), (0, 0), (0, 0)) for name in "xy")
+    >>> concatenate_of_pads(Concatenate(parts, 1)).operand
+    Concatenate((x, y), dimension=1)
+    """
+    first = inputs[0]
+    if len(inputs) < 2 or not isinstance(first, Pad):
+        return None
+    edges = (first.edge_padding_low, first.edge_padding_high, first.interior_padding)
+    if any(each[dimension] for each in edges):
+        return None
+    for part in inputs:
+        if not isinstance(part, Pad) or len(part.uses) != 1 or part.padding_value is not first.padding_value:
+            return None
+        if (part.edge_padding_low, part.edge_padding_high, part.interior_padding) != edges:
+            return None
+    joined = Concatenate(tuple(part.operand for part in inputs if isinstance(part, Pad)), dimension)
+    return Pad(joined, first.padding_value, *edges)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from windlass.ir import Value
@@ -32,6 +34,7 @@ from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import replace
 from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type, zero_or_number
 from windlass.rules.known_values import known_elements
+from windlass.rules.masked_blocks import find_block
 from windlass.rules.splats import compute, is_number, is_splat
 
 __all__ = ["Compare", "tensor"]
@@ -342,17 +345,35 @@ def _without_computing(op: Binary, left: Value, right: Value) -> Value | None:
     return right if isinstance(op, Add | Multiply) and is_number(left, neutral) else None
 
 
+def sample_choice_by_one_condition(draw: Draw) -> Select:
+    type_ = random_type(draw, ("f32", "i32"))
+    return Select(BroadcastInDim(tensor("i1", name="p"), type_.shape, ()), free(type_), free(type_, "y"))
+
+
+@rewrite(Select(BroadcastInDim(p, hole("shape"), hole("axes")), x, y), last=True, sample=sample_choice_by_one_condition)
+def select_by_one_condition(p: Value, x: Value, y: Value) -> Value | None:
+    """select(broadcast(p), x, y) = select(p, x, y), for one condition for all elements
+
+    >>> p = BroadcastInDim(tensor("i1", name="p"), (4,), ())
+    >>> select_by_one_condition(Select(p, tensor("f32", 4), tensor("f32", 4, name="y")))
+    Select(p, x, y)
+    """
+    return None if p.shape else Select(p, x, y)
+
+
 # -- by place ---------------------------------------------------------------------------------------------------------
 
 
 def sample_choice_by_place(draw: Draw) -> Select:
-    """A choice between the first rows of one array and the last ones of another."""
+    """A choice between some rows of one array and the others of another."""
     size = draw.integer(2, 6)
     shape = draw.choose(((size, 2), (1, size, 2), (size,)))
     axis = len(shape) // 3
     inner = draw.choose(((size,), tuple(each if place == axis else 1 for place, each in enumerate(shape)), shape))
     counted = Iota(inner, "i32", inner.index(size))
-    rows = Compare(counted, Constant.of(draw.integer(0, size), "i32", inner), draw.choose(CUTS))
+    rows: Value = Compare(counted, Constant.of(draw.integer(0, size), "i32", inner), draw.choose(CUTS))
+    if draw.boolean():
+        rows = And(rows, Compare(counted, Constant.of(draw.integer(0, size), "i32", inner), draw.choose(CUTS)))
     places = (axis,) if len(inner) == 1 else tuple(range(len(shape)))
     p = rows if inner == shape else BroadcastInDim(rows, shape, places)
     return Select(p, tensor("f32", *shape), tensor("f32", *shape, name="y"))
@@ -360,10 +381,13 @@ def sample_choice_by_place(draw: Draw) -> Select:
 
 CUTS = ("LT", "LE", "GT", "GE", "EQ", "NE")
 
+MOST_CUTS = 2
+"""Pieces cost a loop each."""
+
 
 @rewrite(any_op(Select), by_cost=True, sample=sample_choice_by_place)
 def select_by_place(op: Select) -> Value | None:
-    """select(iota < k, x, y) = concatenate(x[:k], y[k:]), along the first axis
+    """select(iota < k, x, y) = concatenate(x[:k], y[k:]), along the first axis; so for rows between others
 
     >>> rows = Compare(Iota((4,), "i32", 0), Constant.of(3, "i32", (4,)), "LT")
     >>> chosen = Select(BroadcastInDim(rows, (4, 2), (0,)), tensor("f32", 4, 2), tensor("f32", 4, 2, name="y"))
@@ -371,21 +395,37 @@ def select_by_place(op: Select) -> Value | None:
     [(3, 2), (1, 2)]
     """
     axis = next((place for place, size in enumerate(op.shape) if size != 1), -1)
-    if axis < 0 or any(is_splat(side) for side in op.operands[1:]):
+    if axis < 0 or op.pred.shape != op.shape or any(is_splat(side) for side in op.operands[1:]):
         return None
-    holds = _rows_chosen(op.pred, axis)
-    if holds is None:
+    cuts = _list_cuts(op.pred, axis)
+    if cuts is None or not 1 <= len(cuts[0]) <= MOST_CUTS:
         return None
-    changes = [place for place in range(1, len(holds)) if holds[place] != holds[place - 1]]
-    if len(changes) != 1:
-        return None
-    (cut,) = changes
+    places, side = (0, *cuts[0], op.shape[axis]), cuts[1]
     parts: list[Value] = []
-    for start, stop in ((0, cut), (cut, op.shape[axis])):
-        side = op.on_true if holds[start] else op.on_false
+    for start, stop in pairwise(places):
         starts, limits = replace((0,) * op.tensor.rank, axis, start), replace(op.shape, axis, stop)
-        parts.append(Slice(side, starts, limits, (1,) * op.tensor.rank))
+        parts.append(Slice(op.on_true if side else op.on_false, starts, limits, (1,) * op.tensor.rank))
+        side = not side
     return Concatenate(tuple(parts), axis)
+
+
+def _list_cuts(p: Value, axis: int) -> tuple[list[int], bool] | None:
+    """At which rows along the axis a condition changes, and what it says of the first row.
+
+    None where it says this and that of one row, or isn't known.
+    """
+    found = find_block(p)
+    if found is not None:
+        block, inside = found
+        if any(block[place] != (0, size) for place, size in enumerate(p.shape) if place != axis):
+            return None
+        begin, end = block[axis]
+        cuts = [place for place in (begin, end) if 0 < place < p.shape[axis]]
+        return cuts, inside if begin == 0 else not inside
+    rows = _rows_chosen(p, axis)
+    if rows is None:
+        return None
+    return [place for place in range(1, len(rows)) if rows[place] != rows[place - 1]], rows[0]
 
 
 def _rows_chosen(p: Value, axis: int) -> list[bool] | None:
