@@ -39,9 +39,9 @@ LEAST_SAVING, SAVING_OF_OP = 0.1, 0.03
 no better than that, and more ops take longer to compile."""
 
 LOSS_FOR_LOOP = 0.5
-"""The part of a launch that may be lost, by the model, where a loop goes and nothing but fewer ops takes its place: it is
-no better than that (12 rounds of a maximum take 3.7 µs in all, the reduction 3.6 to 4.6), and what is no loop can be
-computed together with what is around it."""
+"""The part of a launch that may be lost, by the model, where a loop goes and fewer ops take its place: it is no better
+than that (12 rounds of a maximum take 3.7 µs in all, the reduction 3.6 to 4.6), and what is no loop can be computed
+together with what is around it."""
 
 FAMILY = 24
 """An op that came to be by so many rewrites in a row is left alone by rules that need the cost model's consent.

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from windlass.ir import Block, Op, Result, Value
 from windlass.ir.values import Argument, tensor
-from windlass.ops import Add, BroadcastInDim, Compare, Constant, Convert, Maximum, Minimum, Multiply, Subtract, While, make_region
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Compare,
+    Constant,
+    Convert,
+    Maximum,
+    Minimum,
+    Multiply,
+    Subtract,
+    While,
+    make_region,
+)
 from windlass.ops.counting import MIRRORED, find_counter, step_of
 from windlass.ops.sampling import Draw
 from windlass.rewriting.carries import rebuild_loop

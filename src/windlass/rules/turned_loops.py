@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.ir import Block, Builder, Op, Region, Result, Value
+from windlass.ir import Block, Builder, Op, Region, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Exponential, Negate, Return, Transpose, While
 from windlass.ops.counting import find_counter
@@ -82,7 +82,9 @@ def _turn_block(block: Block, starts: list[Value], orders: dict[int, Sizes], giv
                 known[each] = Transpose(new.arguments[place], tuple(p[axis] for axis in each.permutation))
             else:
                 each.clone(known)
-        results = [given.get(value, value) if isinstance(value, Transpose) else value for value in block.terminator.operands]
+        results = [
+            given.get(value, value) if isinstance(value, Transpose) else value for value in block.terminator.operands
+        ]
         Return(tuple(known.get(value, value) for value in results))
     return Region(new)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, BroadcastInDim, Constant, Convert, DotGeneral, Elementwise, Exponential, Negate, Transpose
+from windlass.ops import Add, BroadcastInDim, Constant, Convert, DotGeneral, Elementwise, Negate, Transpose
 from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
