@@ -45,7 +45,7 @@ def sum_with_update_of_zeros(x: Value, zeros: Constant, update: Value, starts: t
     ...     Add(tensor("i32", 9), DynamicUpdateSlice(zeros, tensor("i32", 2, name="u"), (i,)))).update
     Add(DynamicSlice(x, (i,), slice_sizes=(2,)), u)
     """
-    if SMALL_PART * update.tensor.size > x.tensor.size or not is_neutral_zero(zeros, x):
+    if SMALL_PART * update.tensor.size >= x.tensor.size or not is_neutral_zero(zeros, x):
         return None
     return DynamicUpdateSlice(x, Add(DynamicSlice(x, starts, update.shape), update), starts)
 

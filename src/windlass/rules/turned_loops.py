@@ -36,7 +36,9 @@ def _is_only_transposed(value: Value) -> bool:
 
 @rewrite(any_op(While), sample=_sample_transposing_loop)
 def carried_value_that_is_transposed(op: While) -> tuple[Value, ...] | None:
-    """while(c, x → transpose(f(transpose(x, q)), p), a) = transpose(while(c, x → f(transpose(x, p∘q)), transpose(a, p⁻¹)), p)
+    """while(c, x → transpose(f(transpose(x, q)), p), a) = transpose(while(c, x → f(transpose(x, p∘q)), b), p)
+
+    with b = transpose(a, p⁻¹).
 
     >>> x = tensor("f32", 3, 5)
     >>> loop = count_to(9, x, step=lambda i, x: (Transpose(Exponential(Transpose(x, (1, 0))), (1, 0)),))

@@ -153,7 +153,7 @@ def windows_of_transpose(op: ReduceWindow) -> Value | None:
     return None if made is None else Transpose(made, p)
 
 
-# -- transforms: axes among those that are transformed ------------------------------------------------------------------
+# -- transforms: axes among those that are transformed ----------------------------------------------------------------
 
 
 def _may_stand_last(op: Fft, axes: Sizes) -> bool:
@@ -187,7 +187,7 @@ def _sample_transform_between_transposes(draw: Draw) -> Transpose:
     sample=_sample_transform_between_transposes,
 )
 def transpose_around_transform(op: Transpose, x: Value, p: Sizes, q: Sizes) -> Value | None:
-    """transpose(fft(transpose(x, p)), q) = fft(transpose(x, p∘q)), or the transpose last, if the same axes are transformed
+    """transpose(fft(transpose(x, p)), q) = fft(transpose(x, p∘q)), or transpose(fft(x), p∘q), if q or p keep the axes
 
     >>> z = Fft(Transpose(tensor("complex<f32>", 4, 2, 3), (0, 2, 1)), "FFT", (3, 2))
     >>> transpose_around_transform(Transpose(z, (0, 2, 1)))
