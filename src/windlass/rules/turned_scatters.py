@@ -17,6 +17,9 @@ from windlass.rewriting.turned_scatters import (
     starts_from_one_number,
 )
 from windlass.rules.axes import Sizes
+from windlass.rules.scatters import put_rows
+
+__all__ = ["put_rows"]
 
 q = hole("q")
 
