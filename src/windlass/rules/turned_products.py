@@ -8,17 +8,29 @@ import numpy as np
 
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, BroadcastInDim, Constant, Convert, DotGeneral, Elementwise, Negate, Transpose
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Constant,
+    Convert,
+    Convolution,
+    DotGeneral,
+    Elementwise,
+    Exponential,
+    Negate,
+    Transpose,
+)
 from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, invert
 from windlass.rules.contractions import sample_product
+from windlass.rules.convolutions import convolve, result_in_order
 from windlass.rules.elementwise_movement import list_cone, same_everywhere
 from windlass.rules.letters import Product, Term, feeds_only, has_twin, read
 
-__all__ = ["matmul"]
+__all__ = ["Exponential", "matmul"]
 
 p = hole("p")
 
@@ -79,6 +91,9 @@ def _in_order(leaf: Value, order: Sizes, users: set[Op]) -> Value | None:
     if isinstance(leaf, Transpose):
         both = tuple(leaf.permutation[axis] for axis in order)
         return leaf.operand if both == tuple(range(len(both))) else None
+    if isinstance(leaf, Convolution):
+        within = leaf.block is not None and leaf.block.parent is not None
+        return result_in_order(leaf, order, within) if users.issuperset(leaf.uses) else None
     if not isinstance(leaf, DotGeneral) or not users.issuperset(leaf.uses) or has_twin(leaf):
         return None
     product = read(leaf)
@@ -112,11 +127,34 @@ def transpose_of_functions_of_products(op: Transpose) -> Value | None:
     >>> transpose_of_functions_of_products(Transpose(Exponential(product), (1, 0))).operand.operands
     (y, x)
     """
+    return _without_transpose(op, DotGeneral)
+
+
+def _sample_function_of_convolution(draw: Draw) -> Transpose:
+    made = convolve(tensor("f32", 2, 3, 6), tensor("f32", 4, 3, 2, name="k"))
+    biased = Add(made, BroadcastInDim(tensor("f32", 4, name="r"), made.shape, (1,)))
+    return Transpose(Exponential(biased) if draw.boolean() else biased, draw.permutation(3))
+
+
+@rewrite(any_op(Transpose), sample=_sample_function_of_convolution, by_cost=True)
+def transpose_of_functions_of_convolutions(op: Transpose) -> Value | None:
+    """transpose(f(convolution(x, k), b)) = f(convolution(x, k), b), the axes of its result named otherwise
+
+    >>> made = Exponential(convolve(tensor("f32", 1, 2, 8), tensor("f32", 4, 2, 3)))
+    >>> transpose_of_functions_of_convolutions(Transpose(made, (0, 2, 1))).operand.output_feature_dimension
+    2
+    """
+    return _without_transpose(op, Convolution)
+
+
+def _without_transpose(op: Transpose, kind: type[Op]) -> Value | None:
+    """The elementwise ops before a transpose done in the order that it gives, if products of this class are theirs."""
     found = list_cone(op) if isinstance(op.operand, Elementwise) else None
     if found is None:
         return None
     ops, leaves = found
-    if not any(isinstance(leaf, DotGeneral) for leaf in leaves):
+    kinds = {type(leaf) for leaf in leaves}
+    if kind not in kinds or (kind is DotGeneral and Convolution in kinds):
         return None
     users = {*ops}
     before: dict[Value, Value] = {}
