@@ -9,6 +9,7 @@ Start reading at `slices.py`.
 
 from windlass.rewriting.rule import catalogue
 from windlass.rules import (
+    alike_branches,
     arithmetic,
     batching,
     bitcasts,
@@ -98,6 +99,7 @@ from windlass.rules import (
 )
 
 __all__ = [
+    "alike_branches",
     "arithmetic",
     "batching",
     "bitcasts",
