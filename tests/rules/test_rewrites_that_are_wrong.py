@@ -14,7 +14,14 @@ from jax import lax
 from windlass import stablehlo
 
 Function = Callable[..., Any]
-F = np.float32
+
+
+def floats(*numbers: float) -> np.ndarray[Any, Any]:
+    return np.array(numbers, np.float32)
+
+
+def integers(*numbers: int) -> np.ndarray[Any, Any]:
+    return np.array(numbers, np.int32)
 
 
 def masked(x: jax.Array, i: jax.Array) -> jax.Array:
@@ -34,24 +41,24 @@ def summed_into_it(x: jax.Array, u: jax.Array, i: jax.Array) -> jax.Array:
 
 
 WRONG: dict[str, tuple[Function, Function, tuple[Any, ...]]] = {
-    "power of a half as a root, of -0.0": (lambda x: jnp.power(x, 0.5), jnp.sqrt, (F([-0.0, -np.inf]),)),
-    "power of minus a half as a reciprocal root": (lambda x: jnp.power(x, -0.5), lax.rsqrt, (F([-0.0, -np.inf]),)),
-    "what was added taken away again": (lambda x: (x + 1) - 1, lambda x: x, (F([1e-20, 3]),)),
+    "power of a half as a root, of -0.0": (lambda x: jnp.power(x, 0.5), jnp.sqrt, (floats(-0.0, -np.inf),)),
+    "power of minus a half as a reciprocal root": (lambda x: jnp.power(x, -0.5), lax.rsqrt, (floats(-0.0, -np.inf),)),
+    "what was added taken away again": (lambda x: (x + 1) - 1, lambda x: x, (floats(1e-20, 3),)),
     "negations in a quotient by a difference": (
         lambda a, b, c: -a / (-c - b),
         lambda a, b, c: a / (c + b),
-        (F([1]), F([-1]), F([1])),
+        (floats(1), floats(-1), floats(1)),
     ),
     "negations in a product with a difference": (
         lambda a, b, c: -a * (b - c),
         lambda a, b, c: a * (c - b),
-        (F([1]), F([2]), F([2])),
+        (floats(1), floats(2), floats(2)),
     ),
-    "a product with a mask as a gather and a scatter": (masked, picked, (F([np.inf, 1, -1, np.nan]), np.int32([1]))),
+    "a product with a mask as a gather and a scatter": (masked, picked, (floats(np.inf, 1, -1, np.nan), integers(1))),
     "a sum with a scatter into zeros as a scatter into it": (
         summed_into_zeros,
         summed_into_it,
-        (F([-0.0, 1, 2, 3]), F([1]), np.int32([1])),
+        (floats(-0.0, 1, 2, 3), floats(1), integers(1)),
     ),
 }
 
@@ -59,7 +66,7 @@ WRONG: dict[str, tuple[Function, Function, tuple[Any, ...]]] = {
 def bits(array: Any) -> Any:
     """Elements with signs of zeros told apart, and NaN equal to NaN."""
     array = np.asarray(array)
-    return np.where(np.isnan(array), F(np.nan), array).tobytes()
+    return np.where(np.isnan(array), np.float32(np.nan), array).tobytes()
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -150,7 +150,7 @@ def test_loop_that_only_counts_goes() -> None:
         return lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + 3), (jnp.int32(0), x))[1]
 
     for n in (-2, 0, 7):
-        arguments = np.int32(n), np.int32([1, 2**31 - 5])
+        arguments = np.int32(n), np.array([1, 2**31 - 5], np.int32)
         text = stablehlo.optimize(jax.jit(count).lower(*arguments).as_text())
         assert "while" not in text
         np.testing.assert_array_equal(stablehlo.run(text, *arguments)[0], jax.jit(count)(*arguments))
@@ -161,7 +161,7 @@ def test_branches_that_end_alike_end_once(p: bool) -> None:
     def choice(p: jax.Array, x: jax.Array) -> jax.Array:
         return lax.cond(p, lambda: jnp.sort(x).T, lambda: jnp.cumsum(x, 1).T)
 
-    arguments = np.bool_(p), np.float32(np.random.default_rng(0).random((4, 5)))
+    arguments = np.bool_(p), np.random.default_rng(0).random((4, 5)).astype(np.float32)
     text = stablehlo.optimize(jax.jit(choice).lower(*arguments).as_text())
     assert text.count("stablehlo.transpose") == 1
     np.testing.assert_allclose(stablehlo.run(text, *arguments)[0], jax.jit(choice)(*arguments), rtol=1e-5)

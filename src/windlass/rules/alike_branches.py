@@ -91,6 +91,7 @@ def _without(block: Block, left_out: dict[Op, Value]) -> Region:
         for each in block:
             if not isinstance(each, Terminator) and each not in left_out:
                 each.clone(known)
-        results = [left_out.get(value, value) for value in block.terminator.operands]  # pyright: ignore[reportArgumentType, reportCallIssue]
+        given = block.terminator.operands
+        results = [left_out.get(value, value) if isinstance(value, Op) else value for value in given]
         Return(tuple(known.get(value, value) for value in results))
     return Region(new)

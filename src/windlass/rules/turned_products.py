@@ -156,7 +156,7 @@ def _without_transpose(op: Transpose, kind: type[Op]) -> Value | None:
     kinds = {type(leaf) for leaf in leaves}
     if kind not in kinds or (kind is DotGeneral and Convolution in kinds):
         return None
-    users = {*ops}
+    users: set[Op] = {*ops}
     before: dict[Value, Value] = {}
     for leaf in leaves:
         made = _in_order(leaf, op.permutation, users)
