@@ -125,6 +125,14 @@ def test_loop_over_rows_goes(name: str) -> None:
     assert "while" not in optimized(function, *shapes)
 
 
+def test_loop_over_places_in_an_array_is_a_gather() -> None:
+    text = optimized(
+        lambda y, i: loop(lambda n, a: put(a, row(y, i[n].astype(int) * 3), n), jnp.zeros((9, 4))), (7, 4), (9,)
+    )
+    assert "while" not in text
+    assert "gather" in text
+
+
 def test_rows_that_rounds_before_have_written_are_read_anew() -> None:
     def running(x: jax.Array) -> jax.Array:
         return loop(lambda i, a: put(a, row(a, i) + row(a, jnp.maximum(i - 1, 0)), i), x)

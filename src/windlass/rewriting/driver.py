@@ -334,7 +334,8 @@ class _Driver:
             loses_loop = isinstance(op, While) and not any(isinstance(each, While) for each in placed)
             if saved < (-LOSS_FOR_LOOP * launch if loses_loop else -NOTHING):
                 return False
-            return _count(placed) < _count(find_dying(op, news, set(placed)))
+            kept = [each for each in placed if not each.is_free]
+            return _count(kept) < _count(find_dying(op, news, set(placed)))
         if saved > launch:
             return True
         more = _count(placed) - _count(find_dying(op, news, set(placed)))
