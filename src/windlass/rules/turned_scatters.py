@@ -29,12 +29,28 @@ def scatter_into(x: Value, draw: Draw) -> Scatter:
     body = combiner_region(draw.choose((Add, Multiply)), "f32")
     count = draw.integer(1, 3)
     mapped = draw.permutation(3)[: draw.integer(1, 3)]
+    if draw.integer(0, 2) == 0:
+        return _scatter_by_batches(x, draw, mapped)
     inserted = tuple(sorted(draw.choose((mapped, mapped[:1], ()))))
     kept = [axis for axis in range(3) if axis not in inserted]
     window = [draw.integer(1, min(2, x.shape[axis])) for axis in kept]
     updates = tensor("f32", count, *window, name="u")
     indices = tensor("i32", count, len(mapped), name="i")
     return Scatter((x,), indices, (updates,), tuple(range(1, 1 + len(kept))), inserted, (), (), mapped, 1, body)
+
+
+def _scatter_by_batches(x: Value, draw: Draw, order: Sizes) -> Scatter:
+    """One window for each place along an axis or two, each at a place of its own."""
+    batching = tuple(sorted(order[:2]))
+    places = draw.permutation(len(batching))
+    rest = [axis for axis in range(3) if axis not in batching]
+    counts = [0] * len(batching)
+    for axis, place in zip(batching, places, strict=True):
+        counts[place] = x.shape[axis]
+    indices, rank = tensor("i32", *counts, len(rest), name="i"), len(batching)
+    updates = tensor("f32", *counts, *(1 for _ in rest), name="u")
+    window, body = tuple(range(rank, rank + len(rest))), combiner_region(Add, "f32")
+    return Scatter((x,), indices, (updates,), window, (), batching, places, tuple(rest), rank, body)
 
 
 def _sample_turned_scatter(draw: Draw) -> Transpose:
