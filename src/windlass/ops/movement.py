@@ -410,13 +410,26 @@ class DynamicSlice(TensorOp):
         return operand[tuple(slice(start, start + size) for start, size in zip(starts, self.slice_sizes, strict=True))]
 
     def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        x, *starts = operands
-        if any(is_batched[1:]):
-            return None
         from windlass.ops.creation import Constant
+        from windlass.ops.indexing import Gather
 
-        first = Constant.of(0, starts[0].dtype if starts else "i32")
-        return (DynamicSlice(x, (first, *starts), (size, *self.slice_sizes)),)
+        x, *starts = operands
+        if not any(is_batched[1:]):
+            first = Constant.of(0, starts[0].dtype if starts else "i32")
+            return (DynamicSlice(x, (first, *starts), (size, *self.slice_sizes)),)
+        # A gather moves windows inside as a dynamic slice does.
+        shape, sizes = self.operand.shape, self.slice_sizes
+        axes = tuple(axis for axis in range(len(sizes)) if sizes[axis] != shape[axis]) or (0,)
+        columns = [
+            Reshape(starts[axis], (size, 1)) if is_batched[axis + 1] else BroadcastInDim(starts[axis], (size, 1), ())
+            for axis in axes
+        ]
+        places = columns[0] if len(axes) == 1 else Concatenate(tuple(columns), 1)
+        windows = tuple(range(1, len(sizes) + 1))
+        if not is_batched[0]:
+            return (Gather(x, places, windows, (), (), (), axes, 1, sizes),)
+        axes = tuple(axis + 1 for axis in axes)
+        return (Gather(x, places, windows, (), (0,), (0,), axes, 1, (1, *sizes)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

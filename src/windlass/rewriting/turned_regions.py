@@ -17,6 +17,13 @@ from windlass.ops import BroadcastInDim, Constant, Elementwise, Reduce, Transpos
 from windlass.ops.base import TensorOp
 from windlass.rewriting.cost import Device
 from windlass.rewriting.passes import Change
+from windlass.rewriting.turned_scatters import (
+    can_be_turned,
+    one_number_of,
+    scatter_in_order,
+    scatter_of,
+    starts_from_one_number,
+)
 
 Sizes = tuple[int, ...]
 
@@ -96,6 +103,9 @@ def _can_turn(value: Value, p: Sizes) -> bool:
     if isinstance(value, BroadcastInDim):
         axes = [p[axis] for axis in value.broadcast_dimensions]
         return axes == sorted(axes)
+    scatter = scatter_of(value)
+    if scatter is not None:
+        return len(value.uses) == 1 and can_be_turned(scatter) and starts_from_one_number(scatter)
     return isinstance(value, Constant) or not value.shape
 
 
@@ -108,6 +118,9 @@ def _turned(value: Value, p: Sizes) -> Value:
         if value.is_splat:
             return Constant.of(value.number, value.dtype, shape)
         return Constant.of(np.ascontiguousarray(value.array.transpose(np.argsort(p))), value.dtype)
+    scatter = scatter_of(value)
+    if scatter is not None:
+        return scatter_in_order(scatter, one_number_of(scatter.inputs[0], shape), tuple(np.argsort(p).tolist()))
     assert isinstance(value, BroadcastInDim)
     return BroadcastInDim(value.operand, shape, tuple(p[axis] for axis in value.broadcast_dimensions))
 

@@ -235,7 +235,12 @@ def transpose_of_convolution(op: Transpose, p: tuple[int, ...]) -> Value | None:
     """
     made = op.operand
     assert isinstance(made, Convolution)
-    if op.block is not None and op.block.parent is not None and has_features_last(made):
+    return result_in_order(made, p, within=op.block is not None and op.block.parent is not None)
+
+
+def result_in_order(made: Convolution, p: tuple[int, ...], within: bool) -> Value | None:
+    """The convolution's transpose by p: its result's axes named otherwise. None within loops, where that is slower."""
+    if within and has_features_last(made):
         # Within loops XLA:CPU convolves in that layout alone.
         return None
     return changed(

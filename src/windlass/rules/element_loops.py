@@ -68,6 +68,8 @@ class Rounds:
     """Values of the body that don't depend on what rounds before have computed."""
     delayed: Set[int] = frozenset()
     """Carried values that are what the round before made independently."""
+    own_reads: Mapping[Op, int] = field(default_factory=dict[Op, int])
+    """What reads a part of a carried array just where the same round alone writes, and the place of the array."""
 
     @property
     def arguments(self) -> list[Argument]:
@@ -95,7 +97,14 @@ class Rounds:
         made = Batcher(self.loop.body.block, self.counter.rounds, self.tables)
         for place in self.delayed:
             made.delayed[self.arguments[place]] = (self.loop.operands[place], self.following[place])
+        for place in self.own_reads.values():
+            made.same[self.arguments[place]] = self.loop.operands[place]
         return made
+
+    def count_uses(self, place: int) -> int:
+        """How often rounds use a carried value otherwise than reading their own part of it."""
+        uses = self.arguments[place].uses
+        return sum(count for user, count in uses.items() if user not in self.own_reads)
 
 
 def _find_independent(
@@ -105,6 +114,7 @@ def _find_independent(
     block, loop = body.block, body.parent
     assert isinstance(loop, While)
     tables = tabulate_rounds(loop, counter)
+    own_reads = find_own_reads(loop, tables)
     delayed: set[int] = set()
     while True:
         known: set[Value] = {argument for argument in block.arguments if argument in tables}
@@ -113,7 +123,8 @@ def _find_independent(
         for op in block:
             if not isinstance(op, Terminator):
                 inside.update(op.results)
-                if op.is_pure and op not in unable and all(v in known or v not in inside for v in sources(op)):
+                needed = op.operands[1:] if op in own_reads else sources(op)
+                if op.is_pure and op not in unable and all(v in known or v not in inside for v in needed):
                     known.update(op.results)
         more = {
             argument.index
@@ -125,6 +136,40 @@ def _find_independent(
         delayed |= more
 
 
+def find_own_reads(loop: While, tables: Mapping[Value, Table]) -> dict[Op, int]:
+    """The ops that read a part of a carried array just where the same round alone writes: it is as it was at first.
+
+    Only for arrays that are read in no other way.
+    """
+    block = loop.body.block
+    found: dict[Op, int] = {}
+    for place, (argument, value) in enumerate(zip(block.arguments, block.terminator.operands, strict=True)):
+        if not isinstance(value, DynamicUpdateSlice) or value.operand is not argument or len(argument.uses) < 2:
+            continue
+        readers = [user for user in argument.uses if user is not value]
+        if argument.uses[value] == 1 and all(_reads_what_is_written(user, value) for user in readers):
+            starts = zip(value.start_indices, argument.shape, value.update.shape, strict=True)
+            if any(start in tables and _lie_apart(tables[start], extent, size) for start, extent, size in starts):
+                found.update(dict.fromkeys(readers, place))
+    return found
+
+
+def _reads_what_is_written(op: Op, written: DynamicUpdateSlice) -> bool:
+    return (
+        isinstance(op, DynamicSlice)
+        and op.block is written.block
+        and op.operand is written.operand
+        and op.start_indices == written.start_indices
+        and op.slice_sizes == written.update.shape
+    )
+
+
+def _lie_apart(table: Table, extent: int, size: int) -> bool:
+    """Whether parts of this size that begin at these places have nothing in common."""
+    places = np.sort(clamp_starts(table, extent - size))
+    return size > 0 and bool((np.diff(places) >= size).all())
+
+
 def find_rounds(loop: While) -> Rounds | None:
     """What is known of the loop, if it is pure and goes round a known number of times, twice at least."""
     counter = find_counter(loop)
@@ -133,7 +178,7 @@ def find_rounds(loop: While) -> Rounds | None:
     tables = tabulate_rounds(loop, counter)
     if loop.body.block.arguments[counter.position] not in tables:
         return None
-    rounds = Rounds(loop, counter, tables)
+    rounds = Rounds(loop, counter, tables, own_reads=find_own_reads(loop, tables))
     rounds.find_independent()
     return rounds
 
@@ -169,7 +214,7 @@ def classify(rounds: Rounds, place: int) -> Outcome | None:
     argument, value = rounds.arguments[place], rounds.following[place]
     if argument in rounds.tables or rounds.is_independent(value):
         return Last()
-    if sum(argument.uses.values()) != 1:
+    if rounds.count_uses(place) != 1:
         return None
     if isinstance(value, DynamicUpdateSlice):
         starts_known = all(rounds.is_independent(start) for start in value.start_indices)
@@ -344,6 +389,7 @@ def sample_element_loop(draw: Draw) -> While:
     backward, offset, stride = draw.boolean(), draw.integer(-1, 1), draw.choose((1, 1, 2))
     kinds = [draw.integer(0, 2) for _ in range(4)]
     combiner = draw.choose((Add, Multiply, Maximum))
+    reads_own = draw.boolean()
     spread, is_wide = draw.choose((1, 1, 2, 3)), draw.integer(0, 3) == 0
 
     def step(*values: Value) -> tuple[Value, ...]:
@@ -360,6 +406,8 @@ def sample_element_loop(draw: Draw) -> While:
             where = Multiply(where, Constant.of(spread, "i32"))
         if is_wide:
             into = Concatenate((into, Negate(into)), 0)
+        if reads_own:
+            into = Add(into, DynamicSlice(written, (where, zero), into.shape))
         return (
             DynamicUpdateSlice(written, into, (where, zero)),
             combiner(total, value) if kinds[3] else combiner(value, total),

@@ -179,7 +179,7 @@ def sample_undone_movement(draw: Draw, kind: type[Op]) -> Op:
     return undo(Add(first, first if shape == 1 else Exponential(first) if shape == 2 else second))
 
 
-def _list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
+def list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
     """The elementwise ops between the op and what is not elementwise, each before its users, and what they take.
 
     None where something beside them takes one of their results.
@@ -242,7 +242,7 @@ def reverse_undone_after_elementwise(op: Reverse) -> Value | None:
 def _without_movement(op: Transpose | Reshape | Reverse) -> Value | None:
     if not isinstance(op.operand, Elementwise):
         return None
-    found = _list_cone(op)
+    found = list_cone(op)
     if found is None:
         return None
     ops, leaves = found

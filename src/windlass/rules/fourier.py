@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
@@ -10,6 +11,7 @@ from windlass.ops import (
     Add,
     BroadcastInDim,
     Fft,
+    Reverse,
     Slice,
     Subtract,
 )
@@ -19,6 +21,45 @@ from windlass.rewriting.rule import rewrite
 
 x, y = hole("x"), hole("y")
 length = hole("length")
+
+
+# -- transforms that do nothing ---------------------------------------------------------------------------------------
+
+
+def sample_single(draw: Draw) -> Fft:
+    sizes = (draw.integer(1, 3), 1, draw.choose((1, 1, 2)))
+    return Fft(tensor("complex<f32>", *sizes), draw.choose(("FFT", "IFFT")), sizes[draw.integer(1, 2) :])
+
+
+@rewrite(Fft(x, hole("kind"), length), sample=sample_single)
+def transform_of_one_element(op: Fft, x: Value, length: tuple[int, ...]) -> Value | None:
+    """fft(x) = x, over axes of size 1
+
+    >>> transform_of_one_element(Fft(tensor("complex<f32>", 8, 1), "IFFT", (1,)))
+    x
+    """
+    return x if set(length) == {1} and op.fft_type in ("FFT", "IFFT") else None
+
+
+def sample_reversed_transform(draw: Draw) -> Reverse:
+    axes = draw.choose(((0,), (1,), (0, 1), (2,)))
+    return Reverse(Fft(Reverse(tensor("complex<f32>", 2, 3, 4), axes), draw.choose(("FFT", "IFFT")), (4,)), axes)
+
+
+@rewrite(
+    Reverse(Fft(Reverse(x, hole("dimensions")), hole("kind"), length), hole("dimensions")),
+    single_use=True,
+    sample=sample_reversed_transform,
+)
+def reverse_around_transform(
+    op: Reverse, x: Value, dimensions: tuple[int, ...], kind: Any, length: tuple[int, ...]
+) -> Value | None:
+    """reverse(fft(reverse(x))) = fft(x), along axes that are not transformed
+
+    >>> reverse_around_transform(Reverse(Fft(Reverse(tensor("complex<f32>", 3, 8), (0,)), "FFT", (8,)), (0,)))
+    Fft(x, fft_type='FFT', fft_length=(8,))
+    """
+    return Fft(x, kind, length) if all(axis < op.tensor.rank - len(length) for axis in dimensions) else None
 
 
 # -- transforms that cancel -------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def subtract_of_difference_from_integer(x: Value, c: Constant, d: Constant) -> V
     return Add(x, compute(Subtract, c, d)) if x.tensor.is_integer else None
 
 
-@rewrite(Add(Add(x, c), d), reassociates=True)
+@rewrite(Add(Add(x, c), d), reassociates=True, single_use=True)
 def add_constants_of_one_sign(x: Value, c: Constant, d: Constant) -> Value | None:
     """(x + c) + d = x + (c + d) for floats, if c and d have one sign (others may cancel on purpose)
 

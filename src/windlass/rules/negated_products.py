@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, DotGeneral, Negate, Subtract
+from windlass.ops import Add, DotGeneral, Multiply, Negate, Subtract
 from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
@@ -13,6 +13,31 @@ from windlass.rules.contractions import Sizes, plain, sample_product
 from windlass.rules.letters import feeds_only
 
 __all__ = ["matmul", "tensor"]
+
+
+x, a, b = hole("x"), hole("a"), hole("b")
+
+
+@rewrite(Multiply(Negate(x), Subtract(a, b)), single_use=True)
+def product_of_negate_and_integer_difference(x: Value, a: Value, b: Value) -> Value | None:
+    """(-x) · (a - b) = x · (b - a) for integers
+
+    >>> x, a, b = (tensor("i32", name=name) for name in "xab")
+    >>> product_of_negate_and_integer_difference(Multiply(Negate(x), Subtract(a, b)))
+    Multiply(x, Subtract(b, a))
+    """
+    return Multiply(x, Subtract(b, a)) if x.tensor.is_integer else None
+
+
+@rewrite(Multiply(Negate(x), Subtract(a, b)), single_use=True, assumes="no -0.0")
+def product_of_negate_and_difference(x: Value, a: Value, b: Value) -> Value | None:
+    """(-x) · (a - b) = x · (b - a) for floats, but for the sign of zero where a = b
+
+    >>> x, a, b = (tensor("f32", name=name) for name in "xab")
+    >>> product_of_negate_and_difference(Multiply(Negate(x), Subtract(a, b)))
+    Multiply(x, Subtract(b, a))
+    """
+    return Multiply(x, Subtract(b, a)) if x.tensor.is_float else None
 
 
 def negated(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:

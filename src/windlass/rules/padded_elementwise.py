@@ -8,6 +8,7 @@ from windlass.ops import Add, Compare, Constant, Elementwise, Exponential, Multi
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.pads import is_zero, join_pads
 from windlass.rules.splats import is_splat
 
 __all__ = ["Tanh", "tensor"]
@@ -98,3 +99,38 @@ def product_with_padded(op: Multiply, x: Value, y: Value, c: Constant) -> Value 
     limits = tuple(start + size for start, size in zip(starts, x.shape, strict=True))
     part = Slice(y, starts, limits, (1,) * len(starts))
     return padded.with_operands((Multiply(x, part), Constant.of(0, c.dtype)))
+
+
+# -- sums with several pads -------------------------------------------------------------------------------------------
+
+
+def _sample_sum_with_pads(draw: Draw) -> Add:
+    dtype = draw.choose(("f32", "i32"))
+    y, zero = tensor(dtype, 7, 2, name="y"), Constant.of(0, dtype)
+    at, other = draw.choose(((0, 3), (3, 0), (1, 4), (1, 2), (0, 2)))
+    first = Pad(tensor(dtype, 2, 2), zero, (at, 0), (5 - at, 0), (0, 0))
+    second = Pad(tensor(dtype, 1, 2, name="z"), zero, (other, 0), (6 - other, 0), (0, 0))
+    inner = Add(*draw.choose(((y, first), (first, y))))
+    return Add(*draw.choose(((inner, second), (second, inner))))
+
+
+@rewrite(Add(Add(y, any_op(Pad)), any_op(Pad)), single_use=True, reassociates=True, sample=_sample_sum_with_pads)
+def sum_with_several_pads(op: Add) -> Value | None:
+    """(y + pad(x, 0)) + pad(z, 0) = y + pad(concatenate(x, 0, z), 0), where x and z lie apart along one axis
+
+    >>> zero, y = Constant.of(0, "f32"), tensor("f32", 9, name="y")
+    >>> first = Pad(tensor("f32", 4), zero, (0,), (5,), (0,))
+    >>> second = Pad(tensor("f32", 2, name="z"), zero, (4,), (3,), (0,))
+    >>> sum_with_several_pads(Add(Add(y, first), second)).rhs.operand
+    Concatenate((x, z), dimension=0)
+    """
+    inner, last = op.operands if isinstance(op.operands[1], Pad) else op.operands[::-1]
+    if not isinstance(inner, Add) or not isinstance(last, Pad):
+        return None
+    kept, before = inner.operands if isinstance(inner.operands[1], Pad) else inner.operands[::-1]
+    if not isinstance(before, Pad) or isinstance(kept, Pad):
+        return None
+    if not (is_zero(before.padding_value) and is_zero(last.padding_value)):
+        return None
+    joined = join_pads([before, last])
+    return None if joined is None else Add(kept, joined)

@@ -160,9 +160,7 @@ def _sample_pads_apart(draw: Draw) -> Add:
     reassociates=True,
     sample=_sample_pads_apart,
 )
-def sum_of_pads_apart(
-    op: Add, x: Value, y: Value, zero: Constant, other_zero: Constant, interior: Sizes
-) -> Value | None:
+def sum_of_pads_apart(op: Add, x: Value, y: Value, zero: Constant, other_zero: Constant) -> Value | None:
     """pad(x, 0, after) + pad(y, 0, before) = pad(concatenate(x, 0, y), 0), where they lie apart along one axis
 
     -0.0 in x becomes 0.0 in the sum, and stays as it is here.
@@ -174,8 +172,16 @@ def sum_of_pads_apart(
     [(4,), (1,), (2,)]
     """
     pads = [each for each in op.operands if isinstance(each, Pad)]
+    return join_pads(pads) if len(pads) == 2 else None
+
+
+def join_pads(pads: list[Pad]) -> Value | None:
+    """Two arrays that are padded with zeros, as one that is: if they lie apart along one axis, with zeros between."""
+    op, interior = pads[0], pads[0].interior_padding
     edges = [(each.edge_padding_low, each.edge_padding_high) for each in pads]
-    if any(interior) or any(edge < 0 for pair in edges for side in pair for edge in side) or 0 in op.shape:
+    if any((*interior, *pads[1].interior_padding)) or 0 in op.shape:
+        return None
+    if any(edge < 0 for pair in edges for side in pair for edge in side):
         return None
     different = [
         axis

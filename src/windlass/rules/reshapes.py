@@ -6,9 +6,9 @@ import math
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, Iota, Reshape, Slice, Transpose
+from windlass.ops import BroadcastInDim, Concatenate, Iota, Reshape, Slice, Transpose
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, group_axes, places_after_reshape
 
@@ -184,3 +184,36 @@ def reshape_of_slice_of_reshape(
         sizes.append(size)
         bounds.append((0, size, 1))
     return Slice(Reshape(x, tuple(sizes)), *(tuple(bound[part] for bound in bounds) for part in range(3)))
+
+
+# -- stacks -----------------------------------------------------------------------------------------------------------
+
+
+def _sample_joined_stack(draw: Draw) -> Reshape:
+    axis = draw.integer(0, 2)
+    parts = tuple(
+        Reshape(tensor("f32", 2, 3, name=name), (*(2, 3)[:axis], 1, *(2, 3)[axis:]))
+        for name in "abc"[: draw.integer(2, 3)]
+    )
+    count = len(parts)
+    return Reshape(Concatenate(parts, axis), draw.choose(((2 * count, 3), (2, 3 * count))))
+
+
+@rewrite(Reshape(any_op(Concatenate), shape), single_use=True, sample=_sample_joined_stack)
+def reshape_of_stack(op: Reshape, shape: Sizes) -> Value | None:
+    """reshape(stack(x, y)) = concatenate(x, y), if that joins the axis of the stack with the one after it
+
+    >>> x, y = tensor("f32", 4, 3), tensor("f32", 4, 3, name="y")
+    >>> reshape_of_stack(Reshape(Concatenate((Reshape(x, (1, 4, 3)), Reshape(y, (1, 4, 3))), 0), (8, 3)))
+    Concatenate((x, y), dimension=0)
+    """
+    stack = op.operand
+    assert isinstance(stack, Concatenate)
+    axis, parts = stack.dimension, [part for part in stack.inputs if isinstance(part, Reshape)]
+    if len(parts) < len(stack.inputs) or axis >= len(shape) or len(shape) != stack.tensor.rank - 1:
+        return None
+    whole = (*stack.shape[:axis], *stack.shape[axis + 1 :])
+    joined = tuple(size * len(parts) if each == axis else size for each, size in enumerate(whole))
+    if shape != joined or any(part.operand.shape != whole for part in parts):
+        return None
+    return Concatenate(tuple(part.operand for part in parts), axis)

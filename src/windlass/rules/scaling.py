@@ -67,7 +67,7 @@ def multiply_by_integers(x: Value, c: Constant, d: Constant) -> Value | None:
     return Multiply(x, compute(Multiply, c, d)) if x.tensor.is_integer else None
 
 
-@rewrite(Multiply(Multiply(x, c), d), reassociates=True)
+@rewrite(Multiply(Multiply(x, c), d), reassociates=True, single_use=True)
 def multiply_by_constants(x: Value, c: Constant, d: Constant) -> Value | None:
     """(x · c) · d = x · (c · d) for floats
 

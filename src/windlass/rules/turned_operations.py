@@ -153,6 +153,56 @@ def windows_of_transpose(op: ReduceWindow) -> Value | None:
     return None if made is None else Transpose(made, p)
 
 
+# -- transforms: axes among those that are transformed ----------------------------------------------------------------
+
+
+def _may_stand_last(op: Fft, axes: Sizes) -> bool:
+    """Whether the op can transform its axes in this order: the one that is halved has to stay the last."""
+    rank, count = op.tensor.rank, len(op.fft_length)
+    own = tuple(range(rank - count, rank))
+    return set(axes[rank - count :]) == set(own) and (op.fft_type in ("FFT", "IFFT") or axes[-1] == rank - 1)
+
+
+def _transform_in_order(op: Fft, x: Value, axes: Sizes) -> Fft:
+    """The transform of x, whose axes are those of the op's operand in this order."""
+    first = op.tensor.rank - len(op.fft_length)
+    return Fft(x, op.fft_type, tuple(op.fft_length[axis - first] for axis in axes[first:]))
+
+
+def _sample_transform_between_transposes(draw: Draw) -> Transpose:
+    kind = draw.choose(("FFT", "IFFT", "RFFT", "IRFFT"))
+    z = tensor("f32" if kind == "RFFT" else "complex<f32>", 2, 3, 4, 5, name="z")
+    p, q = ((*draw.permutation(2), *(2 + axis for axis in draw.permutation(2))) for _ in range(2))
+    if draw.boolean():
+        p, q = (draw.permutation(4) for _ in range(2))
+    moved = Transpose(z, p)
+    last = 2 * moved.shape[-1] - 2 if kind == "IRFFT" else moved.shape[-1]
+    return Transpose(Fft(moved, kind, (*moved.shape[4 - draw.integer(1, 3) : -1], last)), q)
+
+
+@rewrite(
+    Transpose(Fft(Transpose(x, p), hole("kind"), hole("length")), q),
+    single_use=True,
+    reassociates=True,
+    sample=_sample_transform_between_transposes,
+)
+def transpose_around_transform(op: Transpose, x: Value, p: Sizes, q: Sizes) -> Value | None:
+    """transpose(fft(transpose(x, p)), q) = fft(transpose(x, p∘q)), or transpose(fft(x), p∘q), if q or p keep the axes
+
+    >>> z = Fft(Transpose(tensor("complex<f32>", 4, 2, 3), (0, 2, 1)), "FFT", (3, 2))
+    >>> transpose_around_transform(Transpose(z, (0, 2, 1)))
+    Fft(x, fft_type='FFT', fft_length=(2, 3))
+    """
+    transform = op.operand
+    assert isinstance(transform, Fft)
+    both = tuple(p[axis] for axis in q)
+    if _may_stand_last(transform, q):
+        in_order = both == tuple(range(len(both)))
+        return _transform_in_order(transform, x if in_order else Transpose(x, both), q)
+    back = invert(p)
+    return Transpose(_transform_in_order(transform, x, back), both) if _may_stand_last(transform, back) else None
+
+
 # -- unit axes --------------------------------------------------------------------------------------------------------
 
 
