@@ -25,6 +25,7 @@ from windlass.diagnostics.progress import telling
 from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
+from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -366,6 +367,7 @@ def optimize_module(module: Module) -> Module:
     return _each_function(module, optimize)
 
 
+@without_collections()
 def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
     """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
 

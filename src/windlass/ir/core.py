@@ -385,7 +385,7 @@ class Terminator(Op):
 class Block:
     """A list of ops with parameters. Ops are linked, so that inserting and removing are cheap."""
 
-    __slots__ = ("arguments", "first", "last", "parent")
+    __slots__ = ("arguments", "first", "last", "parent", "revision")
 
     def __init__(self, types: Iterable[Type] = (), names: Iterable[str | None] = ()) -> None:
         self.arguments = [Argument(type_, self, index) for index, type_ in enumerate(types)]
@@ -394,6 +394,8 @@ class Block:
         self.first: Op | None = None
         self.last: Op | None = None
         self.parent: Region | None = None
+        self.revision = 0
+        """How often ops changed, came or went, in this block or within its ops."""
 
     def add_argument(self, type: Type, name: str | None = None) -> Argument:
         argument = Argument(type, self, len(self.arguments), name)
@@ -432,11 +434,15 @@ class Block:
 
     def forget_findings(self) -> None:
         """Have every region around the block forget what was found out by looking inside: ops have changed."""
-        region = self.parent
-        while region is not None:
+        block: Block | None = self
+        while block is not None:
+            block.revision += 1
+            region = block.parent
+            if region is None:
+                return
             region.findings = None
             holder = region.parent
-            region = None if holder is None or holder.block is None else holder.block.parent
+            block = None if holder is None else holder.block
 
     @property
     def terminator(self) -> Op:

@@ -16,14 +16,14 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.ops import Constant, While
 from windlass.ops.control import Branching
+from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
 from windlass.rewriting.deadline import ending_at, is_late
 from windlass.rewriting.facts import granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
-from windlass.rewriting.pattern import Matcher
-from windlass.rewriting.rule import Rule, RuleSet
+from windlass.rewriting.rule import Application, Rule, RuleSet
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ MOST_SWEEPS = 4
 Watch = Callable[[int, Rule, Op], None]
 
 
+@without_collections()
 def rewrite_function(
     function: Function,
     rules: RuleSet,
@@ -97,6 +98,8 @@ class _Driver:
         self.steps_left = budget.steps if budget.steps is not None else 40 * size + 1000
         self.deadline = time.monotonic() + budget.seconds
         self.runs_left = MOST_RUNS
+        self.settled: dict[tuple[str, Block], int] = {}
+        """The revision of a block in which a pass found nothing to change."""
         self.swept = 0
         self.sweeps_left = MOST_SWEEPS
         self.is_last = False
@@ -152,8 +155,9 @@ class _Driver:
 
     def run_pass(self, each: Pass, block: Block) -> None:
         """Let a pass change a block, as far as the budget goes."""
-        if self.steps_left <= 0 or is_late():
+        if self.steps_left <= 0 or is_late() or self.settled.get((each.name, block)) == block.revision:
             return
+        before = len(self.ledger.entries)
         try:
             for change in each.body(block, self.device.at(block)):
                 number = len(self.ledger.entries)
@@ -167,6 +171,8 @@ class _Driver:
             raise
         except Exception as error:
             raise _failed(each.name, error) from error
+        if len(self.ledger.entries) == before:
+            self.settled[each.name, block] = block.revision
 
     def push(self, op: Op) -> None:
         if not op.queued:
@@ -209,26 +215,17 @@ class _Driver:
                 return
             self.try_rules(applicable, op)
 
-    def try_rules(self, applicable: list[tuple[Rule, Matcher]], op: Op) -> None:
+    def try_rules(self, applicable: list[tuple[Rule, Application]], op: Op) -> None:
         """Apply the first of the rules that fits the op and does not decline."""
-        builder: Builder | None = None
-        placed: list[Op] = []
-        nested: list[Op] = []
-        try:
-            for rule, matcher in applicable:
-                found = matcher(op)
-                if found is None:
-                    continue
-                if builder is None:
-                    block = op.block
-                    assert block is not None
-                    builder = Builder(block, op, op.source)
-                    builder.placed = placed
-                    builder.nested = nested = []
-                    builder.__enter__()
-                found["op"] = op
+        block = op.block
+        assert block is not None
+        builder = Builder(block, op, op.source)
+        builder.placed = placed = list[Op]()
+        builder.nested = nested = list[Op]()
+        with builder:
+            for rule, application in applicable:
                 try:
-                    replacement = rule.body(*[found[name] for name in rule.parameters])
+                    replacement = application(op)
                 except TypeFault:
                     raise
                 except Exception as error:
@@ -243,9 +240,6 @@ class _Driver:
                     for made in reversed(placed):
                         made.erase()
                     placed.clear()
-        finally:
-            if builder is not None:
-                builder.__exit__(None, None, None)
 
     def forget(self, nested: list[Op], is_applied: bool) -> None:
         """Let ops that a rule made in blocks of its own use nothing, unless they have become part of the program."""

@@ -203,7 +203,7 @@ def sample_exact(draw: Draw) -> Op:
     return halves(draw, combiner, "f32" if combiner in (Maximum, Minimum) and draw.boolean() else "i32")
 
 
-@rewrite(any_op(Binary), sample=sample_exact)
+@rewrite(any_op(Binary, only=EXACT), sample=sample_exact)
 def fold_of_tree(op: Binary) -> Value | None:
     """x[0] ∘ x[1] ∘ … = reduce(x, ∘), for integers, and the least and greatest of floats, however they are nested
 
@@ -213,6 +213,6 @@ def fold_of_tree(op: Binary) -> Value | None:
     >>> fold_of_tree(Add(Slice(z, (0, 0), (1, 1), (1, 1)), Slice(z, (0, 1), (1, 2), (1, 1)))).operand.owner.dimensions
     (0,)
     """
-    if type(op) not in EXACT or (op.tensor.is_float and not isinstance(op, Maximum | Minimum)):
+    if op.tensor.is_float and not isinstance(op, Maximum | Minimum):
         return None
     return None if op.dtype.startswith("complex") else _fold_of_tree(op)

@@ -13,6 +13,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
+from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
 from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
@@ -177,6 +178,7 @@ class Report:
         return "\n".join([*lines, *([self.cycle] if self.cycle else [])])
 
 
+@without_collections()
 def optimize_module(
     module: Module,
     choices: Choices | None = None,

@@ -13,6 +13,7 @@ from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
+from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
 from windlass.rewriting.polling import add_polls
@@ -30,6 +31,7 @@ from windlass.stablehlo.waiting import wait_for
 Array: TypeAlias = NDArray[Any]
 
 
+@without_collections()
 def optimize(
     program: str | bytes,
     *,
