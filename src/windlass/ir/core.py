@@ -54,6 +54,7 @@ class Op(Value):
         "previous",
         "queued",
         "source",
+        "was_tried",
     )
     if not TYPE_CHECKING:
         __hash__ = object.__hash__
@@ -94,6 +95,8 @@ class Op(Value):
         made_by: tuple[str, ...]
         extra: dict[str, str] | None
         queued: bool
+        was_tried: bool
+        """A copy of an op to which no rule applied, and so it needn't be looked at."""
 
     def __init_subclass__(cls) -> None:
         own = inspect.get_annotations(cls)
@@ -155,7 +158,7 @@ class Op(Value):
         self.source = None
         self.made_by = ()
         self.extra = None
-        self.queued = False
+        self.queued = self.was_tried = False
         try:
             inferred = self.infer()
         except Exception:
@@ -195,7 +198,7 @@ class Op(Value):
         copy.source = copy.next = None
         copy.made_by = ()
         copy.extra = self.extra and dict(self.extra)
-        copy.queued = False
+        copy.queued = copy.was_tried = False
         copy.type = self.type
         results = self._results
         copy._results = results and tuple([Result(each.type, copy, index) for index, each in enumerate(results)])

@@ -20,7 +20,7 @@ from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
 from windlass.rewriting.deadline import ending_at, is_late
-from windlass.rewriting.facts import granting
+from windlass.rewriting.facts import forget_loops, granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
 from windlass.rewriting.rule import Application, Rule, RuleSet
@@ -125,15 +125,21 @@ class _Driver:
         """Queue ops once more, if there were rewrites since they were queued: all but those that are plain arithmetic.
 
         What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change:
-        that a matrix is diagonal, say. Such rules begin at products, reductions and movements.
+        that a matrix is diagonal, say. Such rules begin at products, reductions and movements. The first time, all that
+        is within other ops is queued.
         """
         done = len(self.ledger.entries)
         if done == self.swept or self.sweeps_left == 0:
             return False
+        is_first = self.sweeps_left == MOST_SWEEPS
         self.swept = done
         self.sweeps_left -= 1
+        if is_first:
+            # Of loops as they are now, more may be found out than of those that they were made from.
+            forget_loops(self.body)
         for op in reversed(list(self.body.walk())):
-            if not op.is_elementwise and not op.is_free:
+            is_in_loop = op.block is not self.body
+            if (is_first and is_in_loop) or not (op.is_elementwise or op.is_free):
                 self.push(op)
         return bool(self.worklist or self.holders)
 
@@ -304,7 +310,8 @@ class _Driver:
             self.push(made)
             for region in made.regions:
                 for inner in region.walk():
-                    self.push(inner)
+                    if not inner.was_tried:
+                        self.push(inner)
         self.erase(op)
         holder = block.parent.parent if block.parent is not None else None
         if holder is not None:

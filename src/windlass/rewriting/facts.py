@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from windlass.ir import Argument, Op, Region, Result, TensorType, Type, Value
+from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
 from windlass.ops import And, Call, Compare, Constant, While
 from windlass.ops.base import TensorOp
 from windlass.ops.ranges import Range, everything, largest_float
@@ -111,6 +111,25 @@ def has_nan(value: Value) -> bool:
 def is_within(value: Value, low: Any, high: Any) -> bool:
     """Every element is a number from `low` to `high`."""
     return range_of(value).lies_within(low, high)
+
+
+def forget_loops(block: Block, is_inside: bool = False) -> None:
+    """Have what was found out of loops in the block, and within them, be found anew when it is asked for."""
+    for op in block:
+        inside = is_inside or isinstance(op, While)
+        if inside:
+            _forget(op.results)
+        for region in op.regions:
+            for inner in region.blocks:
+                if inside:
+                    _forget(inner.arguments)
+                forget_loops(inner, inside)
+
+
+def _forget(values: Iterable[Value]) -> None:
+    for value in values:
+        if hasattr(value, "facts"):
+            del value.facts
 
 
 class _Analysis:
