@@ -334,29 +334,61 @@ class Op(Value):
 
     def clone(self, mapping: dict[Value, Value]) -> Self:
         """A copy whose operands are looked up in `mapping` (those not found stay); the copy's results enter it."""
-        values: dict[str, Any] = {}
-        for field in self.fields:
-            value = getattr(self, field.name)
-            match field.kind:
-                case "operand":
-                    value = mapping.get(value, value)
-                case "optional":
-                    value = None if value is None else mapping.get(value, value)
-                case "variadic":
-                    value = tuple(mapping.get(operand, operand) for operand in value)
-                case "region":
-                    value = value.clone(mapping)
-                case "regions":
-                    value = tuple(region.clone(mapping) for region in value)
-                case _:
-                    pass
-            values[field.name] = value
-        copy = type(self)(**values)
+        operands = [mapping.get(operand, operand) for operand in self._operands]
+        regions: dict[str, Any] = {}
+        for name in self.region_names:
+            value = getattr(self, name)
+            is_one = isinstance(value, Region)
+            regions[name] = value.clone(mapping) if is_one else tuple(region.clone(mapping) for region in value)
+        copy = self._copy_as_is(operands, regions)
+        if copy is None:
+            remaining = iter(operands)
+            values: dict[str, Any] = {}
+            for field in self.fields:
+                value = getattr(self, field.name)
+                if field.kind == "operand" or (field.kind == "optional" and value is not None):
+                    value = next(remaining)
+                elif field.kind == "variadic":
+                    value = tuple(next(remaining) for _ in value)
+                values[field.name] = regions.get(field.name, value)
+            copy = type(self)(**values)
         copy.source = self.source or copy.source
         copy.made_by = copy.made_by or self.made_by
         copy.extra = None if self.extra is None else dict(self.extra)
-        for old, new in zip(self.results, copy.results, strict=True):
-            mapping[old] = new
+        if self._results is None:
+            mapping[self] = copy
+        else:
+            mapping.update(zip(self._results, copy.results, strict=True))
+        return copy
+
+    def _copy_as_is(self, operands: list[Value], regions: Mapping[str, Any]) -> Self | None:
+        """A copy on operands of the same types, which is of the same types then; None where some are of others."""
+        for old, new in zip(self._operands, operands, strict=True):
+            if old.type is not new.type:
+                return None
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        if regions:
+            copy.__dict__.update(regions)
+            if any(old.signature != new.signature for old, new in zip(self.regions, copy.regions, strict=True)):
+                return None
+            for region in copy.regions:
+                region.parent = copy
+        copy._operands = operands
+        copy._segments = self._segments
+        copy.uses = {}
+        copy.block = copy.previous = copy.next = copy.source = copy.extra = None
+        copy.made_by = ()
+        copy.queued = copy.was_tried = False
+        copy.type = self.type
+        results = self._results
+        copy._results = results and tuple([Result(each.type, copy, index) for index, each in enumerate(results)])
+        for operand in operands:
+            uses = operand.uses
+            uses[copy] = uses[copy] + 1 if copy in uses else 1
+        builder = current_builder()
+        if builder is not None:
+            builder.place(copy)
         return copy
 
     def __repr__(self) -> str:
