@@ -259,6 +259,8 @@ class Op(Value):
 
     @property
     def regions(self) -> tuple[Region, ...]:
+        if not self.region_names:
+            return ()
         regions: list[Region] = []
         for name in self.region_names:
             value = getattr(self, name)
@@ -274,7 +276,8 @@ class Op(Value):
 
     @property
     def is_unused(self) -> bool:
-        return not any(result.uses for result in self.results)
+        results = self._results
+        return not self.uses if results is None else not any([result.uses for result in results])
 
     @property
     def parent_op(self) -> Op | None:
@@ -500,8 +503,9 @@ class Block:
         """Every op, those within regions after the op that holds them."""
         for op in self:
             yield op
-            for region in op.regions:
-                yield from region.walk()
+            if op.region_names:
+                for region in op.regions:
+                    yield from region.walk()
 
     def clone(self, mapping: dict[Value, Value]) -> Block:
         from windlass.ir.builder import Builder

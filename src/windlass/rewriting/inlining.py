@@ -108,8 +108,11 @@ def _mentioned(op: Op, module: Module) -> list[str]:
     """Functions that the op refers to; for ops whose attributes are MLIR text, any that the text names."""
     if isinstance(op, Call):
         return [str(op.callee)] if op.callee in module.functions else []
+    is_configured = isinstance(op, Opaque | CustomCall)
+    if not op.extra and not is_configured:
+        return []
     texts = list((op.extra or {}).values())
-    if isinstance(op, Opaque | CustomCall):
+    if is_configured:
         texts += list(op.mlir_attributes().values())
     return [name for name in module.functions if any(f"@{name}" in text for text in texts)] if texts else []
 
