@@ -277,7 +277,7 @@ class Op(Value):
     @property
     def is_unused(self) -> bool:
         results = self._results
-        return not self.uses if results is None else not any([result.uses for result in results])
+        return not self.uses if results is None else not any(result.uses for result in results)
 
     @property
     def parent_op(self) -> Op | None:

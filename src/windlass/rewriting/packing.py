@@ -30,6 +30,7 @@ from windlass.ops.reduction import Folding
 from windlass.rewriting.batcher import op_of, pick_blocks
 from windlass.rewriting.carries import sources
 from windlass.rewriting.cost import Cost, Device, estimate_cost
+from windlass.rewriting.deadline import is_late
 from windlass.rewriting.driver import remove_dead_code
 from windlass.rewriting.ordering import sort_block
 from windlass.rewriting.passes import Change
@@ -376,6 +377,8 @@ def _may_pack(block: Block) -> bool:
 def _pack_once(view: BlockView, declined: set[object]) -> Change | None:
     """The first change that pays, of those that were not tried before; what does not pay is entered in `declined`."""
     for op in view.block:
+        if is_late():
+            return None
         if isinstance(op, Concatenate) and len(op.inputs) > 1 and op not in declined:
             change = _pack_parts(view, op)
             if change is not None:
@@ -392,6 +395,8 @@ def _pack_once(view: BlockView, declined: set[object]) -> Change | None:
         for column in zip(*(op.operands for op in group), strict=True):
             counts[column] = counts.get(column, 0) + 1
     for group in candidates:
+        if is_late():
+            return None
         if tuple(group) in declined:
             continue
         shared = max(counts[column] for column in zip(*(op.operands for op in group), strict=True))
