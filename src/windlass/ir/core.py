@@ -361,7 +361,7 @@ class Op(Value):
         if self._results is None:
             mapping[self] = copy
         else:
-            mapping.update(zip(self._results, copy.results, strict=True))
+            mapping.update(zip(self.results, copy.results, strict=True))
         return copy
 
     def _copy_as_is(self, operands: list[Value], regions: Mapping[str, Any]) -> Self | None:

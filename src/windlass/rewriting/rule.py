@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -58,12 +57,13 @@ class Rule:
         self.__name__ = body.__name__
         self.__module__ = body.__module__
         self.__wrapped__ = body
-        parameters = list(inspect.signature(body).parameters)
+        code = body.__code__
+        parameters = code.co_varnames[: code.co_argcount]
         holes = list_holes(pattern)
         unknown = [name for name in parameters if name not in holes and name != "op"]
         if unknown:
             raise TypeError(f"rule {self.name}: {unknown} are not holes of its pattern")
-        self.attempts = list_attempts(pattern, single_use, body, tuple(parameters))
+        self.attempts = list_attempts(pattern, single_use, body, parameters)
 
     def __call__(self, op: Value) -> Value | tuple[Value, ...] | None:
         if not isinstance(op, Op) or type(op) not in self.roots:
