@@ -352,7 +352,7 @@ class Op(Value):
                 if field.kind == "operand" or (field.kind == "optional" and value is not None):
                     value = next(remaining)
                 elif field.kind == "variadic":
-                    value = tuple(next(remaining) for _ in value)
+                    value = tuple(next(remaining) for _ in value or ())
                 values[field.name] = regions.get(field.name, value)
             copy = type(self)(**values)
         copy.source = self.source or copy.source
