@@ -100,6 +100,8 @@ class _Driver:
         self.runs_left = MOST_RUNS
         self.settled: dict[tuple[str, Block], int] = {}
         """The revision of a block in which a pass found nothing to change."""
+        self.unshared = -1
+        """The revision of the body in which no two ops were the same."""
         self.swept = 0
         self.sweeps_left = MOST_SWEEPS
         self.is_last = False
@@ -111,15 +113,25 @@ class _Driver:
             self.drain()
             if self.ledger.exhausted:
                 return
-            shared: list[Op] = []
-            if share_common_subexpressions(self.body, shared.append):
-                for op in dict.fromkeys(shared):
-                    self.push_with_users(op)
-            elif self.is_last:
+            if self.share():
+                continue
+            if self.is_last:
                 return
-            elif not self.sweep() and not self.run_passes():
+            if not self.sweep() and not self.run_passes():
                 self.is_last = True
                 self.push_all(self.body)
+
+    def share(self) -> int:
+        """Make ops one that are the same, if anything changed since none were; gives how many there were."""
+        if self.body.revision == self.unshared:
+            return 0
+        shared: list[Op] = []
+        removed = share_common_subexpressions(self.body, shared.append)
+        for op in dict.fromkeys(shared):
+            self.push_with_users(op)
+        if not removed:
+            self.unshared = self.body.revision
+        return removed
 
     def sweep(self) -> bool:
         """Queue ops once more, if there were rewrites since they were queued: all but those that are plain arithmetic.

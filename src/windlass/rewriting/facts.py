@@ -114,8 +114,13 @@ def is_within(value: Value, low: Any, high: Any) -> bool:
 
 
 def forget_loops(block: Block, is_inside: bool = False) -> None:
-    """Have what was found out of loops in the block, and within them, be found anew when it is asked for."""
+    """Have what was found out of loops in the block, and within them, be found anew when it is asked for.
+
+    Loops in which nothing has changed since are left alone.
+    """
     for op in block:
+        if isinstance(op, While) and not is_inside and (op.body.findings or {}).get((_is_as_found,)):
+            continue
         inside = is_inside or isinstance(op, While)
         if inside:
             _forget(op.results)
@@ -124,6 +129,11 @@ def forget_loops(block: Block, is_inside: bool = False) -> None:
                 if inside:
                     _forget(inner.arguments)
                 forget_loops(inner, inside)
+
+
+def _is_as_found(_: Region) -> bool:
+    """Remembered of the body of a loop that was gone through, for as long as nothing changes in it."""
+    return True
 
 
 def _forget(values: Iterable[Value]) -> None:
@@ -196,6 +206,7 @@ class _Analysis:
         for result, found in zip(loop.results, nest.find_carried(loop), strict=True):
             self.keep(result, found)
         nest.hand_over(loop)
+        loop.body.remember(_is_as_found)
 
 
 class _Nest(_Analysis):
