@@ -123,8 +123,8 @@ def _terms(op: Binary, leaf: Value) -> list[Place] | None:
             return None
         if value is leaf:
             found.append(place)
-            if len(found) > MOST_TERMS:
-                return None
+            if len(found) > MOST_TERMS or len(found) * op.tensor.size > leaf.tensor.size:
+                return None  # no view of the leaf has an element twice
             continue
         if value is not op:
             inside.add(value)
