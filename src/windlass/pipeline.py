@@ -25,6 +25,8 @@ from windlass.diagnostics.progress import telling
 from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
+from windlass.rewriting.collecting import without_collections
+from windlass.rewriting.deadline import ending_at
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -366,6 +368,7 @@ def optimize_module(module: Module) -> Module:
     return _each_function(module, optimize)
 
 
+@without_collections()
 def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
     """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
 
@@ -378,12 +381,14 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     from windlass.stablehlo import export_bytecode, import_module
     from windlass.stablehlo.optimizing import optimize_module as optimize_with
 
+    begun = time.monotonic()
     module = import_module(parsed)
     inline_calls(module.main.body, module, through_settling=True)
     remove_unused_functions(module)
-    optimize_with(module, choices, platform=platforms[0])
+    optimize_with(module, choices, platform=platforms[0], begun=begun)
     if "cpu" in platforms and not is_partitioned:
-        materialize_shared(module)
+        with ending_at(begun + choices.compile_seconds):
+            materialize_shared(module)
         settle_updates(module)
     elif choices.device_on(platforms[0]).name == "gpu":
         split_fusions(module)

@@ -56,6 +56,21 @@ def pick(x: Any, indices: Any) -> jax.Array:
     return lax.dynamic_update_slice(x.reshape(64, 4), x[indices].reshape(64, 1), (0, 1))
 
 
+MESHES = {
+    "": True,
+    "sdy.mesh @empty_mesh = <[]>": True,
+    "sdy.mesh @maximal_mesh_0 = <[], device_ids=[0]>": True,
+    'sdy.mesh @mesh = <["x"=2]>': False,
+}
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+def test_updates_are_settled_where_meshes_have_no_axes(mesh: str) -> None:
+    text = jax.jit(pick).lower(np.zeros(256, "f4"), np.arange(64)).as_text()
+    found = stablehlo.optimize(text.replace("  func.func public", f"{mesh}\n  func.func public", 1), device="cpu")
+    assert ("windlass_settle" in found) == MESHES[mesh]
+
+
 def test_gather_of_the_array_that_is_updated_through_a_reshape() -> None:
     x = np.arange(256, dtype=np.float32)
     indices = np.random.default_rng(0).permutation(256)[:64]

@@ -185,7 +185,7 @@ def test_work_ends_when_the_time_is_over(looks: int, monkeypatch: pytest.MonkeyP
         calls += 1
         return float(calls)
 
-    function = nested(6)
+    function = nested(9)
     monkeypatch.setattr(time, "monotonic", tick)
     ledger = rewrite_function(function, catalogue, Budget(seconds=float(looks)))
     monkeypatch.undo()

@@ -12,12 +12,14 @@ import pytest
 
 import windlass as wl
 from windlass.diagnostics import WindlassError
-from windlass.ir import Value, tensor_type
+from windlass.ir import Function, Module, Value, tensor_type
 from windlass.ir.values import Argument
 from windlass.ops import Add, Constant, Divide, Multiply, Negate, Reverse, Sine, Slice
-from windlass.rewriting import Rule
+from windlass.rewriting import Budget, Rule, RuleSet
+from windlass.rewriting.cost import Device
+from windlass.rewriting.ledger import Ledger
 from windlass.rules import catalogue
-from windlass.stablehlo import import_text
+from windlass.stablehlo import import_text, optimizing, running
 from windlass.stablehlo.optimizing import Choices, optimize_module
 
 x, y, z = wl.hole("x"), wl.hole("y"), wl.hole("z")
@@ -206,6 +208,26 @@ def test_compile_seconds_are_honoured() -> None:
     np.testing.assert_array_equal(
         wl.stablehlo.run(wl.stablehlo.optimize(text, compile_seconds=0), np.ones(4, "f4"))[0], 1
     )
+
+
+def test_reading_and_writing_count_in_compile_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(text: str | bytes) -> Module:
+        nonlocal late
+        late = 2.0
+        return read_program(text)
+
+    def rewrite(function: Function, rules: RuleSet, budget: Budget, device: Device, estimates: bool) -> Ledger:
+        budgets.append(budget.seconds)
+        return Ledger()
+
+    late, clock, read_program = 0.0, time.monotonic, running.read_program
+    budgets: list[float] = []
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + late)
+    monkeypatch.setattr(running, "read_program", read)
+    monkeypatch.setattr(optimizing, "rewrite_function", rewrite)
+    wl.stablehlo.optimize(TWICE, compile_seconds=5)
+    assert len(budgets) == 1
+    assert 0.5 < budgets[0] <= 1.0
 
 
 def test_a_replay_gives_the_program_after_so_many_rewrites() -> None:

@@ -54,6 +54,7 @@ class Op(Value):
         "previous",
         "queued",
         "source",
+        "was_tried",
     )
     if not TYPE_CHECKING:
         __hash__ = object.__hash__
@@ -94,6 +95,8 @@ class Op(Value):
         made_by: tuple[str, ...]
         extra: dict[str, str] | None
         queued: bool
+        was_tried: bool
+        """A copy of an op to which no rule applied, and so it needn't be looked at."""
 
     def __init_subclass__(cls) -> None:
         own = inspect.get_annotations(cls)
@@ -155,7 +158,7 @@ class Op(Value):
         self.source = None
         self.made_by = ()
         self.extra = None
-        self.queued = False
+        self.queued = self.was_tried = False
         try:
             inferred = self.infer()
         except Exception:
@@ -195,7 +198,7 @@ class Op(Value):
         copy.source = copy.next = None
         copy.made_by = ()
         copy.extra = self.extra and dict(self.extra)
-        copy.queued = False
+        copy.queued = copy.was_tried = False
         copy.type = self.type
         results = self._results
         copy._results = results and tuple([Result(each.type, copy, index) for index, each in enumerate(results)])
@@ -256,6 +259,8 @@ class Op(Value):
 
     @property
     def regions(self) -> tuple[Region, ...]:
+        if not self.region_names:
+            return ()
         regions: list[Region] = []
         for name in self.region_names:
             value = getattr(self, name)
@@ -271,7 +276,8 @@ class Op(Value):
 
     @property
     def is_unused(self) -> bool:
-        return not any(result.uses for result in self.results)
+        results = self._results
+        return not self.uses if results is None else not any(result.uses for result in results)
 
     @property
     def parent_op(self) -> Op | None:
@@ -331,29 +337,61 @@ class Op(Value):
 
     def clone(self, mapping: dict[Value, Value]) -> Self:
         """A copy whose operands are looked up in `mapping` (those not found stay); the copy's results enter it."""
-        values: dict[str, Any] = {}
-        for field in self.fields:
-            value = getattr(self, field.name)
-            match field.kind:
-                case "operand":
-                    value = mapping.get(value, value)
-                case "optional":
-                    value = None if value is None else mapping.get(value, value)
-                case "variadic":
-                    value = tuple(mapping.get(operand, operand) for operand in value)
-                case "region":
-                    value = value.clone(mapping)
-                case "regions":
-                    value = tuple(region.clone(mapping) for region in value)
-                case _:
-                    pass
-            values[field.name] = value
-        copy = type(self)(**values)
+        operands = [mapping.get(operand, operand) for operand in self._operands]
+        regions: dict[str, Any] = {}
+        for name in self.region_names:
+            value = getattr(self, name)
+            is_one = isinstance(value, Region)
+            regions[name] = value.clone(mapping) if is_one else tuple(region.clone(mapping) for region in value)
+        copy = self._copy_as_is(operands, regions)
+        if copy is None:
+            remaining = iter(operands)
+            values: dict[str, Any] = {}
+            for field in self.fields:
+                value = getattr(self, field.name)
+                if field.kind == "operand" or (field.kind == "optional" and value is not None):
+                    value = next(remaining)
+                elif field.kind == "variadic":
+                    value = tuple(next(remaining) for _ in value or ())
+                values[field.name] = regions.get(field.name, value)
+            copy = type(self)(**values)
         copy.source = self.source or copy.source
         copy.made_by = copy.made_by or self.made_by
         copy.extra = None if self.extra is None else dict(self.extra)
-        for old, new in zip(self.results, copy.results, strict=True):
-            mapping[old] = new
+        if self._results is None:
+            mapping[self] = copy
+        else:
+            mapping.update(zip(self.results, copy.results, strict=True))
+        return copy
+
+    def _copy_as_is(self, operands: list[Value], regions: Mapping[str, Any]) -> Self | None:
+        """A copy on operands of the same types, which is of the same types then; None where some are of others."""
+        for old, new in zip(self._operands, operands, strict=True):
+            if old.type is not new.type:
+                return None
+        copy = object.__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        if regions:
+            copy.__dict__.update(regions)
+            if any(old.signature != new.signature for old, new in zip(self.regions, copy.regions, strict=True)):
+                return None
+            for region in copy.regions:
+                region.parent = copy
+        copy._operands = operands
+        copy._segments = self._segments
+        copy.uses = {}
+        copy.block = copy.previous = copy.next = copy.source = copy.extra = None
+        copy.made_by = ()
+        copy.queued = copy.was_tried = False
+        copy.type = self.type
+        results = self._results
+        copy._results = results and tuple([Result(each.type, copy, index) for index, each in enumerate(results)])
+        for operand in operands:
+            uses = operand.uses
+            uses[copy] = uses[copy] + 1 if copy in uses else 1
+        builder = current_builder()
+        if builder is not None:
+            builder.place(copy)
         return copy
 
     def __repr__(self) -> str:
@@ -385,7 +423,7 @@ class Terminator(Op):
 class Block:
     """A list of ops with parameters. Ops are linked, so that inserting and removing are cheap."""
 
-    __slots__ = ("arguments", "first", "last", "parent")
+    __slots__ = ("arguments", "first", "last", "parent", "revision")
 
     def __init__(self, types: Iterable[Type] = (), names: Iterable[str | None] = ()) -> None:
         self.arguments = [Argument(type_, self, index) for index, type_ in enumerate(types)]
@@ -394,6 +432,8 @@ class Block:
         self.first: Op | None = None
         self.last: Op | None = None
         self.parent: Region | None = None
+        self.revision = 0
+        """How often ops changed, came or went, in this block or within its ops."""
 
     def add_argument(self, type: Type, name: str | None = None) -> Argument:
         argument = Argument(type, self, len(self.arguments), name)
@@ -432,11 +472,15 @@ class Block:
 
     def forget_findings(self) -> None:
         """Have every region around the block forget what was found out by looking inside: ops have changed."""
-        region = self.parent
-        while region is not None:
+        block: Block | None = self
+        while block is not None:
+            block.revision += 1
+            region = block.parent
+            if region is None:
+                return
             region.findings = None
             holder = region.parent
-            region = None if holder is None or holder.block is None else holder.block.parent
+            block = None if holder is None else holder.block
 
     @property
     def terminator(self) -> Op:
@@ -459,8 +503,9 @@ class Block:
         """Every op, those within regions after the op that holds them."""
         for op in self:
             yield op
-            for region in op.regions:
-                yield from region.walk()
+            if op.region_names:
+                for region in op.regions:
+                    yield from region.walk()
 
     def clone(self, mapping: dict[Value, Value]) -> Block:
         from windlass.ir.builder import Builder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
+import scipy  # its parts are loaded when they are first used: that takes longer than all of this package
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value

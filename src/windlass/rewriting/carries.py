@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from windlass.ir import Block, Builder, Op, Region, Value
+from windlass.ir import Block, Builder, Op, Region, Result, Value
 from windlass.ops import Return, While
 from windlass.ops.control import captures
 
@@ -21,7 +21,17 @@ def copy_block(
     It returns what it returned at the places `yielded` (None: all). Ops that are left out have their values in
     `mapping`, or these are not needed.
     """
-    known = dict(mapping)
+    return _copy(block, kept, dict(mapping), yielded, left_out)
+
+
+def _copy(
+    block: Block,
+    kept: Sequence[int],
+    known: dict[Value, Value],
+    yielded: Sequence[int] | None,
+    left_out: Collection[Op],
+) -> Block:
+    """As `copy_block`; what stands for each value in the copy enters `known`."""
     new = Block([block.arguments[place].type for place in kept], [block.arguments[place].name for place in kept])
     known.update((block.arguments[place], made) for place, made in zip(kept, new.arguments, strict=True))
     with Builder(new):
@@ -44,19 +54,55 @@ def rebuild_loop(
 ) -> tuple[Value, ...]:
     """The loop carrying only the `kept` values; gives a value for each result of the old one.
 
-    `mapping` gives the values in the regions that stand for others; `results` those of carries that are not kept (their
-    initial values, where it has none).
+    `mapping` gives the values in the regions that stand for others, and are equal to them; `results` those of carries
+    that are not kept (their initial values, where it has none).
     """
-    known = mapping or {}
-    cond = copy_block(loop.cond.block, kept, known, None, left_out)
-    body = copy_block(loop.body.block, kept, known, kept, left_out)
+    given = mapping or {}
+    blocks: list[Block] = []
+    for region, yielded in ((loop.cond, None), (loop.body, kept)):
+        known = dict(given)
+        blocks.append(_copy(region.block, kept, known, yielded, left_out))
+        _hand_over(known, given)
+    cond, body = blocks
     made = While(Region(cond), Region(body), tuple(loop.operands[place] for place in kept))
     found = list(loop.operands)
     for place, value in (results or {}).items():
         found[place] = value
     for place, result in zip(kept, made.results, strict=True):
+        _tell(loop.results[place], result)
         found[place] = result
     return tuple(found)
+
+
+def _hand_over(copies: Mapping[Value, Value], given: Mapping[Value, Value]) -> None:
+    """Let copies be known as well as what they are copies of: their facts, and that rules have been tried on them."""
+    for old, new in copies.items():
+        if old in given:
+            continue
+        _tell(old, new)
+        op, copy = _op_of(old), _op_of(new)
+        if op is not None and copy is not None:
+            copy.was_tried = not op.queued and not op.region_names and _is_same(op, copy, given)
+
+
+def _tell(old: Value, new: Value) -> None:
+    facts = getattr(old, "facts", None)
+    if facts is not None:
+        new.facts = facts
+
+
+def _is_same(op: Op, copy: Op, given: Mapping[Value, Value]) -> bool:
+    """Whether a copy takes copies only, and as much takes it."""
+    for operand in op.operands:
+        maker = _op_of(operand)
+        if operand in given or (maker is not None and any(each in given for each in maker.operands)):
+            return False
+    return all(len(one.uses) == len(other.uses) for one, other in zip(op.results, copy.results, strict=True))
+
+
+def _op_of(value: Value) -> Op | None:
+    owner = value.owner if isinstance(value, Result) else value
+    return owner if isinstance(owner, Op) else None
 
 
 def arguments_at(loop: While, place: int) -> tuple[Value, Value]:

@@ -63,25 +63,20 @@ def _share(block: Block, scopes: list[dict[Any, Op]], on_shared: Callable[[Op], 
 
 def _key_with_regions(op: Op) -> tuple[Any, ...] | None:
     """Equal for ops that compute the same value, regions included; None if these hold too much to be compared."""
-    left = LARGEST_REGION
+    if sum(region.remember(_count_ops) for region in op.regions) > LARGEST_REGION:
+        return None
 
     def list_ops(region: Region, numbers: dict[Value, int]) -> Any:
-        nonlocal left
         listed: list[Any] = []
         for block in region.blocks:
             for argument in block.arguments:
                 numbers[argument] = len(numbers)
             listed.append(tuple(argument.type for argument in block.arguments))
             for inner in block:
-                left -= 1
-                if left < 0:
-                    return None
                 # What is made inside goes by its number, what comes from outside by itself.
                 operands = tuple(numbers.get(operand, id(operand)) for operand in inner.operands)
                 known = tuple(operand in numbers for operand in inner.operands)
                 held = tuple(list_ops(each, numbers) for each in inner.regions)
-                if left < 0:
-                    return None
                 kind, types, attributes, _, *rest = inner.structural_key()
                 listed.append((kind, types, attributes, operands, known, *rest, held))
                 for result in inner.results:
@@ -90,4 +85,9 @@ def _key_with_regions(op: Op) -> tuple[Any, ...] | None:
 
     numbers: dict[Value, int] = {}
     regions = tuple(list_ops(region, numbers) for region in op.regions)
-    return None if left < 0 else (op.structural_key(), regions)
+    return op.structural_key(), regions
+
+
+def _count_ops(region: Region) -> int:
+    """How many ops there are in the region and within its ops."""
+    return sum(1 + sum(inner.remember(_count_ops) for inner in op.regions) for block in region.blocks for op in block)

@@ -16,14 +16,14 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.ops import Constant, While
 from windlass.ops.control import Branching
+from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
 from windlass.rewriting.deadline import ending_at, is_late
-from windlass.rewriting.facts import granting
+from windlass.rewriting.facts import forget_loops, granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
-from windlass.rewriting.pattern import Matcher
-from windlass.rewriting.rule import Rule, RuleSet
+from windlass.rewriting.rule import Application, Rule, RuleSet
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ MOST_SWEEPS = 4
 Watch = Callable[[int, Rule, Op], None]
 
 
+@without_collections()
 def rewrite_function(
     function: Function,
     rules: RuleSet,
@@ -105,6 +106,10 @@ class _Driver:
         self.steps_left = budget.steps if budget.steps is not None else 40 * size + 1000
         self.deadline = time.monotonic() + budget.seconds
         self.runs_left = MOST_RUNS
+        self.settled: dict[tuple[str, Block], int] = {}
+        """The revision of a block in which a pass found nothing to change."""
+        self.unshared = -1
+        """The revision of the body in which no two ops were the same."""
         self.swept = 0
         self.sweeps_left = MOST_SWEEPS
         self.is_last = False
@@ -116,29 +121,45 @@ class _Driver:
             self.drain()
             if self.ledger.exhausted:
                 return
-            shared: list[Op] = []
-            if share_common_subexpressions(self.body, shared.append):
-                for op in dict.fromkeys(shared):
-                    self.push_with_users(op)
-            elif self.is_last:
+            if self.share():
+                continue
+            if self.is_last:
                 return
-            elif not self.sweep() and not self.run_passes():
+            if not self.sweep() and not self.run_passes():
                 self.is_last = True
                 self.push_all(self.body)
+
+    def share(self) -> int:
+        """Make ops one that are the same, if anything changed since none were; gives how many there were."""
+        if self.body.revision == self.unshared:
+            return 0
+        shared: list[Op] = []
+        removed = share_common_subexpressions(self.body, shared.append)
+        for op in dict.fromkeys(shared):
+            self.push_with_users(op)
+        if not removed:
+            self.unshared = self.body.revision
+        return removed
 
     def sweep(self) -> bool:
         """Queue ops once more, if there were rewrites since they were queued: all but those that are plain arithmetic.
 
         What a rule asks of an operand may follow from ops far above it, of which the op isn't told when they change:
-        that a matrix is diagonal, say. Such rules begin at products, reductions and movements.
+        that a matrix is diagonal, say. Such rules begin at products, reductions and movements. The first time, all that
+        is within other ops is queued.
         """
         done = len(self.ledger.entries)
         if done == self.swept or self.sweeps_left == 0:
             return False
+        is_first = self.sweeps_left == MOST_SWEEPS
         self.swept = done
         self.sweeps_left -= 1
+        if is_first:
+            # Of loops as they are now, more may be found out than of those that they were made from.
+            forget_loops(self.body)
         for op in reversed(list(self.body.walk())):
-            if not op.is_elementwise and not op.is_free:
+            is_in_loop = op.block is not self.body
+            if (is_first and is_in_loop) or not (op.is_elementwise or op.is_free):
                 self.push(op)
         return bool(self.worklist or self.holders)
 
@@ -160,8 +181,9 @@ class _Driver:
 
     def run_pass(self, each: Pass, block: Block) -> None:
         """Let a pass change a block, as far as the budget goes."""
-        if self.steps_left <= 0 or is_late():
+        if self.steps_left <= 0 or is_late() or self.settled.get((each.name, block)) == block.revision:
             return
+        before = len(self.ledger.entries)
         try:
             for change in each.body(block, self.device.at(block)):
                 number = len(self.ledger.entries)
@@ -175,6 +197,8 @@ class _Driver:
             raise
         except Exception as error:
             raise _failed(each.name, error) from error
+        if len(self.ledger.entries) == before:
+            self.settled[each.name, block] = block.revision
 
     def push(self, op: Op) -> None:
         if not op.queued:
@@ -217,26 +241,17 @@ class _Driver:
                 return
             self.try_rules(applicable, op)
 
-    def try_rules(self, applicable: list[tuple[Rule, Matcher]], op: Op) -> None:
+    def try_rules(self, applicable: list[tuple[Rule, Application]], op: Op) -> None:
         """Apply the first of the rules that fits the op and does not decline."""
-        builder: Builder | None = None
-        placed: list[Op] = []
-        nested: list[Op] = []
-        try:
-            for rule, matcher in applicable:
-                found = matcher(op)
-                if found is None:
-                    continue
-                if builder is None:
-                    block = op.block
-                    assert block is not None
-                    builder = Builder(block, op, op.source)
-                    builder.placed = placed
-                    builder.nested = nested = []
-                    builder.__enter__()
-                found["op"] = op
+        block = op.block
+        assert block is not None
+        builder = Builder(block, op, op.source)
+        builder.placed = placed = list[Op]()
+        builder.nested = nested = list[Op]()
+        with builder:
+            for rule, application in applicable:
                 try:
-                    replacement = rule.body(*[found[name] for name in rule.parameters])
+                    replacement = application(op)
                 except TypeFault:
                     raise
                 except Exception as error:
@@ -251,9 +266,6 @@ class _Driver:
                     for made in reversed(placed):
                         made.erase()
                     placed.clear()
-        finally:
-            if builder is not None:
-                builder.__exit__(None, None, None)
 
     def forget(self, nested: list[Op], is_applied: bool) -> None:
         """Let ops that a rule made in blocks of its own use nothing, unless they have become part of the program."""
@@ -318,7 +330,8 @@ class _Driver:
             self.push(made)
             for region in made.regions:
                 for inner in region.walk():
-                    self.push(inner)
+                    if not inner.was_tried:
+                        self.push(inner)
         self.erase(op)
         holder = block.parent.parent if block.parent is not None else None
         if holder is not None:

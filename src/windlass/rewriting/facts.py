@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from windlass.ir import Argument, Op, Region, Result, TensorType, Type, Value
+from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
 from windlass.ops import And, Call, Compare, Constant, While
 from windlass.ops.base import TensorOp
 from windlass.ops.ranges import Range, everything, largest_float
@@ -113,6 +113,35 @@ def is_within(value: Value, low: Any, high: Any) -> bool:
     return range_of(value).lies_within(low, high)
 
 
+def forget_loops(block: Block, is_inside: bool = False) -> None:
+    """Have what was found out of loops in the block, and within them, be found anew when it is asked for.
+
+    Loops in which nothing has changed since are left alone.
+    """
+    for op in block:
+        if isinstance(op, While) and not is_inside and (op.body.findings or {}).get((_is_as_found,)):
+            continue
+        inside = is_inside or isinstance(op, While)
+        if inside:
+            _forget(op.results)
+        for region in op.regions:
+            for inner in region.blocks:
+                if inside:
+                    _forget(inner.arguments)
+                forget_loops(inner, inside)
+
+
+def _is_as_found(_: Region) -> bool:
+    """Remembered of the body of a loop that was gone through, for as long as nothing changes in it."""
+    return True
+
+
+def _forget(values: Iterable[Value]) -> None:
+    for value in values:
+        if hasattr(value, "facts"):
+            del value.facts
+
+
 class _Analysis:
     """Finds ranges and keeps them with the values."""
 
@@ -177,6 +206,7 @@ class _Analysis:
         for result, found in zip(loop.results, nest.find_carried(loop), strict=True):
             self.keep(result, found)
         nest.hand_over(loop)
+        loop.body.remember(_is_as_found)
 
 
 class _Nest(_Analysis):

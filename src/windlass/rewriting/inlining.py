@@ -7,6 +7,7 @@ from collections import Counter
 
 from windlass.ir import Block, Builder, Function, Module, Op, Value
 from windlass.ops import Call, CustomCall, Opaque
+from windlass.rewriting.deadline import is_late
 
 MOST_OPS = 200_000
 """A program that is larger than this is not made larger still."""
@@ -32,8 +33,9 @@ def inline_calls(block: Block, module: Module, through_settling: bool = False, m
 
     Calls that carry attributes of their own (which say how they are to be compiled) stay, and so do those of functions
     that call themselves, or whose results carry attributes. So do some where functions call one another so often that
-    the program would become far larger than it is. With `through_settling`, calls of functions that give their
-    arguments back go nevertheless: they are there to keep values apart, which the caller does anew.
+    the program would become far larger than it is, and those that are left when the time is over. With
+    `through_settling`, calls of functions that give their arguments back go nevertheless: they are there to keep values
+    apart, which the caller does anew.
     """
     closed = _list_worthwhile(module)
     size = sum(1 for _ in block.walk())
@@ -46,7 +48,7 @@ def inline_calls(block: Block, module: Module, through_settling: bool = False, m
         if call.extra and not (through_settling and callee.body.first is callee.body.last):
             continue
         size += sum(1 for _ in callee.walk())
-        if size > most_ops:
+        if size > most_ops or is_late():
             return
         home = call.block
         assert home is not None
@@ -108,8 +110,11 @@ def _mentioned(op: Op, module: Module) -> list[str]:
     """Functions that the op refers to; for ops whose attributes are MLIR text, any that the text names."""
     if isinstance(op, Call):
         return [str(op.callee)] if op.callee in module.functions else []
+    is_configured = isinstance(op, Opaque | CustomCall)
+    if not op.extra and not is_configured:
+        return []
     texts = list((op.extra or {}).values())
-    if isinstance(op, Opaque | CustomCall):
+    if is_configured:
         texts += list(op.mlir_attributes().values())
     return [name for name in module.functions if any(f"@{name}" in text for text in texts)] if texts else []
 

@@ -14,7 +14,7 @@ from windlass.ops.base import TensorOp
 from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
 from windlass.ops.sampling import Draw, Unsuitable
-from windlass.rewriting.pattern import is_any, list_concrete_classes
+from windlass.rewriting.pattern import is_any, list_roots
 from windlass.rewriting.rule import Rule
 
 
@@ -40,7 +40,7 @@ def make_instance(rule: Rule, draw: Draw) -> Op:
 
 def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
     if is_any(pattern):
-        concrete = [each for each in list_concrete_classes(type(pattern)) if not each.region_names]
+        concrete = [each for each in list_roots(pattern) if not each.region_names]
         return _random_op(draw.choose(concrete), draw)
     op_class = type(pattern)
     assert issubclass(op_class, TensorOp)

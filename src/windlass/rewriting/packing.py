@@ -13,12 +13,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from windlass.ir import Block, Builder, Op, Value
-from windlass.ops import Concatenate, Constant, DotGeneral, Reduce, Reshape, Slice, Transpose, While
+from windlass.ops import (
+    BroadcastInDim,
+    Concatenate,
+    Constant,
+    DotGeneral,
+    Elementwise,
+    Reduce,
+    Reshape,
+    Slice,
+    Transpose,
+    While,
+)
 from windlass.ops.base import TensorOp
 from windlass.ops.reduction import Folding
 from windlass.rewriting.batcher import op_of, pick_blocks
 from windlass.rewriting.carries import sources
 from windlass.rewriting.cost import Cost, Device, estimate_cost
+from windlass.rewriting.deadline import is_late
 from windlass.rewriting.driver import remove_dead_code
 from windlass.rewriting.ordering import sort_block
 from windlass.rewriting.passes import Change
@@ -182,6 +194,21 @@ class Packing:
         """Whether values that were apart are written beside each other."""
         return bool(list(self.ahead)) or any(isinstance(op, Concatenate) for op in self.scratch)
 
+    def list_lasting(self) -> list[Op]:
+        """Ops that are done at once and stay so.
+
+        Of what is computed of stacks alone, element by element, the catalogue makes a stack again.
+        """
+        stacks: set[Value] = {op for op in (*self.ahead, *self.scratch) if isinstance(op, Concatenate)}
+        lasting: list[Op] = []
+        for ops, results in self.members:
+            made = op_of(results[0])
+            if isinstance(made, Elementwise) and _is_of_stacks(made, stacks):
+                stacks.add(made)
+            else:
+                lasting += ops
+        return lasting
+
     def _stack_constants(self, constants: list[Constant]) -> Value:
         if sum(constant.tensor.bytes for constant in constants) > LARGEST_STACK:
             raise CannotPack
@@ -293,6 +320,21 @@ class Packing:
         return Change(root, source, placed, saved)
 
 
+def _is_of_stacks(op: Elementwise, stacks: set[Value]) -> bool:
+    """Whether the op takes two stacks or more that nothing else takes, and numbers."""
+    taken = {value for value in op.operands if value in stacks}
+    if len(taken) < 2 or any(len(value.uses) > 1 for value in taken):
+        return False
+    return all(value in taken or _is_number(value) for value in op.operands)
+
+
+def _is_number(value: Value) -> bool:
+    """Whether the value is the same number everywhere."""
+    if isinstance(value, Constant):
+        return value.is_splat
+    return not value.shape or (isinstance(value, BroadcastInDim) and not value.operand.shape)
+
+
 def skip_reshapes(value: Value) -> Value:
     """What the value is a reshape of."""
     while isinstance(value, Reshape):
@@ -314,21 +356,34 @@ def row_of(values: Value, position: int) -> Value:
 
 def pack_block(block: Block, device: Device) -> Iterator[Change]:
     """Make one op of equal ones wherever that costs less, in this block."""
-    while True:
-        change = _pack_once(BlockView(block, device))
+    declined: set[object] = set()
+    while _may_pack(block):
+        change = _pack_once(BlockView(block, device), declined)
         if change is None:
             return
         yield change
 
 
-def _pack_once(view: BlockView) -> Change | None:
-    if any(not op.is_pure for op in view.block if op is not view.block.last):
-        return None
+def _may_pack(block: Block) -> bool:
+    """A quick test: whether the block is pure, and has anything to begin with."""
+    starts = 0
+    for op in block:
+        if not op.is_pure and op is not block.last:
+            return False
+        starts += (op.is_contraction or isinstance(op, Reduce)) + 2 * isinstance(op, Concatenate)
+    return starts > 1
+
+
+def _pack_once(view: BlockView, declined: set[object]) -> Change | None:
+    """The first change that pays, of those that were not tried before; what does not pay is entered in `declined`."""
     for op in view.block:
-        if isinstance(op, Concatenate) and len(op.inputs) > 1:
+        if is_late():
+            return None
+        if isinstance(op, Concatenate) and len(op.inputs) > 1 and op not in declined:
             change = _pack_parts(view, op)
             if change is not None:
                 return change
+            declined.add(op)
     candidates = [
         candidate
         for group in view.groups.values()
@@ -340,10 +395,15 @@ def _pack_once(view: BlockView) -> Change | None:
         for column in zip(*(op.operands for op in group), strict=True):
             counts[column] = counts.get(column, 0) + 1
     for group in candidates:
+        if is_late():
+            return None
+        if tuple(group) in declined:
+            continue
         shared = max(counts[column] for column in zip(*(op.operands for op in group), strict=True))
         change = _pack_group(view, group, shared)
         if change is not None:
             return change
+        declined.add(tuple(group))
     return None
 
 
@@ -424,8 +484,8 @@ def _pack_parts(view: BlockView, op: Concatenate) -> Change | None:
     except CannotPack:
         packing.abandon()
         return None
-    if not any(op.flops() > 0 for members, _ in packing.members for op in members):
-        # Slices of one value stacked another way round: nothing is computed at once.
+    if not any(op.flops() > 0 for op in packing.list_lasting()):
+        # Slices of one value stacked another way round, say: nothing is computed at once.
         packing.abandon()
         return None
     axis, rank = op.dimension, op.tensor.rank

@@ -2,25 +2,27 @@
 
 `Transpose(Transpose(x, p), q)` with holes x, p, q compiles to
 
-    def match(op):
-        v0 = op._operands[0]
-        if v0.__class__ is not Transpose: return None
-        return {"x": v0._operands[0], "p": v0.permutation, "q": op.permutation}
+    def attempt(op):
+        v1 = op._operands[0]
+        if not (v1.__class__ is Transpose): return None
+        return body(v1._operands[0], v1.permutation, op.permutation)
 
-An abstract op class in a pattern (`Elementwise`, `Op`) stands for all its subclasses. A commutative op matches with
-its operands in either order.
+where `body` is the rule's function of x, p and q. An abstract op class in a pattern (`Elementwise`, `Op`) stands for
+all its subclasses. A commutative op matches with its operands in either order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import product
 from typing import Any
 
-from windlass.ir import Hole, Op
+from windlass.ir import Hole, Op, Value
 
-Matcher = Callable[[Op], "dict[str, Any] | None"]
+KNOWN_PLACES = 3
+"""Operands whose classes rules are looked up by; of further ones only which classes there are."""
 
 
 def hole(name: str, accepts: Callable[[Any], bool] | None = None) -> Any:
@@ -28,11 +30,16 @@ def hole(name: str, accepts: Callable[[Any], bool] | None = None) -> Any:
     return Hole(name, accepts)
 
 
-def any_op(op_class: type[Op]) -> Any:
-    """A pattern for every op of a class, whatever its fields: `any_op(Elementwise)`."""
+def any_op(op_class: type[Op], *, only: tuple[type[Op], ...] = (), takes: tuple[type[Value], ...] = ()) -> Any:
+    """A pattern for every op of a class, whatever its fields: `any_op(Elementwise)`.
+
+    With `only` the classes below it that are meant; with `takes`, one of the op's operands is of one of these classes.
+    """
     pattern = object.__new__(op_class)
     pattern.__dict__["is_pattern"] = True
     pattern.__dict__["is_any"] = True
+    pattern.__dict__["only"] = only
+    pattern.__dict__["takes"] = takes
     return pattern
 
 
@@ -42,6 +49,12 @@ def is_concrete(op_class: type[Op]) -> bool:
 
 def is_any(pattern: Op) -> bool:
     return "is_any" in pattern.__dict__
+
+
+def list_roots(pattern: Op) -> tuple[type[Op], ...]:
+    """The op classes that a pattern's root stands for."""
+    only: tuple[type[Op], ...] = pattern.__dict__.get("only", ())
+    return tuple(each for each in list_concrete_classes(type(pattern)) if not only or issubclass(each, only))
 
 
 def list_concrete_classes(op_class: type[Op]) -> Iterator[type[Op]]:
@@ -80,16 +93,56 @@ def list_inner_ops(pattern: Op) -> list[Op]:
     return inner
 
 
-def compile_pattern(pattern: Op, single_use: bool = False) -> tuple[Matcher, ...]:
-    """Functions that give the holes' contents if an op is like `pattern`, else None: one for each operand order.
+class Attempt:
+    """A pattern with the operands of commutative ops in one order, and what is done where an op is like it."""
 
-    With `single_use`, the ops below the root must have no other use, so that replacing the root frees them.
-    """
+    def __init__(
+        self, pattern: Op, swapped: set[int], single_use: bool, body: Callable[..., Any], parameters: tuple[str, ...]
+    ) -> None:
+        self.pattern = pattern
+        self.swapped = swapped
+        self.single_use = single_use
+        self.body = body
+        self.parameters = parameters
+        self.needs = _list_needs(pattern, id(pattern) in swapped)
+        self.takes: tuple[type[Value], ...] = pattern.__dict__.get("takes", ())
+
+    @cached_property
+    def apply(self) -> Callable[[Op], Any]:
+        """What `body` gives for the holes' contents, or None if an op (of the root's class) is not like the pattern.
+
+        With `single_use`, the ops below the root must have no other use, so that replacing the root frees them.
+        """
+        if self.parameters == ("op",) and is_any(self.pattern):
+            return self.body
+        writer = _Writer(self.swapped, self.single_use)
+        writer.test_fields(self.pattern, "op")
+        given = ", ".join("op" if name == "op" else writer.bound[name] for name in self.parameters)
+        text = "\n".join(["def attempt(op):", *writer.lines, f"    return body({given})"])
+        writer.scope["body"] = self.body
+        exec(text, writer.scope)
+        return writer.scope["attempt"]
+
+    def may_match(self, operands: Sequence[type]) -> bool:
+        """Whether an op whose operands are of these classes may be like the pattern."""
+        if self.takes and not any(issubclass(each, self.takes) for each in operands):
+            return False
+        return all(
+            position >= len(operands) or issubclass(operands[position], wanted) for position, wanted in self.needs
+        )
+
+
+def list_attempts(
+    pattern: Op, single_use: bool, body: Callable[..., Any], parameters: tuple[str, ...]
+) -> tuple[Attempt, ...]:
+    """The attempts for a pattern: one for each order of operands that makes a difference."""
     ops = (pattern, *list_inner_ops(pattern))
     holes = Counter(each.name for op in ops if not is_any(op) for each in _list_operand_holes(op))
     swappable = [op for op in ops if type(op).is_commutative and not is_any(op) and _is_asymmetric(op, holes)]
     return tuple(
-        _compile_order(pattern, {id(op) for op, swap in zip(swappable, swaps, strict=True) if swap}, single_use)
+        Attempt(
+            pattern, {id(op) for op, swap in zip(swappable, swaps, strict=True) if swap}, single_use, body, parameters
+        )
         for swaps in product((False, True), repeat=len(swappable))
     )
 
@@ -174,17 +227,6 @@ class _Writer:
                 self.test(getattr(pattern, field.name), f"{name}.{field.name}", by_identity=False)
 
 
-def _compile_order(pattern: Op, swapped: set[int], single_use: bool) -> Matcher:
-    writer = _Writer(swapped, single_use)
-    writer.test_fields(pattern, "op")
-    binding = ", ".join(f"{name!r}: {expression}" for name, expression in writer.bound.items())
-    text = "\n".join(["def match(op):", *writer.lines, f"    return {{{binding}}}"])
-    exec(text, writer.scope)
-    match = writer.scope["match"]
-    match.needs = _list_needs(pattern, id(pattern) in swapped)
-    return match
-
-
 def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, type[Op]], ...]:
     """Which classes the root's operands must have, by position: what rules are looked up by."""
     if is_any(pattern):
@@ -195,10 +237,5 @@ def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, type[Op]], ..
     wanted = [getattr(pattern, field.name) for field in operands]
     if is_swapped:
         wanted.reverse()
-    return tuple((position, type(each)) for position, each in enumerate(wanted) if isinstance(each, Op))
-
-
-def can_match(matcher: Matcher, operands: Sequence[type]) -> bool:
-    """Whether a matcher may say yes to an op whose first operands are of these classes."""
-    needs: tuple[tuple[int, type[Op]], ...] = getattr(matcher, "needs", ())
-    return all(position >= len(operands) or issubclass(operands[position], wanted) for position, wanted in needs)
+    known = enumerate(wanted[:KNOWN_PLACES])
+    return tuple((position, type(each)) for position, each in known if isinstance(each, Op))

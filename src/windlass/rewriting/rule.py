@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from windlass.ir import Op, Value
 from windlass.ops.sampling import Draw
 from windlass.rewriting.passes import Pass
-from windlass.rewriting.pattern import Matcher, can_match, compile_pattern, list_concrete_classes, list_holes
+from windlass.rewriting.pattern import KNOWN_PLACES, list_attempts, list_holes, list_roots
 
 Body = Callable[..., "Value | tuple[Value, ...] | None"]
+Application = Callable[[Op], "Value | tuple[Value, ...] | None"]
+"""What replaces an op by a rule, or None."""
+
+MOST_KEYS = 20_000
+"""For so many combinations of classes the rules that may match are kept."""
 
 
 class Rule:
@@ -48,29 +52,27 @@ class Rule:
         self.last = last
         self.in_kernels = in_kernels
         self.sample = sample
-        self.matchers = compile_pattern(pattern, single_use)
-        self.roots = tuple(list_concrete_classes(type(pattern)))
+        self.roots = list_roots(pattern)
         self.__doc__ = body.__doc__
         self.__name__ = body.__name__
         self.__module__ = body.__module__
         self.__wrapped__ = body
-        parameters = list(inspect.signature(body).parameters)
+        code = body.__code__
+        parameters = code.co_varnames[: code.co_argcount]
         holes = list_holes(pattern)
         unknown = [name for name in parameters if name not in holes and name != "op"]
         if unknown:
             raise TypeError(f"rule {self.name}: {unknown} are not holes of its pattern")
-        self.parameters = tuple(parameters)
+        self.attempts = list_attempts(pattern, single_use, body, parameters)
 
     def __call__(self, op: Value) -> Value | tuple[Value, ...] | None:
         if not isinstance(op, Op) or type(op) not in self.roots:
             return None
-        for matcher in self.matchers:
-            found = matcher(op)
-            if found is not None:
-                found["op"] = op
-                replacement = self.body(*[found[name] for name in self.parameters])
-                if replacement is not None:
-                    return replacement
+        classes = [type(operand) for operand in op.operands]
+        for attempt in self.attempts:
+            replacement = attempt.apply(op) if attempt.may_match(classes) else None
+            if replacement is not None:
+                return replacement
         return None
 
     @property
@@ -92,7 +94,7 @@ class RuleSet:
         """What the user says of the floats of a program (see `facts.granting`)."""
         self._chosen: dict[tuple[int, bool, frozenset[str], bool], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
-        self._candidates: dict[tuple[Any, ...], list[tuple[Rule, Matcher]]] = {}
+        self._candidates: dict[tuple[Any, ...], list[tuple[Rule, Application]]] = {}
         for rule in rules:
             self.add(rule)
 
@@ -102,20 +104,25 @@ class RuleSet:
         for root in rule.roots:
             self.by_root.setdefault(root, []).append(rule)
 
-    def candidates(self, op: Op, last: bool = False) -> list[tuple[Rule, Matcher]]:
-        """The rules that may match the op by its class and those of its first two operands, with their matchers.
+    def candidates(self, op: Op, last: bool = False) -> list[tuple[Rule, Application]]:
+        """The rules that may match the op by its class and those of its operands, each with what applies it.
 
         With `last` those that come last, else all others.
         """
-        key = (op.__class__, *[operand.__class__ for operand in op._operands[:2]], last)  # pyright: ignore[reportPrivateUsage]
+        classes = [operand.__class__ for operand in op._operands]  # pyright: ignore[reportPrivateUsage]
+        if len(classes) > KNOWN_PLACES:
+            classes[KNOWN_PLACES:] = sorted({*classes[KNOWN_PLACES:]}, key=id)
+        key = (op.__class__, last, *classes)
         found = self._candidates.get(key)
         if found is None:
+            if len(self._candidates) > MOST_KEYS:
+                self._candidates.clear()
             found = self._candidates[key] = [
-                (rule, matcher)
+                (rule, attempt.apply)
                 for rule in self.by_root.get(type(op), ())
                 if rule.last == last
-                for matcher in rule.matchers
-                if can_match(matcher, key[1:-1])
+                for attempt in rule.attempts
+                if attempt.may_match(classes)
             ]
         return found
 

@@ -58,7 +58,7 @@ def sample_elementwise(draw: Draw) -> Elementwise:
     return draw.choose((Add, Divide))(x, other) if draw.boolean() else Exponential(x)
 
 
-@rewrite(any_op(Elementwise), sample=sample_elementwise)
+@rewrite(any_op(Elementwise, takes=(BroadcastInDim,)), sample=sample_elementwise)
 def elementwise_of_broadcasts(op: Elementwise) -> Value | None:
     """f(broadcast(x), broadcast(y)) = broadcast(f(x, y)), if x and y have one shape and go to the same axes
 
@@ -105,7 +105,7 @@ def number_of(shape: Sizes) -> Value:
     return BroadcastInDim(tensor("f32", name="c"), shape, ())
 
 
-@rewrite(any_op(Elementwise), sample=sample_elementwise_of_rows)
+@rewrite(any_op(Elementwise, takes=(BroadcastInDim,)), sample=sample_elementwise_of_rows)
 def elementwise_of_unlike_broadcasts(op: Elementwise) -> Value | None:
     """f(broadcast(x), broadcast(y)) = broadcast(f(broadcast(x), broadcast(y))), where an axis is left that neither has
 

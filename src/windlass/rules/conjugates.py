@@ -104,7 +104,7 @@ def _sample_of_conjugates(draw: Draw) -> Binary:
     return draw.choose((Add, Subtract))(Conj(free(type_, "z")), Conj(free(type_, "w")))
 
 
-@rewrite(any_op(Binary), sample=_sample_of_conjugates, reassociates=True)
+@rewrite(any_op(Binary, only=(Add, Subtract), takes=(Conj,)), sample=_sample_of_conjugates, reassociates=True)
 def arithmetic_of_conjugates(op: Binary) -> Value | None:
     """conj(z) + conj(w) = conj(z + w), and so for z - w, if nothing else uses the conjugates
 
@@ -113,7 +113,7 @@ def arithmetic_of_conjugates(op: Binary) -> Value | None:
     Conj(Add(z, w))
     """
     left, right = op.operands
-    if not isinstance(op, Add | Subtract) or not isinstance(left, Conj) or not isinstance(right, Conj):
+    if not isinstance(left, Conj) or not isinstance(right, Conj):
         return None
     if left is right or len(left.uses) != 1 or len(right.uses) != 1:
         return None
@@ -221,7 +221,7 @@ def _sample_sum_of_converted(draw: Draw) -> Binary:
     return draw.choose((Add, Subtract))(Convert(free(type_), whole), Convert(free(type_, "y"), whole))
 
 
-@rewrite(any_op(Binary), sample=_sample_sum_of_converted)
+@rewrite(any_op(Binary, only=(Add, Subtract), takes=(Convert,)), sample=_sample_sum_of_converted)
 def sum_of_converted_reals(op: Binary) -> Value | None:
     """convert(x) + convert(y) = convert(x + y), for reals that become complex; and so for x - y
 
@@ -230,7 +230,7 @@ def sum_of_converted_reals(op: Binary) -> Value | None:
     Convert(Add(x, y), dtype='complex<f32>')
     """
     left, right = op.operands
-    if not isinstance(op, Add | Subtract) or not isinstance(left, Convert) or not isinstance(right, Convert):
+    if not isinstance(left, Convert) or not isinstance(right, Convert):
         return None
     if COMPLEX_OF_PART.get(left.operand.dtype) != op.dtype or left.operand.type is not right.operand.type:
         return None

@@ -56,7 +56,7 @@ def sample_op_on_constants(draw: Draw) -> TensorOp:
     return draw.choose((Add(x, y), Compare(x, y, "LT"), Select(Compare(x, y, "GT"), x, y), Reverse(x, (0,))))
 
 
-@rewrite(any_op(TensorOp), sample=sample_op_on_constants)
+@rewrite(any_op(TensorOp, takes=(Constant,)), sample=sample_op_on_constants)
 def fold_constants(op: TensorOp) -> Value | None:
     """f(constants) = constant, if it is small
 
@@ -163,7 +163,7 @@ def sample_movement_of_constant(draw: Draw) -> TensorOp:
     return movement(x, **movement.sample(draw, x.tensor))
 
 
-@rewrite(any_op(TensorOp), sample=sample_movement_of_constant)
+@rewrite(any_op(TensorOp, only=MOVEMENTS, takes=(Constant,)), sample=sample_movement_of_constant)
 def move_constant(op: TensorOp) -> Value | None:
     """movement(constant c everywhere) = constant c everywhere
 

@@ -15,7 +15,7 @@ from windlass.ops import (
     RoundNearestEven,
     Select,
 )
-from windlass.ops.base import TensorOp
+from windlass.ops.base import Unary
 from windlass.ops.conversion import bit_width
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
@@ -249,18 +249,18 @@ def choice_of_one_or_zero(op: Select, p: Value, c: Constant, d: Constant) -> Val
 ROUNDINGS = (Floor, Ceil, RoundNearestEven, RoundNearestAfz)
 
 
-def sample_rounding_of_whole(draw: Draw) -> TensorOp:
+def sample_rounding_of_whole(draw: Draw) -> Unary:
     return draw.choose(ROUNDINGS)(whole(draw, random_type(draw, ("f32", "f64", "bf16"))))
 
 
-@rewrite(any_op(TensorOp), sample=sample_rounding_of_whole)
-def rounding_of_whole(op: TensorOp) -> Value | None:
+@rewrite(any_op(Unary, only=ROUNDINGS), sample=sample_rounding_of_whole)
+def rounding_of_whole(op: Unary) -> Value | None:
     """floor(x) = ceil(x) = round(x) = x, if x is proven to be whole
 
     >>> rounding_of_whole(Floor(Convert(tensor("i32"), "f32")))
     Convert(x, dtype='f32')
     """
-    return op.operand if isinstance(op, ROUNDINGS) and range_of(op.operand).whole else None
+    return op.operand if range_of(op.operand).whole else None
 
 
 def sample_truncation(draw: Draw) -> Convert:

@@ -97,7 +97,7 @@ def sample_moved_operands(kind: type[Op]) -> Callable[[Draw], Elementwise]:
     return sample
 
 
-@rewrite(any_op(Elementwise), sample=sample_moved_operands(Transpose))
+@rewrite(any_op(Elementwise, takes=(Transpose,)), sample=sample_moved_operands(Transpose))
 def elementwise_of_transposes(op: Elementwise) -> Value | None:
     """f(transpose(x, p), transpose(y, p)) = transpose(f(x, y), p), if nothing else uses the transposes
 
@@ -308,7 +308,7 @@ def _turned(value: Value, shape: Sizes, p: Sizes, depth: int) -> Value | None:
     return value.with_operands(found) if len(found) == len(operands) else None
 
 
-@rewrite(any_op(Elementwise), sample=sample_moved_operands(Reverse))
+@rewrite(any_op(Elementwise, takes=(Reverse,)), sample=sample_moved_operands(Reverse))
 def elementwise_of_reverses(op: Elementwise) -> Value | None:
     """f(reverse(x), reverse(y)) = reverse(f(x, y)), if nothing else uses the reversed arrays
 
@@ -325,7 +325,7 @@ def elementwise_of_reverses(op: Elementwise) -> Value | None:
     return None if before is None else Reverse(op.with_operands(before), axes)
 
 
-@rewrite(any_op(Elementwise), sample=sample_moved_operands(Reshape))
+@rewrite(any_op(Elementwise, takes=(Reshape,)), sample=sample_moved_operands(Reshape))
 def elementwise_of_reshapes(op: Elementwise) -> Value | None:
     """f(reshape(x), reshape(y)) = reshape(f(x, y)), if x and y have one shape and nothing else uses the reshapes
 
@@ -361,7 +361,7 @@ def sample_concatenated_operands(draw: Draw) -> Elementwise:
     return draw.choose((Add, Multiply))(first, second)
 
 
-@rewrite(any_op(Elementwise), sample=sample_concatenated_operands)
+@rewrite(any_op(Elementwise, takes=(Concatenate,)), sample=sample_concatenated_operands)
 def elementwise_of_concatenates(op: Elementwise) -> Value | None:
     """f(concatenate(a, b), concatenate(c, d)) = concatenate(f(a, c), f(b, d)), if the parts have the same sizes
 

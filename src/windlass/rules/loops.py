@@ -157,13 +157,13 @@ def carried_value_without_use(op: While) -> tuple[Value, ...] | None:
     if not op.is_pure:
         return None
     live = {place for place, result in enumerate(op.results) if result.uses}
-    live |= _reached(op.cond.block, op.cond.block.terminator.operands)
-    while True:
-        given = op.body.block.terminator.operands
-        grown = live | _reached(op.body.block, tuple(given[place] for place in live))
-        if grown == live:
-            break
-        live = grown
+    live |= _reached(op.cond.block, op.cond.block.terminator.operands, set())
+    given = op.body.block.terminator.operands
+    seen: set[Value] = set()
+    grown = live
+    while grown:
+        grown = _reached(op.body.block, tuple(given[place] for place in grown), seen) - live
+        live |= grown
     if len(live) == len(op.operands) or not live or op.is_unused:
         return None
     unused = [*_dependents(op.cond.block, live), *_dependents(op.body.block, live)]
@@ -181,10 +181,9 @@ def _dependents(block: Block, live: set[int]) -> list[Op]:
     return found
 
 
-def _reached(block: Block, values: tuple[Value, ...]) -> set[int]:
-    """The parameters of the block that the values depend on."""
+def _reached(block: Block, values: tuple[Value, ...], seen: set[Value]) -> set[int]:
+    """The parameters of the block that the values depend on, but for what was `seen` before."""
     found: set[int] = set()
-    seen: set[Value] = set()
     pending = list(values)
     while pending:
         value = pending.pop()

@@ -44,7 +44,7 @@ def _sample_of_pads(draw: Draw) -> Elementwise:
     return draw.choose((Add, Multiply))(made[0], second)
 
 
-@rewrite(any_op(Elementwise), sample=_sample_of_pads)
+@rewrite(any_op(Elementwise, takes=(Pad,)), sample=_sample_of_pads)
 def elementwise_of_pads(op: Elementwise) -> Value | None:
     """f(pad(x, c), pad(y, d)) = pad(f(x, y), f(c, d)), for pads at the same places and numbers
 

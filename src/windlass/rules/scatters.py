@@ -202,7 +202,7 @@ def sample_function_of_scatter(draw: Draw) -> Unary:
     return draw.choose((Exponential, Negate, Sqrt))(_sample_put_number(draw))
 
 
-@rewrite(any_op(Unary), sample=sample_function_of_scatter)
+@rewrite(any_op(Unary, takes=(Result,)), sample=sample_function_of_scatter)
 def function_of_scatter(op: Unary) -> Value | None:
     """f(scatter(c, i, d)) = scatter(f(c), i, f(d)), for numbers c and d of which the second takes the first's place
 

@@ -230,7 +230,7 @@ def sample_op_of_choice(draw: Draw) -> Elementwise:
     return draw.choose((Add, Multiply, Subtract))(*draw.choose((operands, operands[::-1])))
 
 
-@rewrite(any_op(Elementwise), sample=sample_op_of_choice)
+@rewrite(any_op(Elementwise, only=(Unary, Binary), takes=(Select,)), sample=sample_op_of_choice)
 def op_of_choice_of_constants(op: Elementwise) -> Value | None:
     """f(select(p, c, d), e) = select(p, f(c, e), f(d, e)) for constants, if nothing else uses the choice
 
@@ -238,8 +238,6 @@ def op_of_choice_of_constants(op: Elementwise) -> Value | None:
     >>> op_of_choice_of_constants(Add(choice, Constant.of(1, "f32")))
     Select(p, Constant(3.0), Constant(4.0))
     """
-    if not isinstance(op, Unary | Binary):
-        return None
     operands = op.operands
     choices = [each for each in operands if isinstance(each, Select)]
     if len(choices) != 1 or len(choices[0].uses) != 1 or not all(map(is_splat, choices[0].operands[1:])):
@@ -265,7 +263,7 @@ def sample_op_of_choices(draw: Draw) -> Binary:
     return draw.choose((Add, Multiply, Subtract))(Select(p, sides[0], sides[1]), Select(p, sides[2], sides[3]))
 
 
-@rewrite(any_op(Binary), sample=sample_op_of_choices)
+@rewrite(any_op(Binary, takes=(Select,)), sample=sample_op_of_choices)
 def op_of_two_choices(op: Binary) -> Value | None:
     """f(select(p, a, b), select(p, c, d)) = select(p, f(a, c), f(b, d)), if neither side is left to compute
 

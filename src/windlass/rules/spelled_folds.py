@@ -23,6 +23,8 @@ FEWEST_TERMS = 8
 """Fewer terms than this stay as they are spelled."""
 MOST_TERMS = 4096
 MOST_RETRIES = 8
+IDEMPOTENT = (And, Or, Maximum, Minimum)
+"""A term may be there twice."""
 FURTHEST_USER = 4
 """Movement that is followed from a value to see whether a larger tree goes on from there."""
 
@@ -101,21 +103,28 @@ def _moved(op: Op) -> list[Value]:
 
 
 def _terms(op: Binary, leaf: Value) -> list[Place] | None:
-    """The places in the leaf of all terms; None where something else uses a part of the tree, or there are too many."""
+    """The places in the leaf of all terms, each once.
+
+    None where something else uses a part of the tree, where a sum has a term twice, or there are too many.
+    """
     combiner, box = type(op), op.tensor.shape
     found: list[Place] = []
     inside: set[Value] = set()
     waiting: list[tuple[Value, Place]] = [(op, points_of(box))]
-    visited = 0
+    visited: set[tuple[Value, Place]] = set()
+    has_twice = False
     while waiting:
         value, place = waiting.pop()
-        visited += 1
-        if visited > 4 * MOST_TERMS:
+        if (value, place) in visited:
+            has_twice = True
+            continue
+        visited.add((value, place))
+        if len(visited) > 4 * MOST_TERMS:
             return None
         if value is leaf:
             found.append(place)
-            if len(found) > MOST_TERMS:
-                return None
+            if len(found) > MOST_TERMS or len(found) * op.tensor.size > leaf.tensor.size:
+                return None  # no view of the leaf has an element twice
             continue
         if value is not op:
             inside.add(value)
@@ -126,6 +135,8 @@ def _terms(op: Binary, leaf: Value) -> list[Place] | None:
         if back is None or (back[0] is not leaf and not isinstance(back[0], (*MOVEMENTS, combiner))):
             raise _Stuck(value)
         waiting.append(back)
+    if has_twice and combiner not in IDEMPOTENT:
+        return None
     others = {user for value in inside for user in value.uses if user is not op and user not in inside}
     if not others:
         return found
@@ -138,8 +149,6 @@ def _terms(op: Binary, leaf: Value) -> list[Place] | None:
 def _reduce(op: Binary, leaf: Value, places: list[Place]) -> Value | None:
     """The leaf's elements at the places, which are one step apart, folded."""
     combiner = type(op)
-    if combiner in (And, Or, Maximum, Minimum):
-        places = list(dict.fromkeys(places))
     count = len(places)
     if not FEWEST_TERMS <= count <= MOST_TERMS or len({place.steps for place in places}) > 1:
         return None
@@ -203,7 +212,7 @@ def sample_exact(draw: Draw) -> Op:
     return halves(draw, combiner, "f32" if combiner in (Maximum, Minimum) and draw.boolean() else "i32")
 
 
-@rewrite(any_op(Binary), sample=sample_exact)
+@rewrite(any_op(Binary, only=EXACT), sample=sample_exact)
 def fold_of_tree(op: Binary) -> Value | None:
     """x[0] ∘ x[1] ∘ … = reduce(x, ∘), for integers, and the least and greatest of floats, however they are nested
 
@@ -213,6 +222,6 @@ def fold_of_tree(op: Binary) -> Value | None:
     >>> fold_of_tree(Add(Slice(z, (0, 0), (1, 1), (1, 1)), Slice(z, (0, 1), (1, 2), (1, 1)))).operand.owner.dimensions
     (0,)
     """
-    if type(op) not in EXACT or (op.tensor.is_float and not isinstance(op, Maximum | Minimum)):
+    if op.tensor.is_float and not isinstance(op, Maximum | Minimum):
         return None
     return None if op.dtype.startswith("complex") else _fold_of_tree(op)

@@ -64,7 +64,9 @@ class Run:
     begins_with_zero: bool = False
 
 
-@rewrite(any_op(Binary), reassociates=True, sample=lambda draw: sample_parts(draw, (Add, Multiply)))
+@rewrite(
+    any_op(Binary, only=(Add, Multiply)), reassociates=True, sample=lambda draw: sample_parts(draw, (Add, Multiply))
+)
 def sum_of_slices(op: Binary) -> Value | None:
     """x[0] + x[1] + … + x[n - 1] = sum(x), where x is small or the places are many; and so for products
 
@@ -73,10 +75,10 @@ def sum_of_slices(op: Binary) -> Value | None:
     >>> sum_of_slices(Add(rows[1], Add(rows[0], rows[2]))).operand.owner.inputs
     (x,)
     """
-    return _fold_parts(op) if isinstance(op, Add | Multiply) else None
+    return _fold_parts(op)
 
 
-@rewrite(any_op(Binary), sample=lambda draw: sample_parts(draw, (Maximum, Minimum)))
+@rewrite(any_op(Binary, only=(Maximum, Minimum, And, Or)), sample=lambda draw: sample_parts(draw, (Maximum, Minimum)))
 def extreme_of_slices(op: Binary) -> Value | None:
     """max(x[0], max(x[1], … x[n - 1])) = max(x), where x is small or the places are many; and so for min, any, all
 
@@ -85,7 +87,7 @@ def extreme_of_slices(op: Binary) -> Value | None:
     >>> extreme_of_slices(Maximum(rows[1], Maximum(rows[0], rows[2]))).operand.owner.inputs
     (x,)
     """
-    return _fold_parts(op) if isinstance(op, Maximum | Minimum | And | Or) else None
+    return _fold_parts(op)
 
 
 def sample_parts(draw: Draw, combiners: tuple[type[Any], ...]) -> Op:

@@ -42,7 +42,7 @@ LEAST_EFFORT = 10
 """Operations per element that reading a table is worth."""
 
 
-def sample_table(draw: Draw) -> TensorOp:
+def sample_table(draw: Draw) -> Elementwise:
     """A costly function of a count."""
     size = draw.integer(LARGEST_FOLDED + 1, LARGEST_FOLDED + 40)
     shape = draw.choose(((size,), (2, size)))
@@ -54,15 +54,15 @@ def sample_table(draw: Draw) -> TensorOp:
     return draw.choose((Cosine, Sine))(scaled)
 
 
-@rewrite(any_op(TensorOp), sample=sample_table, reassociates=True)
-def table_of_costly_function(op: TensorOp) -> Value | None:
+@rewrite(any_op(Elementwise), sample=sample_table, reassociates=True)
+def table_of_costly_function(op: Elementwise) -> Value | None:
     """f(0 … n-1) = table, for functions that cost more than reading, of at most 65,536 elements
 
     >>> turn = Sine(Multiply(Convert(Iota((500,), "i32", 0), "f32"), Constant.of(0.25, "f32", (500,))))
     >>> table_of_costly_function(turn).value.array[2] - np.sin(np.float32(0.5))
     np.float32(0.0)
     """
-    if not isinstance(op, Elementwise) or op.effort * (2 if op.tensor.is_complex else 1) < LEAST_EFFORT:
+    if op.effort * (2 if op.tensor.is_complex else 1) < LEAST_EFFORT:
         return None
     if not LARGEST_FOLDED < op.tensor.size <= LARGEST_TABLE or not _is_known(op):
         return None
@@ -77,7 +77,7 @@ def sample_op_on_table(draw: Draw) -> TensorOp:
     return draw.choose((Add(table, other), Multiply(other, table), Exponential(table), Convert(table, "f64")))
 
 
-@rewrite(any_op(TensorOp), sample=sample_op_on_table, reassociates=True)
+@rewrite(any_op(TensorOp, takes=(Constant,)), sample=sample_op_on_table, reassociates=True)
 def table_of_table(op: TensorOp) -> Value | None:
     """f(table) = table, if it is no larger
 

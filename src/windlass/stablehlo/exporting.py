@@ -17,7 +17,7 @@ from windlass.ir.types import Type
 from windlass.ir.values import Value
 from windlass.ops import Constant, ConstantValue, DynamicSlice, Opaque, Return
 from windlass.ops.spelling import quote
-from windlass.stablehlo.collecting import without_collections
+from windlass.rewriting.collecting import without_collections
 from windlass.stablehlo.contexts import borrowed_context
 from windlass.stablehlo.diagnosing import diagnose_verification, heard
 from windlass.stablehlo.private_jax import make_context

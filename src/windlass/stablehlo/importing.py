@@ -21,6 +21,7 @@ from windlass.ir.types import OpaqueType, TensorType, Type
 from windlass.ir.values import Value
 from windlass.ops import ConstantValue
 from windlass.ops.spelling import unquote
+from windlass.rewriting.collecting import without_collections
 from windlass.stablehlo.bytecode import (
     HAS_ATTRIBUTES,
     HAS_OPERANDS,
@@ -40,7 +41,6 @@ from windlass.stablehlo.bytecode import (
     skip_operation,
     skip_use_orders,
 )
-from windlass.stablehlo.collecting import without_collections
 from windlass.stablehlo.contexts import borrowed_context
 from windlass.stablehlo.diagnosing import Complaint, check_names, check_text, diagnose_parsing, heard
 from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text

@@ -13,7 +13,9 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
+from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
+from windlass.rewriting.deadline import ending_at
 from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
@@ -177,6 +179,7 @@ class Report:
         return "\n".join([*lines, *([self.cycle] if self.cycle else [])])
 
 
+@without_collections()
 def optimize_module(
     module: Module,
     choices: Choices | None = None,
@@ -184,16 +187,22 @@ def optimize_module(
     platform: str | None = None,
     steps: int | None = None,
     estimates: bool = False,
+    begun: float | None = None,
 ) -> Report:
     """Optimize every function of the module in place, calls between them inlined.
 
     `steps` stops after so many rewrites in all, which replays the first of a longer run; with `estimates` the report
-    says what each rewrite saves.
+    says what each rewrite saves. `begun` is the moment of `time.monotonic()` at which reading the module began, where
+    that counts, and writing it will.
     """
     choices = choices or Choices()
     device, rules = choices.device_on(platform), choices.rule_set()
-    deadline = time.monotonic() + choices.compile_seconds
-    inline_module(module)
+    now = time.monotonic()
+    # To write a program takes about as long as to read it.
+    reading = 0.0 if begun is None else now - begun
+    deadline = now + choices.compile_seconds - 2 * reading
+    with ending_at(deadline):
+        inline_module(module)
     remove_unreachable_modules(module)
     report = Report(device.name, ops_before=count_ops(module))
     if estimates:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +15,8 @@ from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
+from windlass.rewriting.collecting import without_collections
+from windlass.rewriting.deadline import ending_at
 from windlass.rewriting.in_place import settle_updates
 from windlass.rewriting.materialization import materialize_shared
 from windlass.rewriting.polling import add_polls
@@ -30,6 +34,7 @@ from windlass.stablehlo.waiting import wait_for
 Array: TypeAlias = NDArray[Any]
 
 
+@without_collections()
 def optimize(
     program: str | bytes,
     *,
@@ -63,11 +68,13 @@ def optimize(
     False
     """
     choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
+    begun = time.monotonic()
     module = read_program(program)
-    optimize_module(module, choices)
+    optimize_module(module, choices, begun=begun)
     target = choices.device_on()
     if target.name == "cpu" and not _is_partitioned(module):
-        materialize_shared(module)
+        with ending_at(begun + compile_seconds):
+            materialize_shared(module)
         settle_updates(module, is_whole=True)
     elif target.name == "gpu":
         split_fusions(module, target)
@@ -75,9 +82,15 @@ def optimize(
 
 
 def _is_partitioned(module: Module) -> bool:
-    """Whether XLA divides the program among devices: calls that it doesn't inline would keep it from that."""
+    """Whether XLA divides the program among devices: calls that it doesn't inline would keep it from that.
+
+    JAX also names meshes that have no axes, which are one device.
+    """
     partitions = module.attributes.get("mhlo.num_partitions", "1").split(" ")[0]
-    return partitions != "1" or any("sdy.mesh" in text for text in module.globals)
+    return partitions != "1" or any("sdy.mesh" in text and not _LONE.search(text) for text in module.globals)
+
+
+_LONE = re.compile(r"^\s*sdy\.mesh @[\w.]+ = <\[\]")
 
 
 def explain(program: str | bytes, *, estimates: bool = True, **choices: Any) -> Report:
