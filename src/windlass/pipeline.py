@@ -77,6 +77,13 @@ class CompiledLaunch:
         return self._export(parts.function), parts
 
     @cached_property
+    def is_brief(self) -> bool:
+        """Whether the program is known to be done within some milliseconds."""
+        from windlass.rewriting.polling import is_brief
+
+        return is_brief(self.exact)
+
+    @cached_property
     def reads_lines_well(self) -> bool:
         """Whether the program of parts may take arrays from the beginning of their cache lines on."""
         return reads_lines_well(self.program_of_parts[1].function)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import windlass as wl
-from windlass.public.launch import RaisedForm
+from windlass.public.raised_form import RaisedForm
 from windlass.runtime.staging import ALIGNMENT, LARGE, address_of, pool
 
 SOURCE = """

@@ -12,7 +12,7 @@ import windlass as wl
 from windlass.diagnostics import limits
 from windlass.diagnostics.limits import MemoryLimitError, available_memory
 from windlass.public import kernel as kernel_file
-from windlass.public.launch import RaisedForm
+from windlass.public.raised_form import RaisedForm
 
 MOST = 2**31 - 1
 """The most blocks along x."""

@@ -51,11 +51,13 @@ class Policy:
 
     mode: Mode = "raised"
     observe: Callable[[ObservedLaunch], None] | None = None
+    is_usual: bool = True
+    """Whether launches are raised at once, and nobody watches."""
 
-    @property
-    def is_usual(self) -> bool:
-        """Whether launches are raised at once, and nobody watches."""
-        return self.mode == "raised" and self.observe is None
+    def choose(self, mode: Mode, observe: Callable[[ObservedLaunch], None] | None) -> None:
+        """From now on launches run like this, and `observe` is told of each."""
+        self.mode, self.observe = mode, observe
+        self.is_usual = mode == "raised" and observe is None
 
 
 policy = Policy()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from windlass.ir import Block, Builder, Module, Op, Region, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Module, Op, Region, Value, tensor_type
 from windlass.ops import Add, And, Call, Compare, Constant, CustomCall, Opaque, Return, While
 from windlass.ops.control import Branching, work_of
 from windlass.ops.counting import find_counter
@@ -38,6 +38,21 @@ def add_polls(module: Module) -> int:
     """Let each loop that may take long ask whether it is to stop; gives how many do. Changes the module."""
     work = _Work(module)
     return sum(_add_to_block(function.body, work, False) for function in list(module.functions.values()))
+
+
+def is_brief(function: Function) -> bool:
+    """Whether the function is known to be done within some milliseconds.
+
+    >>> from windlass.ir.values import tensor_type
+    >>> block = Block([tensor_type((1000,), "f32")])
+    >>> with Builder(block):
+    ...     _ = Return((Add(block.arguments[0], block.arguments[0]),))
+    >>> is_brief(Function("f", block))
+    True
+    """
+    work = _Work(Module([function]))
+    loops = (op for op in function.walk() if isinstance(op, While))
+    return all(find_counter(loop) is not None for loop in loops) and work.of_block(function.body) <= STRIP
 
 
 def _add_to_block(block: Block, work: _Work, is_repeated: bool) -> int:
@@ -75,8 +90,11 @@ class _Work:
         """A round's; a loop inside of which the rounds aren't known counts as one round."""
         return ROUND + sum(self._of_region(region) for region in (loop.cond, loop.body))
 
+    def of_block(self, block: Block) -> float:
+        return sum(map(self._of_op, block))
+
     def _of_region(self, region: Region) -> float:
-        return sum(self._of_op(op) for block in region.blocks for op in block)
+        return sum(map(self.of_block, region.blocks))
 
     def _of_op(self, op: Op) -> float:
         if isinstance(op, While):
@@ -95,7 +113,7 @@ class _Work:
             self._called[name] = 0
             function = self._module.functions.get(name)
             if function is not None:
-                self._called[name] = sum(self._of_op(op) for op in function.body)
+                self._called[name] = self.of_block(function.body)
         return self._called[name]
 
 
