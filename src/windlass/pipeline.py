@@ -30,6 +30,7 @@ from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
+from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.program import Program
 
@@ -251,7 +252,7 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
     """
     from windlass.raising import raise_kernel
 
-    return raise_kernel(kernel, binding.specification)
+    return raise_kernel(kernel, binding.specification, raising_seconds())
 
 
 def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:
