@@ -10,15 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassWarning
+from windlass.diagnostics import Diagnostic, RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
-from windlass.public.patience import WatchedForm, policy
+from windlass.public.patience import WatchedForm, policy, require_time, telling_of_emulation
 from windlass.public.raised_form import Form, RaisedForm
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
@@ -42,13 +41,6 @@ VALUES_BEFORE_TRACING = 8
 """After so many values of one integer (all else equal) a version in which that integer is unknown is tried."""
 MOST_SEEN = 256
 """For so many combinations of all else the values of an integer are counted."""
-
-EMULATED_THREAD = 15e-9
-"""Seconds that the emulator takes for a thread that does next to nothing."""
-PATIENCE_WITHOUT_MEMORY = 10.0
-"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
-PATIENCE_WITHOUT_FORM = 3600.0
-"""A launch without a tensor form is emulated, unless that surely takes longer."""
 
 
 class Launch:
@@ -193,35 +185,10 @@ class Launch:
             return EmulatedForm(self, error)
         if not fallback_is_allowed():
             raise error
-        self._require_time(error)
+        require_time(kernel.name, self.shape, error)
         if note_emulated(kernel, self.shape, error):
             warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=5)
         return EmulatedForm(self, error)
-
-    def _require_time(self, error: RaisingError) -> None:
-        """Check that the emulator would come to an end.
-
-        Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
-        """
-        threads = prod(self.shape.grid) * prod(self.shape.block)
-        seconds = threads * EMULATED_THREAD
-        if error.diagnostics[0].code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY:
-            raise LaunchError(*error.diagnostics) from None
-        if seconds > PATIENCE_WITHOUT_FORM:
-            reason = error.diagnostics[0]
-            raise LaunchError(
-                Diagnostic(
-                    "WL0419",
-                    f"{self.kernel.name}: the emulator would take {seconds / 3600:.0f} hours or more",
-                    reason.position,
-                    source=reason.source,
-                    notes=(
-                        f"launched with grid {self.shape.grid} and block {self.shape.block}: {threads} threads",
-                        f"{reason.headline} ({reason.code})",
-                    ),
-                    help="launch fewer threads, or let the kernel be raised: see the note",
-                )
-            ) from error
 
     # -- integers that take many values -------------------------------------------------------------------------------
 
@@ -283,7 +250,9 @@ class EmulatedForm(Form):
     def run(self, arguments: Sequence[Any]) -> None:
         from windlass.public.emulation import emulate_launch
 
-        emulate_launch(self._launch.kernel, self._launch.shape, arguments, finds_races=False)
+        kernel, shape = self._launch.kernel, self._launch.shape
+        with telling_of_emulation(kernel.name, shape):
+            emulate_launch(kernel, shape, arguments, finds_races=False)
 
 
 class VariedForm(Form):
