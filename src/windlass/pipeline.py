@@ -27,6 +27,7 @@ from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding, ScalarInput
+from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
@@ -62,7 +63,9 @@ class CompiledLaunch:
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """How long the stages took, by name. A program is exported, and compiled by XLA, when it first runs."""
-    _from_lines: dict[tuple[int, ...], Program] = field(default_factory=dict[tuple[int, ...], Program])
+    _from_lines: CompiledStore[tuple[int, ...], Program] = field(
+        default_factory=CompiledStore[tuple[int, ...], Program], repr=False
+    )
 
     @cached_property
     def program(self) -> Program:
@@ -96,7 +99,8 @@ class CompiledLaunch:
         found = self._from_lines.get(offsets)
         if found is None and len(self._from_lines) < MOST_FROM_LINES:
             function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
-            found = self._from_lines[offsets] = self._export(function)
+            found = self._export(function)
+            self._from_lines.keep(offsets, found)
         return found
 
     def _export(self, function: Function) -> Program:

@@ -44,7 +44,7 @@ class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
     __slots__ = (
-        "_assumptions", "_compiled", "_function", "_functions", "_is_brief", "_is_small", "_large", "_launch",
+        "_assumptions", "_compiled", "_function", "_is_brief", "_is_small", "_large", "_launch",
         "_memories", "_outputs", "_parts", "_picks", "_program", "_scalars", "_taken", "_touched", "_variables",
         "_wide", "_writes",
     )  # fmt: skip
@@ -71,10 +71,8 @@ class RaisedForm(Form):
         self._parts = tuple(zip(compiled.raised.written, parts.parts, strict=True))
         self._taken = parts.taken
         """Which of the memories, variables and scalars the program takes."""
-        self._functions: dict[Program, Any] = {}
-        """The programs that were compiled."""
         self._function: Any = None
-        """The program itself as it was compiled."""
+        """The program as it was compiled."""
         self._is_brief = compiled.is_brief
         self._wide = self._program.needs_x64
         self._large = tuple(
@@ -133,13 +131,12 @@ class RaisedForm(Form):
         if self._large:
             program = self._take_from_lines(taken)
             staged = self._stage(taken)
+        function = self._function if program is self._program else None
         if self._wide:
             with jax.enable_x64(True):
-                results = self._function_of(program, taken)(*taken)
-        elif program is self._program and self._function is not None:
-            results = self._function(*taken)
+                results = (function or self._function_of(program, taken))(*taken)
         else:
-            results = self._function_of(program, taken)(*taken)
+            results = (function or self._function_of(program, taken))(*taken)
         if not (self._is_brief and self._is_small):  # NumPy waits for results as it copies them
             self._await(results)
         if self._assumptions and (violated := int(results[-1])):
@@ -200,12 +197,11 @@ class RaisedForm(Form):
                 plan.write_back(arrays, np.asarray(next(given)))
 
     def _function_of(self, program: Program, taken: Sequence[Any]) -> Any:
-        function = self._functions.get(program)
-        if function is None:
-            program.compile(taken)
-            function = self._functions[program] = program.jitted()
-            if program is self._program:
-                self._function = function
+        """The program as a function, compiled. One that takes arrays from lines is kept by the launch, not here."""
+        program.compile(taken)
+        function = program.jitted()
+        if program is self._program:
+            self._function = function
         return function
 
     def _take_from_lines(self, taken: list[Any]) -> Program:
