@@ -29,9 +29,11 @@ from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.deadline import ending_at
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding, ScalarInput
+from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
 from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
+from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.program import Program
 
@@ -63,7 +65,9 @@ class CompiledLaunch:
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """How long the stages took, by name. A program is exported, and compiled by XLA, when it first runs."""
-    _from_lines: dict[tuple[int, ...], Program] = field(default_factory=dict[tuple[int, ...], Program])
+    _from_lines: CompiledStore[tuple[int, ...], Program] = field(
+        default_factory=CompiledStore[tuple[int, ...], Program], repr=False
+    )
 
     @cached_property
     def program(self) -> Program:
@@ -79,6 +83,13 @@ class CompiledLaunch:
         return self._export(parts.function), parts
 
     @cached_property
+    def is_brief(self) -> bool:
+        """Whether the program is known to be done within some milliseconds."""
+        from windlass.rewriting.polling import is_brief
+
+        return is_brief(self.exact)
+
+    @cached_property
     def reads_lines_well(self) -> bool:
         """Whether the program of parts may take arrays from the beginning of their cache lines on."""
         return reads_lines_well(self.program_of_parts[1].function)
@@ -90,7 +101,8 @@ class CompiledLaunch:
         found = self._from_lines.get(offsets)
         if found is None and len(self._from_lines) < MOST_FROM_LINES:
             function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
-            found = self._from_lines[offsets] = self._export(function)
+            found = self._export(function)
+            self._from_lines.keep(offsets, found)
         return found
 
     def _export(self, function: Function) -> Program:
@@ -246,7 +258,7 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
     """
     from windlass.raising import raise_kernel
 
-    return raise_kernel(kernel, binding.specification)
+    return raise_kernel(kernel, binding.specification, raising_seconds())
 
 
 def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:

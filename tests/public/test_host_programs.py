@@ -262,6 +262,35 @@ int main() {
     assert ("g", "raised", "") in how
 
 
+def test_launches_that_nobody_can_wait_for_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "hopeless.cu"
+    source.write_text(
+        r"""
+#include <cstdio>
+__global__ void scatter(unsigned *y, const long *x) {
+    long i = (long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (x[i & 7] > 100) y[x[i & 7] & 7] = i;
+}
+__global__ void print(const long *x) { if (x[0]) printf("%d\n", (int)blockIdx.x); }
+int main() {
+    unsigned *y;
+    long *x;
+    cudaMalloc(&y, 64), cudaMalloc(&x, 64), cudaMemset(x, 0, 64);
+    scatter<<<2147483647, 1024>>>(y, x);
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    print<<<2147483647, 1024>>>(x);
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+}
+""".replace("\\\\", "\\")
+    )
+    assert wl.cuda.program(source).run() == 0
+    out, err = capfd.readouterr()
+    assert out == "cudaErrorInvalidConfiguration\n" * 2
+    assert "error[WL0418]: scatter: as a tensor program this launch takes" in err
+    assert "error[WL0419]: print: the emulator would take 9 hours or more" in err
+    assert "it prints, which only the emulator does (WL0412)" in err
+
+
 BAD_LAUNCHES = r"""
 #include <cstdio>
 __global__ void f(float *x) {

@@ -1,7 +1,8 @@
-"""A kernel that is too large for the compiler runs in the emulator, with the usual warning."""
+"""A kernel that is too large for the compiler, or takes it too long, runs in the emulator, with the usual warning."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import jax.numpy as jnp
@@ -41,3 +42,27 @@ def test_a_kernel_that_nests_too_deeply_is_emulated(stage: str, monkeypatch: pyt
     assert x.tolist() == list(range(1, 9))
     kernel[1, 8](x)
     assert x.tolist() == list(range(2, 10))
+
+
+def test_a_kernel_that_takes_too_long_to_raise_is_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "".join(
+        f"for (int j = 0; j < n; j++) if (x[j] > {k}) v = v * {2 * k + 3} + x[(i + j + {k}) % n] / 3; "
+        for k in range(40)
+    )
+    source = f"__global__ void k(const int *x, int *y, int n) {{ int i = threadIdx.x, v = i; {body} y[i] = v; }}"
+    x = np.arange(8, dtype=np.int32)
+    wanted, found = np.zeros((2, 8), np.int32)
+    kernel = wl.cuda.compile(source)["k"]
+    wl.emulate(kernel)[1, 8](x, wanted, 8)
+    monkeypatch.setenv("WINDLASS_RAISING_SECONDS", "0.05")
+    message = r"WL0413(.*\n)*.*takes longer than 0.05 seconds(.*\n)*.*WINDLASS_RAISING_SECONDS=600"
+    begin = time.process_time()
+    with pytest.warns(wl.WindlassWarning, match=message):
+        kernel[1, 8](x, found, 8)
+    assert time.process_time() - begin < 5
+    assert found.tolist() == wanted.tolist()
+    found = np.asarray(kernel.jax(1, 8)(x, found, 8))
+    assert found.tolist() == wanted.tolist()
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    with pytest.raises(wl.RaisingError, match=r"WL0434.*\n(.*\n)*.*<source>:1:"):
+        kernel[1, (8, 1, 1), 4](x, found, 8)

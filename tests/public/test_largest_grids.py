@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ import windlass as wl
 from windlass.diagnostics import limits
 from windlass.diagnostics.limits import MemoryLimitError, available_memory
 from windlass.public import kernel as kernel_file
-from windlass.public.launch import RaisedForm
+from windlass.public.raised_form import RaisedForm
 
 MOST = 2**31 - 1
 """The most blocks along x."""
@@ -82,6 +83,17 @@ def test_the_largest_grid_with_an_index_of_64_bits_is_right(body: str) -> None:
     x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
     compile_body(body)[MOST, 32](x, y, 8)
     assert np.array_equal(y, 2 * x)
+
+
+@pytest.mark.parametrize(("blocks", "table"), [(4, "tensor<8xi32>"), (2**27, "tensor<8xi64>"), (MOST, "tensor<8xi64>")])
+def test_each_of_more_threads_than_32_bits_count_has_its_own_number(
+    blocks: int, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether two threads come to one place is told by a table of who came there: two of one number would not meet."""
+    monkeypatch.setattr(kernel_file, "LITTLE", 1 << 62)
+    x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
+    text = compile_body(LONG + "if (x[i & 7] > 6) y[(int)x[i & 7] & 7] += 1;").lower(blocks, 32, x, y, 8).text("tensor")
+    assert re.findall(r"\}\) : \((tensor<8x\w+>), ", text) == [table, "tensor<8xf32>"]
 
 
 def test_small_launches_without_memory_are_emulated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def test_loops_that_may_take_long_ask(text: str, expected: tuple[int, int]) -> N
 
 
 @pytest.mark.parametrize("text", [loop(3, None), nested(3), nested(1 << 14)])
-@pytest.mark.parametrize("rounds", [-1, 0, 1, 5])
+@pytest.mark.parametrize("rounds", [-1, 0, 1, 4, 5, 7])
 def test_loops_that_ask_give_what_they_gave(text: str, rounds: int) -> None:
     module = import_text(text)
     size = module.main.arguments[0].tensor.size
@@ -91,3 +91,60 @@ def test_a_strip_ends_and_goes_on() -> None:
     text = loop(3, None).replace("stablehlo.add %y, %y", "stablehlo.add %y, %x")
     (found,) = run(text, np.array([1, 2, 3], np.int32), np.int32(5_000_000))
     assert found.tolist() == [5_000_001, 10_000_002, 15_000_003]
+
+
+ANY = """func.func @main(%x: tensor<4xui32>, %end: tensor<4xui32>) -> (tensor<4xui32>, tensor<4xui32>) {
+  %a = stablehlo.constant dense<1664525> : tensor<4xui32>
+  %c = stablehlo.constant dense<1013904223> : tensor<4xui32>
+  %no = stablehlo.constant dense<false> : tensor<i1>
+  %zero = stablehlo.constant dense<0> : tensor<4xui32>
+  %r:2 = stablehlo.while(%y = %x, %n = %zero) : tensor<4xui32>, tensor<4xui32> cond {
+    %p = stablehlo.compare NE, %y, %end : (tensor<4xui32>, tensor<4xui32>) -> tensor<4xi1>
+    %q = stablehlo.reduce(%p init: %no) applies stablehlo.or across dimensions = [0]
+      : (tensor<4xi1>, tensor<i1>) -> tensor<i1>
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %p = stablehlo.compare NE, %y, %end : (tensor<4xui32>, tensor<4xui32>) -> tensor<4xi1>
+    %s = stablehlo.multiply %y, %a : tensor<4xui32>
+    %t = stablehlo.add %s, %c : tensor<4xui32>
+    %u = stablehlo.select %p, %t, %y : tensor<4xi1>, tensor<4xui32>
+    %i = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xui32>
+    %m = stablehlo.add %n, %i : tensor<4xui32>
+    stablehlo.return %u, %m : tensor<4xui32>, tensor<4xui32>
+  }
+  return %r#0, %r#1 : tensor<4xui32>, tensor<4xui32>
+}"""
+
+
+def test_loop_that_goes_on_while_any_thread_does_is_divided() -> None:
+    assert count(ANY) == (1, 2)
+    start = np.array([1, 2, 3, 4], np.uint32)
+    end, rounds = start.copy(), np.array([0, 3, 10, 13])
+    for place, count_of in enumerate(rounds):
+        for _ in range(count_of):
+            end[place] = (int(end[place]) * 1664525 + 1013904223) % 2**32
+    found, counted = run(ANY, start, end)
+    assert np.array_equal(found, end)
+    assert np.array_equal(counted, rounds)
+
+
+def test_rounds_done_at_once_round_their_floats_one_by_one() -> None:
+    text = """func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> tensor<64xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %f = stablehlo.constant dense<1.00001> : tensor<64xf32>
+      %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<64xf32> cond {
+        %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %z = stablehlo.multiply %y, %f : tensor<64xf32>
+        stablehlo.return %j, %z : tensor<i32>, tensor<64xf32>
+      }
+      return %r#1 : tensor<64xf32>
+    }"""
+    x = np.linspace(0.5, 2, 64, dtype=np.float32)
+    (found,) = run(text, x, np.int32(1001))
+    for _ in range(1001):
+        x *= np.float32(1.00001)
+    assert np.array_equal(found, x)

@@ -13,6 +13,7 @@ import pytest
 import windlass as wl
 from windlass.runtime import compiled_store
 from windlass.runtime.compiled_store import CompiledStore
+from windlass.runtime.staging import ALIGNMENT, LARGE, address_of
 from windlass.stablehlo.program import Code
 
 SOURCE = """__global__ void k(float *x, int n) {
@@ -42,6 +43,7 @@ def launch(kernel: wl.cuda.Kernel, size: int) -> None:
 def what_is_compiled_once() -> None:
     """JAX and the cost model compile some small programs of their own, once."""
     compile_kernel(7).jax(2, 32)(np.ones(64, np.float32), 64)
+    launch(compile_kernel(7), 64)
     wl.optimize(lambda x: x + 1)(np.ones(3, np.float32))
 
 
@@ -97,6 +99,25 @@ def test_launches_for_many_shapes_are_bounded_in_the_whole_process(monkeypatch: 
     x = np.ones(31, np.float32)
     kernels[1][1, 32](x, 31)  # compiled anew
     assert x.tolist() == [5.0] * 31
+
+
+def test_programs_for_places_in_cache_lines_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """__global__ void f(float *y, const float *x) {
+        int i = blockIdx.x * 256 + threadIdx.x; y[i] = FACTOR * x[i]; }"""
+    before = count_executables()
+    monkeypatch.setattr(compiled_store, "MOST_COMPILED", 6)
+    lines = np.ones(LARGE, np.float32)
+    start = -address_of(lines) % ALIGNMENT // 4
+    y = np.zeros(LARGE // 2, np.float32)
+    kernels = [wl.cuda.compile(source.replace("FACTOR", str(factor)))["f"] for factor in (2, 3, 4, 5)]
+    for _ in range(2):
+        for factor, kernel in enumerate(kernels, 2):
+            for offset in (4, 8, 0):
+                x = lines[start + offset :][: len(y)]
+                kernel[len(y) // 256, 256](y, x)
+                assert (y == factor).all()
+            assert count_executables() <= before + 4
+    # With four entries for each, one kernel and half of another are kept.
 
 
 def test_the_oldest_goes_and_what_is_replaced_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:

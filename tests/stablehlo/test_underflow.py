@@ -33,6 +33,7 @@ __global__ void halve(float *x, int rounds) {
     x[threadIdx.x] = value;
 }
 __global__ void logarithm(float *y, const float *x) { y[threadIdx.x] = logf(x[threadIdx.x]); }
+__global__ void log_gamma(float *y, const float *x) { y[threadIdx.x] = lgammaf(x[threadIdx.x]); }
 __global__ void narrow(__nv_bfloat16 *y, const float *x) { y[threadIdx.x] = __float2bfloat16(x[threadIdx.x] * 3.0f); }
 """
 
@@ -85,6 +86,14 @@ def test_logarithms_of_subnormals_are_right(module: Any) -> None:
     module["logarithm"][1, len(x)](y, x)
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(y, np.log(x), rtol=2e-7)
+
+
+def test_logarithms_of_the_gamma_function_of_subnormals_are_right(module: Any) -> None:
+    x = np.array([1e-40, -1e-40, 1e-45, -3e-42, 1.1754944e-38, 1e-30, 0.5, 2.5, -0.5, 0.0, np.inf], np.float32)
+    raised, emulated = np.zeros((2, len(x)), np.float32)
+    module["log_gamma"][1, len(x)](raised, x)
+    wl.emulate(module["log_gamma"])[1, len(x)](emulated, x)
+    np.testing.assert_allclose(raised, emulated, rtol=1e-6)
 
 
 def test_small_bfloat16_numbers_are_kept(module: Any) -> None:

@@ -33,13 +33,12 @@ def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bo
         text = read_regular_file(script)
     except OSError as error:
         raise LaunchError(Diagnostic("WL0705", f"can't read '{script}': {error.strerror}")) from None
-    policy.mode = mode  # pyright: ignore[reportAttributeAccessIssue]
     launches = Launches(explains)
 
     def observe(each: ObservedLaunch) -> None:
         launches.note(Launched(each.kernel.name, each.shape, each.how, each.seconds, each.reason), each.explain)
 
-    policy.observe = observe if has_report or explains else None
+    policy.choose(mode, observe if has_report or explains else None)
     install()
     warnings.simplefilter("ignore", WindlassWarning)
     module = ModuleType("__main__")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 
 from windlass.diagnostics.message import Diagnostic, WindlassWarning
 
@@ -36,3 +38,17 @@ def read_choice(name: str, meanings: Mapping[str, bool] = SWITCH) -> bool:
         )
         warnings.warn(WindlassWarning(str(diagnostic)), stacklevel=3)
     return False
+
+
+def read_seconds(name: str, usual: float) -> float:
+    """How many seconds a variable says, and what is usual where it says none.
+
+    >>> os.environ["WINDLASS_EXAMPLE"] = "2.5"
+    >>> read_seconds("WINDLASS_EXAMPLE", 60), read_seconds("WINDLASS_NOT_SET", 60)
+    (2.5, 60)
+    """
+    with suppress(ValueError):
+        given = float(os.environ.get(name, ""))
+        if 0 < given < math.inf:
+            return given
+    return usual

@@ -10,16 +10,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassWarning
+from windlass.diagnostics import Diagnostic, RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
-from windlass.public.patience import WatchedForm, policy
+from windlass.public.patience import WatchedForm, policy, require_time, telling_of_emulation
+from windlass.public.raised_form import Form, RaisedForm
 from windlass.public.traced_launch import launch_on_traced
 from windlass.public.value_launch import fallback_diagnostic, print_diagnostic
 from windlass.raising import FAULTS
@@ -28,18 +27,13 @@ from windlass.runtime.binding import Binding, bind, known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.lines import from_line_start, offset_in_line
-from windlass.runtime.memories import MemoryPlan, bytes_of, overlap, plan_memories, with_misalignment
-from windlass.runtime.needed_memory import as_out_of_memory
-from windlass.runtime.scalars import ScalarReader
+from windlass.runtime.memories import MemoryPlan, overlap, plan_memories, with_misalignment
 from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
-from windlass.runtime.staging import LARGE, needs_staging, pool
-from windlass.stablehlo.waiting import require_threads, wait_for
+from windlass.stablehlo.waiting import require_threads
 
 if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
     from windlass.public.kernel import Kernel
-    from windlass.stablehlo.program import Program
 
 Array: TypeAlias = NDArray[Any]
 
@@ -47,13 +41,6 @@ VALUES_BEFORE_TRACING = 8
 """After so many values of one integer (all else equal) a version in which that integer is unknown is tried."""
 MOST_SEEN = 256
 """For so many combinations of all else the values of an integer are counted."""
-
-EMULATED_THREAD = 15e-9
-"""Seconds that the emulator takes for a thread that does next to nothing."""
-PATIENCE_WITHOUT_MEMORY = 10.0
-"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
-PATIENCE_WITHOUT_FORM = 3600.0
-"""A launch without a tensor form is emulated, unless that surely takes longer."""
 
 
 class Launch:
@@ -198,35 +185,10 @@ class Launch:
             return EmulatedForm(self, error)
         if not fallback_is_allowed():
             raise error
-        self._require_time(error)
+        require_time(kernel.name, self.shape, error)
         if note_emulated(kernel, self.shape, error):
             warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=5)
         return EmulatedForm(self, error)
-
-    def _require_time(self, error: RaisingError) -> None:
-        """Check that the emulator would come to an end.
-
-        Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
-        """
-        threads = prod(self.shape.grid) * prod(self.shape.block)
-        seconds = threads * EMULATED_THREAD
-        if error.diagnostics[0].code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY:
-            raise LaunchError(*error.diagnostics) from None
-        if seconds > PATIENCE_WITHOUT_FORM:
-            reason = error.diagnostics[0]
-            raise LaunchError(
-                Diagnostic(
-                    "WL0419",
-                    f"{self.kernel.name}: the emulator would take {seconds / 3600:.0f} hours or more",
-                    reason.position,
-                    source=reason.source,
-                    notes=(
-                        f"launched with grid {self.shape.grid} and block {self.shape.block}: {threads} threads",
-                        f"{reason.headline} ({reason.code})",
-                    ),
-                    help="launch fewer threads, or let the kernel be raised: see the note",
-                )
-            ) from error
 
     # -- integers that take many values -------------------------------------------------------------------------------
 
@@ -276,139 +238,6 @@ def lies_in_an_argument(variable: Array, arrays: Sequence[Array | None]) -> bool
     return any(array is not None and overlap(array, variable) for array in arrays)
 
 
-class Form:
-    """A launch made ready for arguments of one key."""
-
-    __slots__ = ()
-
-    def run(self, arguments: Sequence[Any]) -> None:
-        """Run it on arguments of that key."""
-        raise NotImplementedError
-
-
-class RaisedForm(Form):
-    """A tensor program and where its arguments and results go."""
-
-    __slots__ = (
-        "_assumptions", "_compiled", "_functions", "_large", "_launch", "_memories", "_outputs", "_parts", "_program",
-        "_scalars", "_taken", "_touched", "_variables", "_wide",
-    )  # fmt: skip
-
-    def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
-        self._launch = launch
-        self._assumptions = compiled.raised.assumptions
-        binding = compiled.binding
-        signature = launch.kernel.signature
-        variables = launch.kernel.variables()
-        storage = tuple(variables[name] for name in binding.variables)
-        self._touched = tuple(array for name, array in variables.items() if name not in binding.variables)
-        self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
-        self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
-        self._scalars = tuple((scalar.position, ScalarReader(signature, scalar)) for scalar in binding.scalars)
-        self._outputs = tuple(
-            (plans[memory].members[0][0], None if plans[memory].is_one_plain_array else plans[memory], None)
-            if memory < len(plans)
-            else (0, None, storage[memory - len(plans)])
-            for memory in compiled.raised.written
-        )
-        self._compiled = compiled
-        self._program, parts = compiled.program_of_parts
-        self._parts = tuple(zip(compiled.raised.written, parts.parts, strict=True))
-        self._taken = parts.taken
-        """Which of the memories, variables and scalars the program takes."""
-        self._functions: dict[Program, Any] = {}
-        """The programs that were compiled."""
-        self._wide = self._program.needs_x64
-        self._large = tuple(
-            place
-            for place, index in enumerate(parts.taken)
-            if index < len(plans) and plans[index].form.size_bytes >= LARGE
-        )
-
-    def run(self, arguments: Sequence[Any]) -> None:
-        try:
-            self._run(arguments)
-        except jax.errors.JaxRuntimeError as error:
-            kernel, (grid, block, _) = self._launch.kernel, self._launch.shape
-            known = as_out_of_memory(error, f"{kernel.name} with grid {grid} and block {block}")
-            if known is error:
-                raise
-            raise known from None
-
-    def _run(self, arguments: Sequence[Any]) -> None:
-        if not self._outputs:
-            return
-        require_threads()
-        arrays = (*arguments, *self._touched) if self._touched else arguments
-        values = [arrays[position] if plan is None else plan.gather(arrays) for position, plan in self._memories]
-        for storage, form in self._variables:
-            values.append(form.to_program(storage))
-        for position, reader in self._scalars:
-            values.append(reader.read(arguments[position]))
-        taken = [values[index] for index in self._taken]
-        program, staged = self._program, list[Array]()
-        if self._large:
-            program = self._take_from_lines(taken)
-            for place in self._large:
-                if needs_staging(taken[place]):
-                    taken[place] = pool.copy_of(taken[place])
-                    staged.append(taken[place])
-        if self._wide:
-            with jax.enable_x64(True):
-                results = self._function_of(program, taken)(*taken)
-        else:
-            results = self._function_of(program, taken)(*taken)
-        if not results[-1].is_ready():
-            wait_for(results[-1])
-        if self._large:
-            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
-            jax.block_until_ready(results)
-        if self._assumptions and (violated := int(results[-1])):
-            kernel = self._launch.kernel
-            error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
-            self._launch.fall_back(error).run(arguments)
-            return
-        given = iter(results)
-        for (position, plan, storage), (memory, parts) in zip(self._outputs, self._parts, strict=True):
-            if parts is not None:
-                whole = values[memory] if plan is None or plan.is_staged else plan.written(arrays)
-                for part in parts:
-                    part.write(whole, np.asarray(next(given)))
-                if plan is not None and plan.is_staged:
-                    plan.write_back(arrays, whole)
-            elif storage is not None:
-                bytes_of(storage)[:] = bytes_of(np.asarray(next(given)))
-            elif plan is None:
-                arguments[position][...] = np.asarray(next(given))
-            else:
-                plan.write_back(arrays, np.asarray(next(given)))
-        # All results are there, so nothing reads the inputs any more.
-        for copy in staged:
-            pool.give_back(copy)
-
-    def _function_of(self, program: Program, taken: Sequence[Any]) -> Any:
-        function = self._functions.get(program)
-        if function is None:
-            program.compile(taken)
-            function = self._functions[program] = program.jitted()
-        return function
-
-    def _take_from_lines(self, taken: list[Any]) -> Program:
-        """The program to run; large arrays that it takes from the beginning of their cache lines on are put so."""
-        if not self._compiled.reads_lines_well:
-            return self._program
-        offsets = [0] * len(taken)
-        for place in self._large:
-            offsets[place] = max(0, offset_in_line(taken[place]))
-        program = self._compiled.program_from_lines(tuple(offsets))
-        if program is None:
-            return self._program
-        for place in self._large:
-            if offsets[place]:
-                taken[place] = from_line_start(taken[place], offsets[place])
-        return program
-
-
 class EmulatedForm(Form):
     """The kernel thread by thread: for what has no tensor form."""
 
@@ -421,7 +250,9 @@ class EmulatedForm(Form):
     def run(self, arguments: Sequence[Any]) -> None:
         from windlass.public.emulation import emulate_launch
 
-        emulate_launch(self._launch.kernel, self._launch.shape, arguments, finds_races=False)
+        kernel, shape = self._launch.kernel, self._launch.shape
+        with telling_of_emulation(kernel.name, shape):
+            emulate_launch(kernel, shape, arguments, finds_races=False)
 
 
 class VariedForm(Form):

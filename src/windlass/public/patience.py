@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
+from windlass.diagnostics.progress import telling
 
 if TYPE_CHECKING:
     from windlass.public.explain import Report
@@ -27,6 +29,54 @@ How: TypeAlias = Literal["raised", "emulated"]
 
 PATIENCE = 1.0
 """Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
+
+EMULATED_THREAD = 15e-9
+"""Seconds that the emulator takes for a thread that does next to nothing."""
+KNOWN_LONG = 2.0
+"""A launch that the emulator surely takes longer for is raised at once, and told of where it can't be."""
+PATIENCE_WITHOUT_MEMORY = 10.0
+"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
+PATIENCE_WITHOUT_FORM = 3600.0
+"""A launch without a tensor form is emulated, unless that surely takes longer."""
+
+
+def least_seconds(shape: LaunchShape) -> float:
+    """How long the emulator takes at least for a launch: as if no thread had anything to do."""
+    return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
+
+
+def require_time(name: str, shape: LaunchShape, reason: RaisingError | LaunchError) -> None:
+    """Check that the emulator would come to an end with a launch that for this reason is not raised.
+
+    Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
+    """
+    seconds = least_seconds(shape)
+    first = reason.diagnostics[0]
+    if (first.code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY) or first.code == "WL0419":
+        raise LaunchError(*reason.diagnostics) from None
+    if seconds > PATIENCE_WITHOUT_FORM:
+        threads = prod(shape.grid) * prod(shape.block)
+        raise LaunchError(
+            Diagnostic(
+                "WL0419",
+                f"{name}: the emulator would take {seconds / 3600:.0f} hours or more",
+                first.position,
+                source=first.source,
+                notes=(
+                    f"launched with grid {shape.grid} and block {shape.block}: {threads} threads",
+                    f"{first.headline} ({first.code})",
+                ),
+                help="launch fewer threads, or let the kernel be raised: see the note",
+            )
+        ) from reason
+
+
+def telling_of_emulation(name: str, shape: LaunchShape) -> AbstractContextManager[None]:
+    """Tells that a launch is emulated if it takes long, and of one that is known to, how long it takes at least."""
+    seconds = least_seconds(shape)
+    threads = prod(shape.grid) * prod(shape.block)
+    expected = f", {threads} threads: this takes {seconds:.0f} seconds or more" if seconds > KNOWN_LONG else ""
+    return telling(f"emulating {name}{expected}")
 
 
 @dataclass(frozen=True)
@@ -51,11 +101,13 @@ class Policy:
 
     mode: Mode = "raised"
     observe: Callable[[ObservedLaunch], None] | None = None
+    is_usual: bool = True
+    """Whether launches are raised at once, and nobody watches."""
 
-    @property
-    def is_usual(self) -> bool:
-        """Whether launches are raised at once, and nobody watches."""
-        return self.mode == "raised" and self.observe is None
+    def choose(self, mode: Mode, observe: Callable[[ObservedLaunch], None] | None) -> None:
+        """From now on launches run like this, and `observe` is told of each."""
+        self.mode, self.observe = mode, observe
+        self.is_usual = mode == "raised" and observe is None
 
 
 policy = Policy()
@@ -71,14 +123,16 @@ def _left_out(kernel: Kernel, before: str = "", severity: str = "error") -> Diag
 class Tier:
     """How the launches of a kernel with one grid and block run: raised, or in the emulator while that is quick."""
 
-    __slots__ = ("_emulated_seconds", "_is_raised", "_kernel", "_mode", "reason")
+    __slots__ = ("_emulated_seconds", "_is_raised", "_kernel", "_mode", "_shape", "reason")
 
     def __init__(self, kernel: Kernel, shape: LaunchShape, mode: Mode) -> None:
         self._kernel = kernel
         self._mode: Mode = mode
         # The emulator runs blocks one after another, which a barrier across the grid does not allow.
         has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
-        self._is_raised = mode == "raised" or (mode == "auto" and has_grid_barrier)
+        self._shape = shape
+        is_long = least_seconds(shape) > KNOWN_LONG
+        self._is_raised = mode == "raised" or (mode == "auto" and (has_grid_barrier or is_long))
         if mode == "auto" and has_grid_barrier and kernel.left_out:
             print(
                 _left_out(kernel, f"{kernel.name} is raised for its barrier across the grid: ", "warning"),
@@ -87,6 +141,8 @@ class Tier:
         self._emulated_seconds = 0.0
         self.reason: RaisingError | LaunchError | None = None
         """Why launches are not raised, where that was tried."""
+        if mode == "auto" and is_long and kernel.left_out and not has_grid_barrier:
+            self.reason = RaisingError(_left_out(kernel))
 
     def run(
         self,
@@ -107,8 +163,11 @@ class Tier:
                 self.reason = error
             else:
                 return "raised", time.perf_counter() - begin
+        if self.reason is not None:
+            require_time(self._kernel.name, self._shape, self.reason)
         try:
-            emulate()
+            with telling_of_emulation(self._kernel.name, self._shape):
+                emulate()
         except EmulationError as error:
             raise self._with_reason(error) from None
         seconds = time.perf_counter() - begin

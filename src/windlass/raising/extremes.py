@@ -21,6 +21,7 @@ from windlass.raising.index import Index
 from windlass.raising.integers import is_bare
 from windlass.raising.items import Item, from_lanes, is_float
 from windlass.raising.lanes import Lanes
+from windlass.raising.materialize import dtype_of_places
 from windlass.raising.predicate import Condition, Predicate
 from windlass.raising.reductions import (
     KEEPS_NUMBERS,
@@ -178,18 +179,19 @@ def finish_led(
     domain = leader.terms[0].domain
     is_least = direction in ("LT", "LE")
     keeps_first = direction in ("LT", "GT")
-    dtypes = [leader.root.dtype, "i32", *(follower.root.dtype for follower, _ in followers)]
-    nowhere = 2**31 - 1 if keeps_first else -1
+    number = dtype_of_places(state.box.bounds(dimension)[1])
+    dtypes = [leader.root.dtype, number, *(follower.root.dtype for follower, _ in followers)]
+    nowhere = 2 ** (31 if number == "i32" else 63) - 1 if keeps_first else -1
     with state.within(domain):
         box = state.box
         value = state.lanes(leader.terms[0].item, dtypes[0])
-        place = state.lanes(Index.of(dimension), "i32")
+        place = state.lanes(Index.of(dimension), number)
         counts = [state.condition_lanes(relevant_mask(domain, dimension, state))]
         if is_float(dtypes[0]):
             counts.append(Lanes(Compare(value.value, value.value, "EQ"), value.dims, value.lower))
         active = Lanes.elementwise(And, *counts, box=box) if len(counts) == 2 else counts[0]
         worst = Constant.of(identity_of(Minimum if is_least else Maximum, dtypes[0]), dtypes[0])
-        neutral = [Lanes(worst), Lanes(emission.constant(nowhere, "i32"))]
+        neutral = [Lanes(worst), Lanes(emission.constant(nowhere, number))]
         lanes = [
             Lanes.elementwise(Select, active, one, other, box=box)
             for one, other in zip((value, place), neutral, strict=True)
@@ -230,7 +232,7 @@ def finish_led(
         ]
         return results
     before = state.lanes(leader_initial, dtypes[0])
-    is_found = Compare(totals[1].value, Constant.of(nowhere, "i32", totals[1].value.shape), "NE")
+    is_found = Compare(totals[1].value, Constant.of(nowhere, number, totals[1].value.shape), "NE")
     found = Lanes(is_found, totals[1].dims, totals[1].lower)
     beats = Lanes.elementwise(lambda x, y: Compare(x, y, direction), totals[0], before, box=state.box)
     takes = Lanes.elementwise(And, found, beats, box=state.box)

@@ -22,11 +22,21 @@ from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.extremes import select_by_test
 from windlass.raising.index import ZERO, Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
-from windlass.raising.obstacle import LAUNCH_MISMATCH, LOOP, NO_MEMORY, NOT_RAISED, STOPS, Obstacle, UncountedObstacle
+from windlass.raising.obstacle import (
+    LAUNCH_MISMATCH,
+    LOOP,
+    NO_MEMORY,
+    NOT_RAISED,
+    STOPS,
+    Obstacle,
+    OutOfTime,
+    UncountedObstacle,
+)
 from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
 from windlass.raising.state import RaisingState
+from windlass.rewriting.deadline import is_late
 
 
 def run_block(state: RaisingState, block: Block) -> Op:
@@ -36,6 +46,8 @@ def run_block(state: RaisingState, block: Block) -> Op:
         if op is last:
             break
         state.builder.source = op.source or state.builder.source
+        if is_late():
+            raise OutOfTime(op.source)
         try:
             if op in state.folds.ops:
                 run_with_folds(state, op)

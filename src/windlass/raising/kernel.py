@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from windlass.diagnostics import Diagnostic
+from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.ops.control import Return
 from windlass.ops.loops import For, Parallel
@@ -18,7 +20,15 @@ from windlass.raising.domain import Domain
 from windlass.raising.interpreter import run_block, run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
-from windlass.raising.obstacle import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, Obstacle, UncountedObstacle
+from windlass.raising.obstacle import (
+    LAUNCH_MISMATCH,
+    RACE,
+    RESULT_OF_ATOMIC,
+    TOO_SLOW,
+    Obstacle,
+    OutOfTime,
+    UncountedObstacle,
+)
 from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
@@ -38,6 +48,7 @@ from windlass.raising.state import CountingBuilder, RaisingState
 from windlass.raising.threads import split_dimensions, thread_ids
 from windlass.raising.turns import BLOCKS, THREADS, take_turns
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
+from windlass.rewriting.deadline import ending_at
 
 
 @dataclass
@@ -59,12 +70,29 @@ class RaisedKernel:
     """The race that made its blocks or threads run one after another."""
 
 
-def raise_kernel(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
-    """The tensor form of a kernel for a launch.
+def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: float = math.inf) -> RaisedKernel:
+    """The tensor form of a kernel for a launch; it may take so many seconds.
 
     Raises RaisingError, with the source position and the reason, where it has none. Takes time in proportion to the
     kernel, not to its launch or arrays.
     """
+    try:
+        with ending_at(time.monotonic() + seconds):
+            return _raise_as_possible(kernel, specification)
+    except OutOfTime as late:
+        raise RaisingError(
+            Diagnostic(
+                TOO_SLOW,
+                f"kernel '{kernel.name}' can't be raised: that takes longer than {seconds:g} seconds",
+                late.position,
+                notes=("WINDLASS_RAISING_SECONDS=600 in the environment raises the limit",),
+                help="split it into several kernels, or unroll less",
+            )
+        ) from late
+
+
+def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
+    """With tiles, for all threads at once, or for some after others."""
     try:
         found = _raise_tiled(kernel, specification)
         if found is not None:

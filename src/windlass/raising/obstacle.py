@@ -20,6 +20,7 @@ LOOP = "WL0308"
 RACE = "WL0309"
 OUTSIDE = "WL0310"
 STOPS = "WL0426"
+TOO_SLOW = "WL0434"
 
 FAULTS = frozenset({MISALIGNED, OUTSIDE, STOPS})
 """What is wrong with the kernel itself: the emulator says where, and at which thread."""
@@ -96,6 +97,14 @@ class Obstacle(Exception):
             help=self.help,
             trail=find_trail(self),
         )
+
+
+class OutOfTime(Exception):
+    """Raising has taken as long as it may: no other form of anything is tried."""
+
+    def __init__(self, position: Position | None) -> None:
+        super().__init__("out of time")
+        self.position = position
 
 
 class UncountedLoopError(RaisingError):

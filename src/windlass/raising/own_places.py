@@ -23,7 +23,7 @@ from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.enumeration import holds_at, points_of, values_of
 from windlass.raising.index import Index, dimensions_of
 from windlass.raising.lanes import Lanes
-from windlass.raising.materialize import materialize
+from windlass.raising.materialize import dtype_of_places, materialize
 from windlass.raising.obstacle import RACE
 from windlass.raising.predicate import EqualsZero, Predicate
 from windlass.raising.reinterpretation import byte_width
@@ -135,7 +135,7 @@ def _meets(state: RaisingState, memory: Memory, address: Index, dtype: str) -> P
     threads = _threads(state)
     dims = in_order({*threads, *index.dimensions, *mask.dimensions})
     places = materialize(index, box, "i64")
-    numbers = materialize(_number(threads, box), box, "i32")
+    numbers = materialize(_number(threads, box), box, dtype_of_places(box.count(threads)))
     lanes = [places, numbers] if mask.is_true else [places, numbers, mask.to_lanes(box)]
     count, words = box.count(dims), _size(memory) // width
     if count * count > words:
@@ -155,7 +155,7 @@ def _meets(state: RaisingState, memory: Memory, address: Index, dtype: str) -> P
 
 def _meet_in_table(words: int, index: Index, numbers: Lanes, box: Box, mask: Predicate) -> Predicate:
     """Where a thread finds another's number at its place, after all have put theirs there."""
-    owners = access.store(emission.constant(0, "i32", (words,)), index, numbers, box, mask)
+    owners = access.store(emission.constant(0, numbers.dtype, (words,)), index, numbers, box, mask)
 
     def differ(one: Value, other: Value) -> Value:
         return Compare(one, other, "NE")

@@ -166,7 +166,7 @@ def _slice_of_piece(value: Value, axis: int, piece: Piece, start: int) -> Value:
 def _is_in_range(value: Value, axis: int, lower: int, upper: int) -> Value:
     """Whether the place along an axis is in [lower, upper)."""
     size = value.shape[axis]
-    places = emission.iota(value.shape, "i32", axis)
+    places = emission.iota(value.shape, dtype_of_places(size), axis)
     if lower <= 0 and upper >= size:
         return emission.constant(True, "i1", value.shape)
     if lower <= 0:

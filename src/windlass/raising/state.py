@@ -21,11 +21,12 @@ from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, Undefined
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize
-from windlass.raising.obstacle import LOOP, TOO_IRREGULAR, Obstacle
+from windlass.raising.obstacle import LOOP, TOO_IRREGULAR, Obstacle, OutOfTime
 from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
+from windlass.rewriting.deadline import is_late
 
 if TYPE_CHECKING:
     from windlass.ops.loops import For, Load
@@ -55,6 +56,8 @@ class CountingBuilder(Builder):
         super().place(op)
         self.counter[0] += 1
         self.effort += 1
+        if is_late():
+            raise OutOfTime(op.source)
         if self.counter[0] > MOST_OPS or self.effort > MOST_EFFORT:
             raise Obstacle(
                 f"it needs more than {MOST_OPS} tensor operations",

@@ -8,8 +8,9 @@ Numbers that reach the program as its arguments (floats, mostly) are read and ch
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
@@ -60,12 +61,13 @@ class CallKeys:
     refused, every time.
     """
 
-    __slots__ = ("_roles", "_signature", "_takes_values", "alignment", "variables")
+    __slots__ = ("_quick", "_roles", "_signature", "_takes_values", "alignment", "variables")
 
     def __init__(self, signature: KernelSignature, *, takes_values: bool) -> None:
         self._signature = signature
         self._takes_values = takes_values
         self._roles = tuple(role_of(parameter) for parameter in signature.parameters)
+        self._quick = None if takes_values else quick_key(self._roles)
         self.variables: tuple[Array, ...] = ()
         """The device variables that the kernel uses: an argument may lie in one of them."""
         self.alignment = 1
@@ -74,9 +76,17 @@ class CallKeys:
     def leave_out(self, positions: Collection[int]) -> None:
         """From now on the values of the integers at these positions are no part of the key."""
         self._roles = tuple(Role.TYPE if position in positions else role for position, role in enumerate(self._roles))
+        self._quick = None if self._takes_values else quick_key(self._roles)
 
     def key(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The key of a call with one argument per parameter."""
+        if self._quick is not None:
+            key = self._quick(*arguments)
+            if key is not None:
+                return key
+        return self._full_key(arguments)
+
+    def _full_key(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         key: list[Any] = []
         arrays: list[Array] = []
         owned = OWNS_DATA
@@ -144,7 +154,49 @@ class CallKeys:
         return (type(argument), known_bytes(parameter, cast("np.generic", checked)))
 
 
-ARRAY, VALUE, TYPE = Role.ARRAY, Role.VALUE, Role.TYPE
+ARRAY, VALUE, TYPE, RECORD = Role
+
+
+NUMBERS = frozenset((int, *(np.dtype(code).type for code in "bhilqBHILQ")))
+"""Types of integers that don't change and are equal to no other number of their type."""
+QUICK = object()
+"""Begins each quick key, and no other."""
+
+
+@cache
+def quick_key(roles: tuple[Role, ...]) -> Callable[..., tuple[Any, ...] | None] | None:
+    """A function of a launch's arguments that gives their key if they are arrays which own their memory, all different,
+    and plain numbers; None for others. There is none for structs.
+
+    That most calls are made with such is worth a function for each kind of parameter list, which takes a third of the
+    time: Python's text of it is put together here, of nothing but positions.
+
+    >>> key, x = quick_key((ARRAY, VALUE, TYPE)), np.zeros((4, 5), np.float32)
+    >>> key(x, 7, 1.5)[1:]
+    (dtype('float32'), (4, 5), 1285, <class 'int'>, 7, <class 'float'>)
+    >>> key(x[1:], 7, 1.5), key(x, True, 1.5), key(x, "7", 1.5)
+    (None, None, None)
+    """
+    if RECORD in roles:
+        return None
+    names = [f"a{position}" for position in range(len(roles))]
+    arrays = [name for name, role in zip(names, roles, strict=True) if role is ARRAY]
+    tests: list[str] = []
+    parts = ["QUICK"]
+    for name, role in zip(names, roles, strict=True):
+        if role is ARRAY:
+            tests.append(f"type({name}) is ndarray")
+            tests.append(f"({name}_flags := {name}.flags.num) & {OWNS_DATA}")
+            parts += [f"{name}.dtype", f"{name}.shape", f"{name}_flags"]
+        else:
+            parts.append(f"type({name})")
+            if role is VALUE:
+                tests.append(f"type({name}) in NUMBERS")
+                parts.append(name)
+    if len(arrays) > 1:
+        tests.append(f"len({{{', '.join(f'id({name})' for name in arrays)}}}) == {len(arrays)}")
+    text = f"lambda {', '.join(names)}: ({', '.join(parts)},) if {' and '.join(tests) or 'True'} else None"
+    return eval(text, {"NUMBERS": NUMBERS, "QUICK": QUICK, "ndarray": np.ndarray})
 
 
 def overlaps(arrays: Sequence[Array]) -> tuple[tuple[int, int], ...] | None:

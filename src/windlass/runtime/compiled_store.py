@@ -16,7 +16,8 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 MOST_COMPILED = 512
-"""How many entries all stores have together. A launch takes two: the program, and what binds arguments to it."""
+"""How many entries all stores have together. A launch takes two: the program, and what binds arguments to it; and one
+for each form of the program that takes arrays from the beginning of their cache lines on."""
 
 _lock = threading.Lock()
 _order: deque[tuple[ref[CompiledStore[Any, Any]], Any]] = deque()

@@ -59,6 +59,7 @@ from windlass.ops import (
     While,
     bit_width,
 )
+from windlass.ops.special_functions import Lgamma
 from windlass.rewriting.facts import is_within
 
 PROTECTED = frozenset({"f16", "bf16", "f32", "f64"})
@@ -167,6 +168,8 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
         case Log():
             _guard_operands(op, LOGARITHM_RISKS, zeros)
             _keep_subnormal_operand(op)
+        case Lgamma():
+            _keep_subnormal_operand(op)
         case Power():
             _guard_operands(op, POWER_RISKS, zeros)
         case _:
@@ -244,12 +247,16 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
                 op.replace_operand(operand, Add(operand, zeros.beside(operand)))
 
 
-def _keep_subnormal_operand(op: Log) -> None:
-    """XLA's logarithm takes what is smaller than the smallest normal float32 for that: give it 2²⁴ times as much."""
+def _keep_subnormal_operand(op: Log | Lgamma) -> None:
+    """XLA takes what is smaller than the smallest normal float32 for that: give it 2²⁴ times as much.
+
+    The logarithm then grows by that of 2²⁴. That of the gamma function, which is -log |x| there, falls by it.
+    """
     operand = op.operand
     smallest, factor = float(np.finfo(np.float32).smallest_normal), 2.0**24
     if op.dtype != "f32" or is_within(operand, smallest, math.inf):
         return
+    change = Subtract if isinstance(op, Log) else Add
     users = list(op.uses)
     assert op.block is not None
 
@@ -257,10 +264,11 @@ def _keep_subnormal_operand(op: Log) -> None:
         return BroadcastInDim(Constant.of(number, "f32"), op.shape, ())
 
     with Builder(op.block, before=op, source=op.source):
-        is_small = Compare(operand, filled(smallest), "LT")
+        size = operand if isinstance(op, Log) else Abs(operand)
+        is_small = Compare(size, filled(smallest), "LT")
         op.replace_operand(operand, Select(is_small, Multiply(operand, filled(factor)), operand))
     with Builder(op.block, before=op.next, source=op.source):
-        kept = Select(is_small, Subtract(op, filled(math.log(factor))), op)
+        kept = Select(is_small, change(op, filled(math.log(factor))), op)
     for user in users:
         user.replace_operand(op, kept)
 

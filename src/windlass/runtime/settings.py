@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windlass.diagnostics.environment import read_choice
+from windlass.diagnostics.environment import read_choice, read_seconds
+
+RAISING_SECONDS = 60.0
 
 
 def fallback_is_allowed() -> bool:
@@ -13,3 +15,8 @@ def fallback_is_allowed() -> bool:
 def first_calls_are_checked() -> bool:
     """Whether `WINDLASS_CHECK=1` asks for the first call of each compiled form to be compared with the emulator."""
     return read_choice("WINDLASS_CHECK")
+
+
+def raising_seconds() -> float:
+    """How long raising a launch may take before it is emulated instead: $WINDLASS_RAISING_SECONDS, else a minute."""
+    return read_seconds("WINDLASS_RAISING_SECONDS", RAISING_SECONDS)

@@ -45,6 +45,7 @@ from windlass.stablehlo.contexts import borrowed_context
 from windlass.stablehlo.diagnosing import Complaint, check_names, check_text, diagnose_parsing, heard
 from windlass.stablehlo.literals import blob_from_text, dense_from_text, type_from_text
 from windlass.stablehlo.plans import Plan
+from windlass.stablehlo.reading_apart import read_apart
 from windlass.stablehlo.screening import check_results
 
 _FUNCTION_OWN = frozenset({"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"})
@@ -91,21 +92,18 @@ def import_text(text: str, file: str = "<stablehlo>") -> Module:
 def import_bytecode(data: bytes) -> Module:
     """The module in MLIR bytecode, or in a portable StableHLO artifact as `jax.export` writes them.
 
-    MLIR's reader finds what is cut short or of another version, but not all damage: it may not survive bytes that were
-    changed on purpose or by chance, so take bytecode only from where you would take code.
+    Another process reads the bytes first, since MLIR's reader may not survive those that were changed: see
+    `reading_apart`.
 
     Raises ProgramError (WL0501) where the bytes are neither.
     """
+    if not data.startswith(b"ML\xefR"):
+        reason = "the data does not begin as MLIR bytecode does"
+        raise ProgramError(Diagnostic("WL0501", f"this is not StableHLO bytecode: {reason}"))
+    data = read_apart(data)
     with reading(len(data), is_private=True) as (context, complaints):
         try:
-            if not data.startswith(b"ML\xefR"):
-                raise ValueError("the data does not begin as MLIR bytecode does")
-            if b"StableHLO_v" in data[:64]:
-                from jaxlib.mlir.dialects import stablehlo
-
-                parsed = stablehlo.deserialize_portable_artifact(context, data)
-            else:
-                parsed = ir.Module.parse(data, context)
+            parsed = ir.Module.parse(data, context)
         except (ir.MLIRError, ValueError, MemoryError) as error:
             reason = complaints[0].message if complaints else str(error)
             raise ProgramError(Diagnostic("WL0501", f"this is not StableHLO bytecode: {reason}")) from None

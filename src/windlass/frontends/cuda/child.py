@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from windlass.diagnostics.cache import compiler_environment
+from windlass.diagnostics.environment import read_seconds
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -56,11 +57,7 @@ class Outcome:
 
 def limit_of_seconds() -> float:
     """How long a compiler may take: $WINDLASS_CLANG_SECONDS, else a minute."""
-    with suppress(ValueError):
-        given = float(os.environ.get(SECONDS_SETTING, ""))
-        if given > 0:
-            return given
-    return SECONDS
+    return read_seconds(SECONDS_SETTING, SECONDS)
 
 
 def limit_of_bytes() -> int:
