@@ -23,7 +23,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import replace
+from windlass.rules.axes import group_axes, replace
 
 inputs, dimension = hole("inputs"), hole("dimension")
 
@@ -266,6 +266,7 @@ def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimensio
         return None
     if 0 in op.shape or _stacked(inputs, dimension) is not None:
         return None
+    is_stack = all(part.shape[dimension] == 1 for part in inputs)
     before: list[Value] = []
     for part in inputs:
         if not isinstance(part, Reshape) or part.operand.tensor.rank != first.operand.tensor.rank:
@@ -274,11 +275,22 @@ def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimensio
     # Both join what lies beside each other in memory, if as many rows lie before the one axis as before the other.
     outer = math.prod(op.shape[:dimension])
     for axis in range(first.operand.tensor.rank):
+        # Stacks along a new axis stay: XLA:CPU is slower at joining rows within a larger one.
+        if is_stack and axis != _joinable_axis(first, dimension):
+            continue
         if all(
             math.prod(part.shape[:axis]) == outer and replace(part.shape, axis, 0) == replace(before[0].shape, axis, 0)
             for part in before
         ):
             return Reshape(Concatenate(tuple(before), axis), op.shape)
+    return None
+
+
+def _joinable_axis(part: Reshape, dimension: int) -> int | None:
+    """The axis of the reshape's operand along which joining it joins the result along `dimension`."""
+    for group in group_axes(part.operand.shape, part.shape) or ():
+        if dimension in group.new:
+            return group.old[0] if len(group.old) == 1 and group.new[0] == dimension else None
     return None
 
 

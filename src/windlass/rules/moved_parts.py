@@ -84,7 +84,7 @@ def dynamic_slice_of_concatenate_aside(
     >>> [part.shape for part in dynamic_slice_of_concatenate_aside(cut).inputs]
     [(1, 2), (1, 3)]
     """
-    if sizes[dimension] != op.operand.shape[dimension] or 2 * op.tensor.size > op.operand.tensor.size:
+    if sizes[dimension] != op.operand.shape[dimension] or not 0 < 2 * op.tensor.size <= op.operand.tensor.size:
         return None
     parts = [DynamicSlice(part, starts, replace(sizes, dimension, part.shape[dimension])) for part in inputs]
     return Concatenate(tuple(parts), dimension)
