@@ -167,6 +167,9 @@ def lstm_scan(inputs: Any, from_input: Any, from_hidden: Any, bias: Any) -> Any:
     return lax.scan(step, (zero, zero), inputs)[1]
 
 
+add_gradient("lstm_scan", NETWORKS, (1, 2, 3))
+
+
 @program(NETWORKS, lambda draw: make_lstm(draw, 12), tolerance=1e-3)
 def lstm_unrolled(inputs: Any, from_input: Any, from_hidden: Any, bias: Any) -> Any:
     hidden = cell = jnp.zeros(inputs.shape[1:])

@@ -93,6 +93,21 @@ def stencil_convolution(u: Any) -> Any:
     return u
 
 
+@program(STENCILS, lambda draw: (draw.uniform(), draw.uniform(256, 256)))
+def stencil_rollout(rate: Any, u: Any) -> Any:
+    """Diffusion whose rate depends on the state, through 100 steps."""
+
+    def step(u: Any, _: Any) -> tuple[Any, None]:
+        neighbours = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        flow = 0.2 * rate * (neighbours - 4 * u[1:-1, 1:-1])
+        return u.at[1:-1, 1:-1].add(flow * (1 - u[1:-1, 1:-1] ** 2)), None
+
+    return lax.scan(step, u, None, length=100)[0]
+
+
+add_gradient("stencil_rollout", STENCILS, (0, 1))
+
+
 @program(STENCILS, normal((N, N)))
 def stencil_one_row_wanted(u: Any) -> Any:
     """Of the last step only a few rows are looked at."""

@@ -12,12 +12,13 @@ import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
-from windlass.ir import Argument, Block, Op, Result, TensorType, Value
+from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Value
 from windlass.ops import (
     Concatenate,
     Constant,
     Convolution,
     DotGeneral,
+    DynamicSlice,
     DynamicUpdateSlice,
     Reduce,
     ReduceWindow,
@@ -348,8 +349,7 @@ class _Estimate:
         total = Cost(begins + moving, copied, 0, 1)
         times = root.repetitions()
         device = self.device if isinstance(root, Branching) else self.device.inside_loop()
-        held = {*root.operands, *(value for region in root.regions for value in captures(region))}
-        if sum(value.type.bytes for value in held if isinstance(value.type, TensorType)) > device.cache:
+        if sum(value.type.bytes for value in held_in_rounds(root) if isinstance(value.type, TensorType)) > device.cache:
             # Rounds go through what the cache doesn't hold.
             device = replace(device, cache=0)
         for region in root.regions:
@@ -389,6 +389,23 @@ class _Estimate:
         if isinstance(reader, Op) and reader.picks_elements and isinstance(reader.type, TensorType):
             size = min(size, reader.type.bytes)
         read[value] = max(read.get(value, 0), size)
+
+
+def held_in_rounds(op: Op) -> set[Value]:
+    """What the op's regions go through in each round as a whole: not what they read and update in parts."""
+    held = {value for region in op.regions for value in captures(region) if not is_used_in_parts(value, region)}
+    if not isinstance(op, While):
+        return held.union(op.operands)
+    arguments = zip(op.operands, op.body.block.arguments, strict=True)
+    return held.union(operand for operand, argument in arguments if not is_used_in_parts(argument, op.body))
+
+
+def is_used_in_parts(value: Value, region: Region) -> bool:
+    """Whether ops directly within the region read slices of the value or update it, and none takes more of it."""
+    inside = [user for user in value.uses if user.block is not None and user.block.parent is region]
+    return bool(inside) and all(
+        isinstance(user, DynamicSlice | DynamicUpdateSlice) and user.operands[0] is value for user in inside
+    )
 
 
 LOOP_START = 1.5

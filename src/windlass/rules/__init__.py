@@ -9,6 +9,7 @@ Start reading at `slices.py`.
 
 from windlass.rewriting.rule import catalogue
 from windlass.rules import (
+    accumulators,
     alike_branches,
     arithmetic,
     batching,
@@ -67,6 +68,7 @@ from windlass.rules import (
     repetitions,
     reshapes,
     reverses,
+    saved_values,
     scaled_convolutions,
     scaling,
     scatters,
@@ -99,6 +101,7 @@ from windlass.rules import (
 )
 
 __all__ = [
+    "accumulators",
     "alike_branches",
     "arithmetic",
     "batching",
@@ -158,6 +161,7 @@ __all__ = [
     "repetitions",
     "reshapes",
     "reverses",
+    "saved_values",
     "scaled_convolutions",
     "scaling",
     "scatters",

@@ -209,6 +209,38 @@ def concatenate_of_transposes(inputs: tuple[Value, ...], dimension: int) -> Valu
     return Transpose(Concatenate(tuple(before), p[dimension]), p)
 
 
+def _sample_reversed_parts(draw: Draw) -> Concatenate:
+    """A concatenation of what is reversed along the same axes."""
+    dimensions, along = draw.choose(((0,), (1,), (0, 1))), draw.integer(0, 1)
+    shape = [2, 2]
+    parts: list[Value] = []
+    for name in "xyz":
+        shape[along] = draw.integer(1, 3)
+        parts.append(Reverse(tensor("f32", *shape, name=name), dimensions))
+    return Concatenate(tuple(parts), along)
+
+
+@rewrite(Concatenate(inputs, dimension), sample=_sample_reversed_parts)
+def concatenate_of_reverses(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+    """concatenate(reverse(x), reverse(y)) = reverse(concatenate(y, x)), and of (x, y) along other axes
+
+    >>> parts = tuple(Reverse(tensor("f32", 2, 3, name=name), (0,)) for name in "xy")
+    >>> concatenate_of_reverses(Concatenate(parts, 0))
+    Reverse(Concatenate((y, x), dimension=0), dimensions=(0,))
+    """
+    before: list[Value] = []
+    first = inputs[0]
+    for part in inputs:
+        if not isinstance(part, Reverse) or not isinstance(first, Reverse) or len(part.uses) != 1:
+            return None
+        if len(inputs) < 2 or part.dimensions != first.dimensions:
+            return None
+        before.append(part.operand)
+    assert isinstance(first, Reverse)
+    order = before[::-1] if dimension in first.dimensions else before
+    return Reverse(Concatenate(tuple(order), dimension), first.dimensions)
+
+
 @rewrite(Concatenate(inputs, dimension), sample=sample_moved_parts)
 def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where the axis is the first of one of x's

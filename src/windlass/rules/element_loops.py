@@ -5,7 +5,7 @@ Rules that make rounds do less come first (updates_in_loops.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -254,7 +254,7 @@ def finish(rounds: Rounds, batcher: Batcher, outcome: Outcome, place: int) -> Va
     last = rounds.counter.rounds - 1
     match outcome:
         case Written(op):
-            return _write_all(rounds, batcher, op, initial)
+            return write_all(rounds, batcher, op, initial)
         case Accumulated(combiner, terms):
             total = initial
             for term in terms:
@@ -278,7 +278,7 @@ def _combine(combiner: type[Binary], total: Value, batcher: Batcher, term: Value
     return combiner(total, reduce_with(combiner, found, (0,)))
 
 
-def _write_all(rounds: Rounds, batcher: Batcher, op: DynamicUpdateSlice, initial: Value) -> Value:
+def write_all(rounds: Rounds, batcher: Batcher, op: DynamicUpdateSlice, initial: Value) -> Value:
     """The array after all rounds have written their parts, which follow each other along one axis."""
     sizes, shape = op.update.shape, initial.shape
     count = rounds.counter.rounds
@@ -535,6 +535,14 @@ def _holds_product(value: Value, rounds: Rounds) -> bool:
     return False
 
 
+def round_number(counter: Counter, values: Sequence[Value]) -> Value:
+    """Which round it is, from 0 on, in the body that has these arguments."""
+    index = values[counter.position]
+    if counter.start:
+        index = Subtract(index, Constant.of(counter.start, index.dtype))
+    return index if counter.step == 1 else Divide(index, Constant.of(counter.step, index.dtype))
+
+
 def _read_rows(rounds: Rounds, value: Value, found: Value) -> tuple[Value, ...]:
     """The loop anew, each round taking its row of what was found for all."""
     loop, counter = rounds.loop, rounds.counter
@@ -546,13 +554,8 @@ def _read_rows(rounds: Rounds, value: Value, found: Value) -> tuple[Value, ...]:
     position = list(loop.body.block).index(old_op)
     copy = list(made.body.block)[position]
     with Builder(made.body.block, copy):
-        index: Value = made.body.block.arguments[counter.position]
-        dtype = index.dtype
-        if counter.start:
-            index = Subtract(index, Constant.of(counter.start, dtype))
-        if counter.step != 1:
-            index = Divide(index, Constant.of(counter.step, dtype))
-        zero = Constant.of(0, dtype)
+        index = round_number(counter, made.body.block.arguments)
+        zero = Constant.of(0, index.dtype)
         row = DynamicSlice(found, (index, *(zero for _ in found.shape[1:])), (1, *found.shape[1:]))
         replaced = Reshape(row, found.shape[1:])
     copy.results[old_op.results.index(value)].replace_all_uses_with(replaced)

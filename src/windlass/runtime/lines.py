@@ -69,8 +69,9 @@ def offset_in_line(array: Array) -> int:
     """Elements of a contiguous array's dtype that lie before it in its cache line; -1 where they are no whole number.
 
     >>> lines = np.zeros(1024, np.uint8)
-    >>> start = -address_of(lines) % ALIGNMENT
-    >>> offset_in_line(lines[start + 16 :].view(np.float32)), offset_in_line(lines[start + 16 :].view(np.dtype("V32")))
+    >>> start = -address_of(lines) % ALIGNMENT + 16
+    >>> part = lines[start : start + 512]
+    >>> offset_in_line(part.view(np.float32)), offset_in_line(part.view(np.dtype("V32")))
     (4, -1)
     """
     count, rest = divmod(address_of(array) % ALIGNMENT, array.itemsize)

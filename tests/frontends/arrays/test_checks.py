@@ -285,16 +285,20 @@ def breaks(x: Any) -> None:
 
 
 def has_and(x: Any) -> None:
-    if x[0] > 1 and x[1] > 2:
-        x += 1
+    if x[0] > 1 and (y := x[1]) > 2:
+        x += y
+
+
+def has_or(x: Any) -> Any:
+    return x[0] or x.argmax()
 
 
 def has_a_choice(x: Any) -> Any:
-    return 1 if x[0] > 1 else 2
+    return "low" if x[0] > 1 else "high"
 
 
 def has_max(x: Any) -> Any:
-    return max(x[0], x[1])
+    return max(x)
 
 
 def unique(x: Any) -> Any:
@@ -344,8 +348,9 @@ def adds_a_string(x: Any) -> Any:
         (returns_in_a_branch, "WL0904", wl.WindlassError, "an `if` that holds a `return` can't become"),
         (breaks, "WL0904", wl.WindlassError, "that holds a `break` can't become an operation"),
         (has_and, "WL0904", wl.WindlassError, "write numpy.logical_and(a, b), or (a) & (b)"),
-        (has_a_choice, "WL0904", wl.WindlassError, "write numpy.where(condition, a, b)"),
-        (has_max, "WL0904", wl.WindlassError, "write numpy.maximum(a, b)"),
+        (has_or, "WL0904", wl.WindlassError, "which side `or` gives is not known"),
+        (has_a_choice, "WL0910", wl.WindlassError, "the two sides give different things that are no numbers"),
+        (has_max, "WL0904", wl.WindlassError, "or a.max()"),
         (unique, "WL0904", wl.WindlassError, "how much numpy.unique gives is not known"),
         (picks, "WL0904", wl.WindlassError, "how many elements a mask picks is not known"),
         (does_not_fit, "WL0916", ValueError, "shapes"),

@@ -5,7 +5,7 @@ through any view is seen by all that share its memory, as in NumPy, although the
 ones.
 
 Start reading at `array.py`; `views.py` has what a view is, `functions.py` the way from NumPy's functions to JAX's,
-`capture.py` and `control_flow.py` how Python loops and branches become operations.
+`capture.py`, `loops.py`, `branches.py` and `states.py` how Python loops, branches and conditions become operations.
 """
 
 from windlass.frontends.arrays.array import Array

@@ -22,10 +22,12 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
-from windlass.frontends.arrays.control_flow import NotCapturable, is_traced
 from windlass.frontends.arrays.indexing import as_one_array
+from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced
 from windlass.frontends.arrays.tracing import Check, current_tracing, is_users_own, position_now
 
+ENTRY_POINTS = ("call",)
+"""What captured functions call."""
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 MAKERS_OF_GENERATORS = (
     np.random.default_rng, np.random.RandomState, np.random.SeedSequence, random.Random,
@@ -71,6 +73,10 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         if any(arguments[0] is each for each in tracing.seeded):
             tracing.seeded.append(generator)
         return generator
+    if (function is max or function is min) and not named:
+        found = _extreme(function, arguments)
+        if found is not NotImplemented:
+            return found
     if isinstance(function, type):
         found = _converted(function, arguments, named)
         if found is not NotImplemented:
@@ -79,6 +85,18 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     if found is not NotImplemented:
         return found
     return _fresh(function, function(*arguments, **named), arguments)
+
+
+def _extreme(function: Any, arguments: Sequence[Any]) -> Any:
+    """What Python's `max` and `min` give of numbers, some of them traced: the first, unless a later one is past it."""
+    values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], list | tuple) else arguments
+    known = [each for each in cast("Sequence[Any]", values) if is_number(each) and np.ndim(each) == 0]
+    if len(known) < max(2, len(values)) or not any(map(is_traced, known)):
+        return NotImplemented
+    found = known[0]
+    for each in known[1:]:
+        found = np.where(each > found if function is max else each < found, each, found)
+    return found
 
 
 def _name_of(function: Any) -> str:

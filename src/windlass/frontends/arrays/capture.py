@@ -1,9 +1,10 @@
 """Python's loops and branches, captured from a function's syntax tree.
 
-`for name in range(...)`, `while` and `if` become calls to `control_flow`, with their bodies as functions of the names
-that they assign. There it is decided, each time, whether they run as plain Python (bounds and conditions known) or
-become one operation of the compiled program. Bodies that a function can't stand for (with `return`, `break`, `yield`,
-changes of lists and the like) are left alone.
+`for name in range(...)`, `while` and `if` become calls to `loops` and `branches`, with their bodies as functions of the
+names that they assign; so do `and`, `or`, `not`, chains of comparisons and `a if b else c`, with their sides. There it
+is decided, each time, whether they run as plain Python (bounds and conditions known) or become one operation of the
+compiled program. Bodies that a function can't stand for (with `return`, `break`, `yield`, changes of lists and the
+like) are left alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Collection
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
-from windlass.frontends.arrays import calls, control_flow
+from windlass.frontends.arrays import branches, calls, loops, states
 
 PREFIX = "__windlass_"
 NOT_CALLED_THROUGH = frozenset({"range", "super", "locals", "globals", "vars", "dir", "eval", "exec"})
@@ -39,6 +40,9 @@ CHANGING_METHODS = frozenset(
     }
 )
 """Methods that change Python's containers: a body that calls one is never run just once for all iterations."""
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 
 
 def captured(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,8 +63,11 @@ def captured(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _ours() -> dict[str, Any]:
     """What captured functions call, by the names that they have there."""
-    entries = {name: getattr(control_flow, name) for name in control_flow.ENTRY_POINTS} | {"call": calls.call}
-    return {f"{PREFIX}{name}": value for name, value in entries.items()}
+    return {
+        f"{PREFIX}{name}": getattr(home, name)
+        for home in (branches, calls, loops, states)
+        for name in home.ENTRY_POINTS
+    }
 
 
 @functools.cache
@@ -128,6 +135,8 @@ class _Capturing(ast.NodeTransformer):
         self.names = names
         """Those that are the function's own; others are from outside."""
         self.count = 0
+        self.conditions: set[int] = set()
+        """Nodes of which only the truth is asked for."""
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -139,6 +148,46 @@ class _Capturing(ast.NodeTransformer):
         through.keywords = node.keywords
         ast.copy_location(through.func, node.func)
         return ast.copy_location(through, node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        is_condition = id(node) in self.conditions
+        if is_condition:
+            self.conditions |= {id(each) for each in node.values}
+        can_wait = all(_can_wait(each) for each in node.values[1:])
+        self.generic_visit(node)
+        if not can_wait:
+            return node
+        *first, found = node.values
+        for left in reversed(first):
+            name = "both" if isinstance(node.op, ast.And) else "either"
+            found = ast.copy_location(_call(name, left, _later(found), ast.Constant(is_condition)), node)
+        return found
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if not isinstance(node.op, ast.Not):
+            return self.generic_visit(node)
+        self.conditions.add(id(node.operand))
+        self.generic_visit(node)
+        return ast.copy_location(_call("negated", node.operand), node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        can_wait = all(_can_wait(each) for each in node.comparators)
+        self.generic_visit(node)
+        names = [COMPARISONS.get(type(each)) for each in node.ops]
+        if len(names) == 1 or None in names or not can_wait:
+            return node
+        operands = [node.left, *map(_later, node.comparators)]
+        return ast.copy_location(
+            _call("compared", ast.Tuple([ast.Constant(each) for each in names], ast.Load()), *operands), node
+        )
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self.conditions.add(id(node.test))
+        can_wait = _can_wait(node.body) and _can_wait(node.orelse)
+        self.generic_visit(node)
+        if not can_wait:
+            return node
+        return ast.copy_location(_call("choose", node.test, _later(node.body), _later(node.orelse)), node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         return self._with_changes(node, node.targets)
@@ -203,6 +252,7 @@ class _Capturing(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> Any:
         names = _assigned([node.test, *node.body])
         blocked = not _can_stand_alone(node.body) or bool(node.orelse)
+        self.conditions.add(id(node.test))
         self.generic_visit(node)
         if blocked:
             return node
@@ -217,6 +267,7 @@ class _Capturing(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> Any:
         names = _assigned([*node.body, *node.orelse])
         blocked = not _can_stand_alone(node.body, loops=True) or not _can_stand_alone(node.orelse, loops=True)
+        self.conditions.add(id(node.test))
         self.generic_visit(node)
         if blocked:
             return node
@@ -281,6 +332,15 @@ def _can_stand_alone(body: list[ast.stmt], loops: bool = False) -> bool:
     return True
 
 
+def _can_wait(node: ast.expr) -> bool:
+    """Whether the expression may become a function without arguments: it binds no name and looks at no frame."""
+    return not any(
+        isinstance(each, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(each, ast.Name) and each.id in NOT_CALLED_THROUGH - {"range"})
+        for each in ast.walk(node)
+    )
+
+
 def _is_within_loop(body: list[ast.stmt], wanted: ast.AST) -> bool:
     return any(
         isinstance(node, ast.For | ast.While) and any(inner is wanted for inner in ast.walk(node))
@@ -325,8 +385,13 @@ def _function(name: str, parameters: list[str], body: list[ast.stmt], results: l
 
 
 def _getters(names: list[str]) -> ast.expr:
-    empty = ast.arguments([], [], None, [], [], None, [])
-    return ast.Tuple([ast.Lambda(empty, ast.Name(name, ast.Load())) for name in names], ast.Load())
+    return ast.Tuple([_later(ast.Name(name, ast.Load())) for name in names], ast.Load())
+
+
+def _later(value: ast.expr) -> ast.expr:
+    """A function without arguments that gives the value."""
+    made = ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+    return ast.copy_location(made, value) if hasattr(value, "lineno") else made
 
 
 def _assign(names: list[str], value: ast.expr) -> ast.stmt:

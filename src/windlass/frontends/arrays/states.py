@@ -1,0 +1,221 @@
+"""What the bodies of loops and branches do: the names that they bind, and the memories that they write.
+
+A body is a function from the values of the names that it assigns to their new values, and it may write to any array
+that there is. Run once on trial (under `jax.eval_shape`, which keeps nothing of it), it shows which memories it writes
+and what becomes of each name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays.array import Array, Flat
+from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, live_storages
+
+State: TypeAlias = tuple[Any, ...]
+Body: TypeAlias = Callable[..., State]
+Test: TypeAlias = Callable[..., tuple[Any, State]]
+ENTRY_POINTS = ("values_of", "changing", "UNDEFINED")
+"""What captured functions call."""
+
+
+class Undefined:
+    """What an unbound name is among values."""
+
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNDEFINED = Undefined()
+
+
+def values_of(getters: Sequence[Callable[[], Any]]) -> State:
+    """The values of names, UNDEFINED for those that are unbound."""
+    values: list[Any] = []
+    for getter in getters:
+        try:
+            values.append(getter())
+        except NameError:
+            values.append(UNDEFINED)
+    return tuple(values)
+
+
+class NotCapturable(Exception):
+    """The body can't be one operation; the text says why."""
+
+
+CAPTURE_ERRORS = (NotCapturable, WindlassError, TypeError, IndexError, KeyError, jax.errors.JAXTypeError)
+"""What may go wrong where a body runs once for all rounds, and not where it runs for each."""
+
+
+def is_traced(value: Any) -> bool:
+    """Whether the value is not known while the function is compiled."""
+    return isinstance(value.value if isinstance(value, Array) else value, Tracer)
+
+
+def changing(owner: Any, is_outside: bool) -> None:
+    """Say that an element or attribute of `owner` is about to be written, which only arrays can undo.
+
+    Raises NotCapturable where that is something else within a loop or branch of the program, and WindlassError
+    (WL0907) for a NumPy array from outside of the function.
+    """
+    if isinstance(owner, Array | Flat):
+        return
+    tracing = current_tracing()
+    if tracing is None:
+        return
+    if is_outside and isinstance(owner, np.ndarray):
+        raise WindlassError(
+            Diagnostic(
+                "WL0907",
+                "a NumPy array from outside the compiled function is written: later calls would not do it again",
+                help="pass the array to the compiled function as an argument",
+            )
+        )
+    if tracing.is_within_branch():
+        kind = type(owner)
+        name = "a NumPy array that the function did not make" if kind is np.ndarray else f"an object of {kind.__name__}"
+        raise NotCapturable(f"{name} is changed within it")
+
+
+# -- what a body does -------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Trial:
+    """What a trial run showed: the memories written, and each name's value before and after."""
+
+    written: list[Storage]
+    after: State
+
+
+def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
+    """Run with abstract arguments; keep nothing but the trial's findings."""
+    storages = live_storages()
+    before = {id(storage): storage.value for storage in storages}
+    found: list[Trial] = []
+
+    def trial(*traced: Any) -> None:
+        with at_this_level():
+            after = run(*traced)
+        found.append(Trial([each for each in storages if each.value is not before[id(each)]], after))
+
+    try:
+        jax.eval_shape(trial, *arguments)
+    finally:
+        for storage in storages:
+            storage.value = before[id(storage)]
+    return found[-1]
+
+
+def changed_memories(before: dict[int, Any]) -> bool:
+    """Whether a memory holds something else than before; those that are new do not count."""
+    return any(id(each) in before and each.value is not before[id(each)] for each in live_storages())
+
+
+def are_same(before: State, after: State) -> bool:
+    return all(
+        stays(one, other, {id(each) for each in live_storages()}) for one, other in zip(before, after, strict=True)
+    )
+
+
+def place_of(value: Any) -> tuple[Any, ...] | None:
+    """Which memory, and how, an array is; None for what is no array."""
+    if not isinstance(value, Array):
+        return None
+    shadow = value._shadow  # pyright: ignore[reportPrivateUsage]
+    return (id(value.storage), value._steps, shadow.shape, shadow.dtype)  # pyright: ignore[reportPrivateUsage]
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Array | jax.Array | np.generic | int | float | complex | bool)
+
+
+def is_memory(value: Any) -> bool:
+    """Whether it is an array that can be written to; numbers are values."""
+    return isinstance(value, Array) and not value.is_scalar
+
+
+def stays(before: Any, after: Any, outer: set[int]) -> bool:
+    """Whether a name is what it was, so that nothing of it has to be carried."""
+    if isinstance(before, Array) and isinstance(after, Array):
+        return id(after.storage) in outer and place_of(before) == place_of(after)
+    if before is after:
+        return True
+    if isinstance(before, int | float | complex | str) and type(before) is type(after):
+        return bool(before == after)
+    return False
+
+
+def without_leaks(value: Any) -> Any:
+    """A value that a trial left behind; unbound if it is one that exists only inside the operation."""
+    if isinstance(value, Array):
+        known = value.storage.value
+        return value if not isinstance(known, Tracer) else UNDEFINED
+    return UNDEFINED if isinstance(value, Tracer) else value
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def truth_of(value: Any) -> Any:
+    found = jnp.asarray(plain(value))
+    if found.size != 1:
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    found = jnp.reshape(found, ())
+    return found if found.dtype == jnp.bool_ else found != 0
+
+
+def aval_of(value: Any) -> Any:
+    """Shape, dtype and weakness of a value that a trial left behind."""
+    if isinstance(value, Array) and value.is_whole:
+        return jax.typeof(value.storage.value)
+    return jax.eval_shape(lambda: jnp.asarray(plain(value)))
+
+
+def plain(value: Any) -> Any:
+    return value.value if isinstance(value, Array) else value
+
+
+def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    """One shape for a name that has both; a number may become an array.
+
+    Raises NotCapturable.
+    """
+    if first == second or not second:
+        return first
+    if not first:
+        return second
+    raise NotCapturable(f"a name is bound to an array of shape {first} and to one of shape {second}")
+
+
+def converted(value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """The value as an array of the dtype (None leaves it and its weakness) and shape."""
+    array = jnp.asarray(value)
+    if dtype is not None:
+        array = jax.lax.convert_element_type(array, dtype)
+    return array if array.shape == shape else jnp.broadcast_to(array, shape)
+
+
+def is_capture_fault(error: WindlassError) -> bool:
+    return error.diagnostics[0].code in ("WL0904", "WL0908", "WL0910")
+
+
+def explained(error: Exception) -> Exception:
+    if not isinstance(error, NotCapturable):
+        return error
+    return WindlassError(
+        Diagnostic(
+            "WL0910",
+            f"this loop or branch can't become one operation: {error}",
+            help="keep names bound to arrays of one shape and dtype, or loop over a known small range",
+        )
+    )
