@@ -1,18 +1,34 @@
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from windlass.diagnostics import WindlassError
-from windlass.ir import Block, Builder, Function, TypeFault, Value, tensor_type
-from windlass.ops import Add, Constant, Exponential, Multiply, Negate, Return, Slice, Subtract
+from windlass.ir import Block, Builder, Function, Op, TypeFault, Value, tensor_type
+from windlass.ir.verifier import verify
+from windlass.ops import (
+    Add,
+    Compare,
+    Constant,
+    Exponential,
+    Multiply,
+    Negate,
+    Return,
+    Slice,
+    Subtract,
+    While,
+    make_region,
+)
+from windlass.ops.base import Binary
 from windlass.ops.evaluation import evaluate_function
-from windlass.rewriting import Budget, RuleSet, rewrite, rewrite_function
+from windlass.rewriting import Budget, Rule, RuleSet, rewrite, rewrite_function
 from windlass.rewriting.cost import Device
 from windlass.rewriting.passes import Change, Pass
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
+from windlass.rules.loops import carried_value_that_never_changes
 
 x, y, z = hole("x"), hole("y"), hole("z")
 
@@ -166,3 +182,107 @@ def test_operands_of_inner_commutative_ops_match_in_either_order_where_a_hole_st
     for inner in (Or(x, y), Or(y, x)):
         assert absorb(And(x, inner)) is x
         assert absorb(And(inner, x)) is x
+
+
+def test_rules_are_asked_only_about_ops_that_their_pattern_may_stand_for() -> None:
+    asked: list[Op] = []
+
+    @rewrite(any_op(Binary, only=(Add, Multiply), takes=(Negate,)), register=False)
+    def look(op: Binary) -> None:
+        """takes note of what it is asked about"""
+        asked.append(op)
+
+    def build(a: Value, b: Value) -> Value:
+        negated = Negate(a)
+        return Subtract(Multiply(Add(a, b), Add(negated, b)), negated)
+
+    function = function_of(build, (3,), (3,))
+    rewrite_function(function, RuleSet([look]))
+    found = {repr(op) for op in asked}
+    assert found == {"Add(Negate(%arg0), %arg1)"}
+    assert look(Subtract(*function.arguments)) is None
+    assert look(Add(*function.arguments)) is None
+    assert len({id(op) for op in asked}) == 1
+
+
+def test_passes_come_back_only_to_blocks_that_have_changed() -> None:
+    seen: list[Block] = []
+
+    def look(block: Block, _: Device) -> Iterator[Change]:
+        seen.append(block)
+        yield from ()
+
+    def change(block: Block, _: Device) -> Iterator[Change]:
+        if block.parent is None and not any(isinstance(op, Exponential) for op in block):
+            assert block.first is not None
+            with Builder(block, block.first):
+                made = Exponential(block.arguments[0])
+            block.terminator.replace_operand(block.terminator.operands[0], made)
+            yield Change("Return", None, [made], 0.0)
+
+    block = Block([tensor_type((), "f32")])
+    with Builder(block):
+        Return(while_loop(block.arguments[0], 1))
+    rules = RuleSet([cancel_negations])
+    rules.passes = [Pass("look", "", look), Pass("change", "", change)]
+    rewrite_function(Function("main", block), rules)
+    assert seen.count(block) == 2
+    assert all(seen.count(each) == 1 for each in seen if each is not block)
+
+
+def while_loop(start: Value, length: int) -> tuple[Value, ...]:
+    """A loop that carries a number that never changes, and another through a chain of exponentials."""
+    number = tensor_type((), "f32")
+
+    def step(each: Value, fixed: Value) -> tuple[Value, ...]:
+        for _ in range(length):
+            each = Exponential(each)
+        return Add(Negate(Negate(each)), fixed), fixed
+
+    cond = make_region([number, number], lambda each, fixed: Compare(each, fixed, "LT"))
+    return While(cond, make_region([number, number], step), (start, Constant.of(9, "f32"))).results
+
+
+def test_ops_of_a_loop_that_is_made_anew_are_not_tried_again() -> None:
+    tried: list[Op] = []
+
+    @rewrite(Exponential(x), register=False)
+    def look(op: Exponential) -> None:
+        """takes note of what it is tried on"""
+        tried.append(op)
+
+    block = Block([tensor_type((), "f32")])
+    with Builder(block):
+        Return(while_loop(block.arguments[0], 20))
+    function = Function("main", block)
+    # The loop comes first, and again when all in it has been tried, since something in it has changed.
+    rules = RuleSet([look, cancel_negations, need_all_tried(tried)])
+    ledger = rewrite_function(function, rules)
+    assert [entry.rule for entry in ledger.entries] == ["cancel_negations", "drop_fixed_carry"]
+    assert len(tried) == 2 * 20  # once at first, once in the only sweep
+    verify(function)
+
+
+def need_all_tried(tried: list[Op]) -> Rule:
+    """A rule that makes loops anew once their ops have been tried."""
+
+    @rewrite(any_op(While), register=False)
+    def drop_fixed_carry(op: While) -> Value | tuple[Value, ...] | None:
+        """a value that never changes is not carried"""
+        return carried_value_that_never_changes(op) if len(tried) >= 20 else None
+
+    return drop_fixed_carry
+
+
+def test_nothing_is_collected_while_programs_are_rewritten() -> None:
+    enabled: list[bool] = []
+
+    @rewrite(Negate(x), register=False)
+    def look(op: Negate) -> None:
+        """takes note of whether garbage is collected"""
+        enabled.append(gc.isenabled())
+
+    rewrite_function(function_of(Negate, (3,)), RuleSet([look]))
+    assert enabled
+    assert not any(enabled)
+    assert gc.isenabled()

@@ -96,7 +96,7 @@ class Op(Value):
         extra: dict[str, str] | None
         queued: bool
         was_tried: bool
-        """A copy of an op to which no rule applied, and so it needn't be looked at."""
+        """Whether it is a copy of an op to which no rule applied, on copies of its operands."""
 
     def __init_subclass__(cls) -> None:
         own = inspect.get_annotations(cls)
@@ -310,6 +310,7 @@ class Op(Value):
     def replace_operand(self, old: Value, new: Value) -> None:
         """Use `new` wherever this op uses `old`."""
         Op.changes += 1
+        self.was_tried = False
         count = old.uses.pop(self, 0)
         if count:
             self._operands = [new if operand is old else operand for operand in self._operands]
