@@ -70,7 +70,8 @@ def offset_in_line(array: Array) -> int:
 
     >>> lines = np.zeros(1024, np.uint8)
     >>> start = -address_of(lines) % ALIGNMENT
-    >>> offset_in_line(lines[start + 16 :].view(np.float32)), offset_in_line(lines[start + 16 :].view(np.dtype("V32")))
+    >>> array = lines[start + 16 : start + 80]
+    >>> offset_in_line(array.view(np.float32)), offset_in_line(array.view(np.dtype("V32")))
     (4, -1)
     """
     count, rest = divmod(address_of(array) % ALIGNMENT, array.itemsize)
