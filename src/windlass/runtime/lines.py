@@ -69,15 +69,9 @@ def offset_in_line(array: Array) -> int:
     """Elements of a contiguous array's dtype that lie before it in its cache line; -1 where they are no whole number.
 
     >>> lines = np.zeros(1024, np.uint8)
-<<<<<<< HEAD
-    >>> start = -address_of(lines) % ALIGNMENT + 16
-    >>> part = lines[start : start + 512]
-    >>> offset_in_line(part.view(np.float32)), offset_in_line(part.view(np.dtype("V32")))
-=======
     >>> start = -address_of(lines) % ALIGNMENT
     >>> array = lines[start + 16 : start + 80]
     >>> offset_in_line(array.view(np.float32)), offset_in_line(array.view(np.dtype("V32")))
->>>>>>> launches
     (4, -1)
     """
     count, rest = divmod(address_of(array) % ALIGNMENT, array.itemsize)
