@@ -88,7 +88,8 @@ class MemoryState:
     """What a memory holds at one moment: its words, or the slots of a local array.
 
     `segment` is where the part begins that a lane's offsets count from, in bytes: 0 for global memory. `stores` are
-    the last stores to shared memory, with nothing but stores between them and now.
+    the last stores to shared memory, with nothing but stores between them and now. `is_lost` says that a loop has left
+    something else in shared memory than `words`: what is read has to be stored anew before.
     """
 
     words: Value | None
@@ -97,6 +98,7 @@ class MemoryState:
     slots: Mapping[SlotKey, Slot] | None = None
     segment: Index = ZERO
     stores: tuple[StoreRecord, ...] = ()
+    is_lost: bool = False
 
 
 class Memory:
@@ -371,9 +373,11 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
         note_quotients(state, address)
     is_covered = (
         kind == "load"
-        and any(memory in frame.copied for frame in state.frames)
+        and (memory.state.is_lost or any(memory in frame.copied for frame in state.frames))
         and is_stored(memory.state.stores, word_index(state, address, dtype), dtype, state.domain)
     )
+    if memory.state.is_lost and kind != "store" and not is_covered:
+        raise state.obstacle(f"what a loop has left in {memory.name} is read when the loop comes again")
     for frame in state.frames:
         whole = frame.domain
         is_unconditional = state.box == whole.box and state.domain.mask == whole.mask

@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shared:
-    """A shared memory as it was before the loop, and whether it is read after it."""
+    """A shared memory as it was before a loop, whether what follows reads it, and whether the loop comes again."""
 
     memory: Memory
     before: MemoryState
     is_read_later: bool
+    is_repeated: bool
 
 
 def has_barrier(block: Block) -> bool:
@@ -59,9 +60,13 @@ def give_copies(state: RaisingState, op: For, dimension: Dimension) -> list[Shar
         copies = emission.broadcast(words, (dimension.size, count), [1])
         segment = before.segment + Index.of(dimension).scale(count * byte_width(words.dtype))
         state_of_copies = MemoryState(
-            emission.reshape(copies, (dimension.size * count,)), fresh_version(), before.is_written, segment=segment
+            emission.reshape(copies, (dimension.size * count,)),
+            fresh_version(),
+            before.is_written,
+            segment=segment,
+            is_lost=before.is_lost,
         )
-        copied.append(Shared(memory, before, _is_read_outside(state, op, memory)))
+        copied.append(Shared(memory, before, _is_read_outside(state, op, memory), _is_within_loop(op)))
         memory.state = state_of_copies
     return copied
 
@@ -76,14 +81,20 @@ def take_back_copies(
     for each in copied:
         records = [record for record in frame.accesses if record.memory is each.memory]
         _check_iterations(state, frame, each.memory, records)
-        if each.is_read_later and (is_ragged or not all(_is_same_each_time(frame, record) for record in records)):
+        # Within another loop, what reads from before it will read what it leaves now.
+        reads_from_before = any(record.kind != "store" and not record.is_covered for record in records)
+        is_read_later = each.is_read_later or (each.is_repeated and reads_from_before)
+        if is_read_later and (is_ragged or not all(_is_same_each_time(frame, record) for record in records)):
             raise state.obstacle(f"what the loop leaves in {each.memory.name} depends on the iteration")
         words, left = each.memory.state.words, each.before.words
         assert words is not None and left is not None
-        if each.is_read_later:
+        if is_read_later:
             count = words.shape[0] // dimension.size
             left = emission.take_slice(words, [words.shape[0] - count], [words.shape[0]])
-        each.memory.state = replace(each.before, words=left, version=fresh_version(), is_written=True, stores=())
+        is_lost = each.is_repeated and not is_read_later
+        each.memory.state = replace(
+            each.before, words=left, version=fresh_version(), is_written=True, stores=(), is_lost=is_lost
+        )
         # What nothing reads will be removed: its size does not count.
         state.memo["spread", id(words)] = words
 
@@ -111,6 +122,11 @@ def stored_to(state: RaisingState, block: Block) -> list[Memory]:
             if memory is not None and memory.is_shared:
                 found[memory] = None
     return list(found)
+
+
+def _is_within_loop(op: Op) -> bool:
+    outer = op.parent_op
+    return outer is not None and (isinstance(outer, For | DoWhile) or _is_within_loop(outer))
 
 
 def _is_read_outside(state: RaisingState, loop: Op, memory: Memory) -> bool:
