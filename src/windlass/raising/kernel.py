@@ -84,7 +84,7 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: 
             Diagnostic(
                 TOO_SLOW,
                 f"kernel '{kernel.name}' can't be raised: that takes longer than {seconds:g} seconds",
-                late.position,
+                late.position or next((op.source for op in kernel.walk() if op.source is not None), None),
                 notes=("WINDLASS_RAISING_SECONDS=600 in the environment raises the limit",),
                 help="split it into several kernels, or unroll less",
             )
