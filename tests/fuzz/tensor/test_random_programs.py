@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests.fuzz.tensor import trial
 from tests.fuzz.tensor.author import Program, write_program
 from tests.fuzz.tensor.meaning import NANS, ROUNDING, Meaning, exact_difference, find_slack, first_difference
 from tests.fuzz.tensor.shrinking import describe, shrink
@@ -31,7 +32,6 @@ from windlass.ops import (
 from windlass.rewriting.pattern import list_attempts
 from windlass.rewriting.rule import Rule
 from windlass.rules import catalogue
-from windlass.stablehlo import optimizing
 
 
 def run_all(seeds: range) -> collections.Counter[str]:
@@ -83,9 +83,9 @@ def wrong_rule(monkeypatch: pytest.MonkeyPatch) -> Iterator[Rule]:
     monkeypatch.setattr(rule, "attempts", list_attempts(rule.pattern, rule.single_use, body, ("x",)))
     monkeypatch.setattr(catalogue, "_chosen", {})
     monkeypatch.setattr(catalogue, "_candidates", {})
-    optimizing._rule_set.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    trial._rule_set.cache_clear()  # pyright: ignore[reportPrivateUsage]
     yield rule
-    optimizing._rule_set.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    trial._rule_set.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_wrong_rule_is_found_named_and_shown_by_a_small_program(wrong_rule: Rule) -> None:
