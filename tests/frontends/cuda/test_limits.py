@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 import windlass as wl
 from windlass.diagnostics import CompilationError, ProgramError
-from windlass.frontends.cuda import child
+from windlass.frontends.cuda import child, host_code
 
 KERNEL = "__global__ void k(int *x) { x[0] = VALUE; }"
 TEMPLATES = """
@@ -78,6 +80,45 @@ def test_only_regular_files_are_included(pipe: Path, way: str) -> None:
     else:
         assert text.startswith(f"error[WL0114]: can't include '{pipe}': it is a pipe, not a regular file\n")
         assert ("header.h:2:11" in text) == (way == "in a header")
+
+
+WAITING = """
+import fcntl, sys, time
+with open(sys.argv[1], "w") as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+"""
+
+
+def test_compiler_may_wait_for_another_that_fills_its_cache(tmp_path: Path) -> None:
+    """Zig builds the C++ library once, behind a lock; before, all who waited for it were killed after a second."""
+    with (tmp_path / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        release = threading.Timer(2.5, fcntl.flock, (held, fcntl.LOCK_UN))
+        release.start()
+        outcome = child.run_child([sys.executable, "-c", WAITING, str(tmp_path / "lock")])
+        release.join()
+    assert (outcome.status, outcome.stopped_by) == (0, None), outcome
+
+
+def test_sleeping_compiler_waits_for_no_file_where_its_sources_are_ours() -> None:
+    sleep = [sys.executable, "-c", "import time; time.sleep(2.5)"]
+    assert child.run_child(sleep, 60).status == 0
+    assert child.run_child(sleep).stopped_by == "file"
+
+
+def test_linker_that_dies_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(host_code, "run_child", lambda *_: child.Outcome("", "warm\nwarmer\n", -9))
+    source = tmp_path / "program.cu"
+    source.write_text("__global__ void k(int *x) { *x = 1; }\nint main() { return 0; }")
+    with pytest.raises(CompilationError) as caught:
+        wl.cuda.program(source)
+    assert str(caught.value) == (
+        "error[WL0109]: the program's parts can't be linked: the linker stopped without saying what is wrong "
+        "(ended by SIGKILL)\n"
+        "  note: warm\n"
+        "  note: warmer\n"
+        "  help: run it again: what it has built by then is kept; see that there are memory and room on the disk"
+    )
 
 
 def test_include_folders_are_folders(pipe: Path) -> None:

@@ -39,6 +39,8 @@ _LOOKS_ASLEEP = 4
 """A child that so many looks in a row find asleep, having done nothing, waits for a file."""
 _NO_MEMORY = re.compile(r"out of memory|bad_alloc|OutOfMemory|[Cc]annot allocate memory|allocation failed")
 _OPENAT, _READ = "257", "0"
+_LOCKS = ("72", "73")
+"""fcntl and flock."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ _groups = _Groups()
 def run_child(command: Sequence[str], seconds: float | None = None) -> Outcome:
     """Run a compiler and return what it says; never raises for what it does.
 
-    `seconds` is how long it may take where the source is ours: then the user's settings don't lower the limits.
+    `seconds` is how long it may take where the source is ours: then the user's settings don't lower the limits, and
+    one that sleeps is left alone, as it waits for no file, but for another compiler to fill the cache that they share.
 
     When a signal's handler raises meanwhile, as Ctrl-C's does, the child is killed.
     """
@@ -112,14 +115,13 @@ def run_child(command: Sequence[str], seconds: float | None = None) -> Outcome:
         return Outcome("", f"clang could not be started: {error}", -1)
     try:
         _limit(child.pid, limit, limit_of_bytes() if seconds is None else max(limit_of_bytes(), BYTES))
-        return _watch(child, limit)
+        return _watch(child, limit, None if seconds is not None else _Sleep(child.pid))
     finally:
         _kill(child)
 
 
-def _watch(child: subprocess.Popen[str], limit: float) -> Outcome:
+def _watch(child: subprocess.Popen[str], limit: float, asleep: _Sleep | None) -> Outcome:
     end = time.monotonic() + limit
-    asleep = _Sleep(child.pid)
     while True:
         left = end - time.monotonic()
         try:
@@ -130,7 +132,7 @@ def _watch(child: subprocess.Popen[str], limit: float) -> Outcome:
                 return Outcome("", "", -1)
             if left <= 0:
                 return Outcome("", "", -1, "time")
-            if asleep.look():
+            if asleep is not None and asleep.look():
                 return Outcome("", "", -1, "file", asleep.find_file())
     status = child.returncode
     is_out_of_memory = status != 0 and _NO_MEMORY.search(messages) is not None
@@ -188,7 +190,7 @@ def map_children(work: Callable[[Item], Result], items: Iterable[Item], workers:
 
 
 class _Sleep:
-    """Tells whether a process, with all that it has started, sleeps and does nothing."""
+    """Tells whether a process, with all that it has started, sleeps and does nothing, not even wait for a lock."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -209,9 +211,16 @@ class _Sleep:
         for task in self._tasks():
             with suppress(OSError, IndexError, ValueError):
                 fields = (task / "stat").read_text("ascii", "replace").rpartition(")")[2].split()
-                states.add(fields[0])
+                states.add("waits for a lock" if self._waits_for_lock(task) else fields[0])
                 ticks += int(fields[11]) + int(fields[12])
         return states, ticks
+
+    @staticmethod
+    def _waits_for_lock(task: Path) -> bool:
+        """Whether another process, which works, will let it go on."""
+        with suppress(OSError):
+            return (task / "syscall").read_text("ascii").partition(" ")[0] in _LOCKS
+        return False
 
     def _tasks(self) -> list[Path]:
         """The threads of the process, and of those that it has started."""

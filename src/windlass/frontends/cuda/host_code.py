@@ -17,10 +17,10 @@ from functools import cache
 from pathlib import Path
 
 from windlass.diagnostics import CompilationError, Diagnostic
-from windlass.diagnostics.cache import keep, read_kept, temporary_folder
+from windlass.diagnostics.cache import keep, read_kept, spell_end, temporary_folder
 from windlass.diagnostics.progress import telling
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
-from windlass.frontends.cuda.child import map_children, run_child
+from windlass.frontends.cuda.child import Outcome, map_children, run_child
 from windlass.frontends.cuda.clang import (
     INCLUDE_FOLDER,
     OWN_SECONDS,
@@ -181,16 +181,28 @@ def _link(units: Sequence[str]) -> bytes:
         with telling("linking the program; the first time, the C++ library is built for it"):
             outcome = run_child(command, OWN_SECONDS)
         if outcome.status:
-            lines = [line.strip() for line in outcome.messages.splitlines() if "error" in line or "undefined" in line]
-            raise CompilationError(
-                Diagnostic(
-                    "WL0109",
-                    "the program's parts can't be linked",
-                    notes=tuple(lines[:LINKED_MESSAGE_LINES]),
-                    help="name all source files of the program; the routines of CUDA's libraries that there are stand "
-                    "in docs/guides/libraries.md",
-                )
-            )
+            raise CompilationError(_explain_link(outcome))
         content = linked.read_bytes()
     keep(name, content)
     return content
+
+
+def _explain_link(outcome: Outcome) -> Diagnostic:
+    headline = "the program's parts can't be linked"
+    lines = [line.strip() for line in outcome.messages.splitlines() if line.strip()]
+    told = [line for line in lines if "error" in line or "undefined" in line]
+    if not told:
+        end = f"after {OWN_SECONDS:g} seconds" if outcome.stopped_by == "time" else spell_end(outcome.status)
+        return Diagnostic(
+            "WL0109",
+            f"{headline}: the linker stopped without saying what is wrong ({end})",
+            notes=tuple(lines[-LINKED_MESSAGE_LINES:]),
+            help="run it again: what it has built by then is kept; see that there are memory and room on the disk",
+        )
+    return Diagnostic(
+        "WL0109",
+        headline,
+        notes=tuple(told[:LINKED_MESSAGE_LINES]),
+        help="name all source files of the program; the routines of CUDA's libraries that there are stand in "
+        "docs/guides/libraries.md",
+    )
