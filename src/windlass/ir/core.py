@@ -236,6 +236,10 @@ class Op(Value):
 
     def with_operands(self, operands: tuple[Value, ...]) -> Self:
         """The same op (of no regions) on other operands."""
+        return type(self)(**self._fields_on(operands))
+
+    def _fields_on(self, operands: Iterable[Value]) -> dict[str, Any]:
+        """The fields by name, with these operands for its own."""
         remaining = iter(operands)
         fields: dict[str, Any] = {}
         for field in self.fields:
@@ -245,7 +249,7 @@ class Op(Value):
             elif field.kind == "variadic":
                 value = tuple(next(remaining) for _ in value or ())
             fields[field.name] = value
-        return type(self)(**fields)
+        return fields
 
     # -- structure ------------------------------------------------------------------------------------------------
 
@@ -346,16 +350,7 @@ class Op(Value):
             regions[name] = value.clone(mapping) if is_one else tuple(region.clone(mapping) for region in value)
         copy = self._copy_as_is(operands, regions)
         if copy is None:
-            remaining = iter(operands)
-            values: dict[str, Any] = {}
-            for field in self.fields:
-                value = getattr(self, field.name)
-                if field.kind == "operand" or (field.kind == "optional" and value is not None):
-                    value = next(remaining)
-                elif field.kind == "variadic":
-                    value = tuple(next(remaining) for _ in value or ())
-                values[field.name] = regions.get(field.name, value)
-            copy = type(self)(**values)
+            copy = type(self)(**(self._fields_on(operands) | regions))
         copy.source = self.source or copy.source
         copy.made_by = copy.made_by or self.made_by
         copy.extra = None if self.extra is None else dict(self.extra)

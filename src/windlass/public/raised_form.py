@@ -7,6 +7,7 @@ copies what the kernel writes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 
 
-class Form:
+class Form(ABC):
     """A launch made ready for arguments of one key."""
 
     __slots__ = ()
 
+    @abstractmethod
     def run(self, arguments: Sequence[Any]) -> None:
         """Run it on arguments of that key."""
-        raise NotImplementedError
 
 
 class RaisedForm(Form):

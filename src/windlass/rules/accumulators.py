@@ -175,11 +175,13 @@ def _sum_afterwards(rounds: Rounds, chosen: dict[int, Value], new: list[Value]) 
     is_backward = any(_is_backward(rounds, value) for value in rounds.independent)
     saving = [Constant.of(0, value.dtype, (count, *value.shape)) for value in new]
 
+    sums = {rounds.following[place] for place in chosen}
+
     def body(*values: Value) -> tuple[Value, ...]:
         block = loop.body.block
         known: dict[Value, Value] = {block.arguments[at]: value for at, value in zip(kept, values, strict=False)}
         for each in block:
-            if each is not block.last and not any(each is rounds.following[place] for place in chosen):
+            if each is not block.last and each not in sums:
                 each.clone(known)
         carried = [known.get(rounds.arguments[place], rounds.arguments[place]) for place in range(len(loop.operands))]
         number = round_number(rounds.counter, carried)

@@ -44,9 +44,11 @@ def branches_that_end_alike(op: Branching) -> Results | None:
     blocks = [region.block for region in op.regions]
     ends: dict[int, list[Op]] = {}
     for place, column in enumerate(zip(*(block.terminator.operands for block in blocks), strict=True)):
-        found = [each for each, block in zip(column, blocks, strict=True) if _ends(each, block)]
+        found = [
+            each for each, block in zip(column, blocks, strict=True) if isinstance(each, Op) and _ends(each, block)
+        ]
         if len(found) == len(blocks) and _are_alike(found):
-            ends[place] = found  # pyright: ignore[reportArgumentType]
+            ends[place] = found
     if not ends:
         return None
     regions: list[Region] = []
@@ -63,21 +65,20 @@ def branches_that_end_alike(op: Branching) -> Results | None:
     )
 
 
-def _ends(value: Value, block: Block) -> bool:
-    """Whether a value is an op of the block that is for its result alone, of one operand that is no constant."""
-    if not isinstance(value, Op) or value.block is not block or value.regions or not value.is_pure or value.extra:
+def _ends(op: Op, block: Block) -> bool:
+    """Whether an op of one operand is in the block, and for its result alone."""
+    if op.block is not block or op.regions or not op.is_pure or op.extra:
         return False
-    return len(value.operands) == 1 and sum(value.uses.values()) == 1
+    return len(op.operands) == 1 and sum(op.uses.values()) == 1
 
 
-def _are_alike(values: list[Value]) -> bool:
+def _are_alike(values: list[Op]) -> bool:
     first = values[0]
-    assert isinstance(first, Op)
     operand = first.operands[0]
     if operand.tensor.bytes > first.tensor.bytes:
         return False
     for each in values[1:]:
-        if type(each) is not type(first) or each.operands[0].type is not operand.type:  # pyright: ignore[reportAttributeAccessIssue]
+        if type(each) is not type(first) or each.operands[0].type is not operand.type:
             return False
         if any(getattr(each, name) != getattr(first, name) for name in first.attribute_names):
             return False

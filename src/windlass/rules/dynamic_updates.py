@@ -32,6 +32,7 @@ from windlass.rules.dynamic_slices import (
     sample_clamped_index,
     without_clamping,
 )
+from windlass.rules.splats import number_everywhere
 
 __all__ = ["Maximum", "tensor"]
 
@@ -428,11 +429,8 @@ def update_of_one_number(op: DynamicUpdateSlice, x: Value, update: Value, starts
     >>> update_of_one_number(DynamicUpdateSlice(zeros, tensor("f32", 2, name="u"), (Constant.of(3, "i32"),)))
     Pad(u, Constant(0.0), edge_padding_low=(3,), edge_padding_high=(4,), interior_padding=(0,))
     """
-    if isinstance(x, Constant) and x.is_splat:
-        fill: Value = Constant.of(x.number, x.dtype)
-    elif isinstance(x, BroadcastInDim) and not x.operand.shape:
-        fill = x.operand
-    else:
+    fill = number_everywhere(x)
+    if fill is None:
         return None
     begin = known_starts(starts, op.shape, update.shape)
     if begin is None or not update.tensor.size or update.shape == op.shape:

@@ -48,6 +48,7 @@ from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rounds import Table, clamp_starts, starts_of, tabulate_rounds
 from windlass.rewriting.rule import rewrite
 from windlass.rules.loops import count_to
+from windlass.rules.splats import number_everywhere
 from windlass.rules.updates_in_loops import update_hidden_in_every_round
 
 __all__ = ["tensor", "update_hidden_in_every_round"]
@@ -343,7 +344,7 @@ def _write_apart(
 
     `update` has the rounds as an axis before that along which the parts lie.
     """
-    fill = _number_everywhere(initial)
+    fill = number_everywhere(initial)
     if fill is None:
         raise CannotBatch(op)
     first: list[int] = []
@@ -366,15 +367,6 @@ def _write_apart(
     reach = [each + (each - 1) * between for each, between in zip(sizes, interior, strict=True)]
     high = tuple(extent - at - size for extent, at, size in zip(initial.shape, first, reach, strict=True))
     return Pad(block, fill, tuple(first), high, tuple(interior))
-
-
-def _number_everywhere(value: Value) -> Value | None:
-    """The scalar that all elements are."""
-    if isinstance(value, Constant) and value.is_splat and value.tensor.size:
-        return Constant.of(value.number, value.dtype)
-    if isinstance(value, BroadcastInDim) and not value.operand.shape:
-        return value.operand
-    return None
 
 
 # -- the rules --------------------------------------------------------------------------------------------------------

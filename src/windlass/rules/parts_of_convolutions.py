@@ -22,6 +22,14 @@ def has_groups(op: Convolution) -> bool:
     return op.feature_group_count != 1 or op.batch_group_count != 1
 
 
+def _sides(op: Convolution) -> tuple[tuple[str, int, int], ...]:
+    """Each operand with its axis that is an axis of the result, and that axis."""
+    return (
+        ("lhs", op.input_batch_dimension, op.output_batch_dimension),
+        ("rhs", op.kernel_output_feature_dimension, op.output_feature_dimension),
+    )
+
+
 def _cut(value: Value, bounds: dict[int, tuple[int, int, int]]) -> Value:
     """The part of a value between these bounds along some axes."""
     if all(bounds[axis] == (0, value.shape[axis], 1) for axis in bounds):
@@ -154,11 +162,7 @@ def convolution_of_padded_samples(op: Convolution) -> Value | None:
     """
     if has_groups(op) or op.tensor.size == 0:
         return None
-    sides = (
-        ("lhs", op.input_batch_dimension, op.output_batch_dimension),
-        ("rhs", op.kernel_output_feature_dimension, op.output_feature_dimension),
-    )
-    for side, axis, target in sides:
+    for side, axis, target in _sides(op):
         pad = _zero_pad(getattr(op, side))
         if pad is not None and pad.shape[axis] > pad.operand.shape[axis]:
             made = changed(op, **{side: _pad_again(pad, axis)})
@@ -228,11 +232,7 @@ def convolution_of_equal_samples(op: Convolution) -> Value | None:
     """
     if has_groups(op) or op.tensor.size == 0:
         return None
-    sides = (
-        ("lhs", op.input_batch_dimension, op.output_batch_dimension),
-        ("rhs", op.kernel_output_feature_dimension, op.output_feature_dimension),
-    )
-    for side, axis, target in sides:
+    for side, axis, target in _sides(op):
         value = getattr(op, side)
         if not isinstance(value, BroadcastInDim) or value.shape[axis] == 1:
             continue

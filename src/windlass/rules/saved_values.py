@@ -112,6 +112,8 @@ def _saved_at(rounds: Rounds, place: int) -> DynamicUpdateSlice | None:
         return None
     if sum(argument.uses.values()) != 1 or sum(value.uses.values()) != 1:
         return None
+    if rounds.loop.cond.block.arguments[place].uses:
+        return None
     return value if _rounds_axis(rounds, value) is not None else None
 
 

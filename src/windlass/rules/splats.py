@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Block, Builder, Op, Value
-from windlass.ops import Constant
+from windlass.ops import BroadcastInDim, Constant
 from windlass.ops.ranges import integer_limits, largest_float
 from windlass.rewriting.pattern import hole
 
@@ -100,3 +100,14 @@ def fits(number: int, dtype: str) -> bool:
 def like(number: Any, value: Value) -> Constant:
     """The number everywhere, in the type of a value."""
     return Constant.of(number, value.dtype, value.shape)
+
+
+def number_everywhere(value: Value) -> Value | None:
+    """The scalar that all elements are; None where there are none, or they may differ.
+
+    >>> number_everywhere(Constant.of(2.0, "f32", (3,))), number_everywhere(Constant.of([1, 2], "i8"))
+    (Constant(2.0), None)
+    """
+    if isinstance(value, Constant) and value.is_splat and value.tensor.size:
+        return Constant.of(value.number, value.dtype)
+    return value.operand if isinstance(value, BroadcastInDim) and not value.operand.shape else None

@@ -93,6 +93,8 @@ def _turn_block(block: Block, starts: list[Value], orders: dict[int, Sizes], giv
 
 def _place_of(op: Op, block: Block) -> int:
     """The place of the parameter that is transposed; -1 for all other ops."""
-    if isinstance(op, Transpose) and op.operand in block.arguments:
-        return block.arguments.index(op.operand)  # pyright: ignore[reportArgumentType]
+    if isinstance(op, Transpose):
+        for place, argument in enumerate(block.arguments):
+            if op.operand is argument:
+                return place
     return -1

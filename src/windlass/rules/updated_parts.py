@@ -6,7 +6,6 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
-    BroadcastInDim,
     Constant,
     DynamicSlice,
     DynamicUpdateSlice,
@@ -20,6 +19,7 @@ from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
 from windlass.rules.dynamic_slices import can_hold, is_inside, known_start, small_number
+from windlass.rules.splats import number_everywhere
 
 __all__ = ["tensor"]
 
@@ -139,11 +139,8 @@ def dynamic_slice_across_update_of_one_number(
     >>> dynamic_slice_across_update_of_one_number(DynamicSlice(updated, (i,), (4,)))
     Pad(u, Constant(7.0), edge_padding_low=(0,), edge_padding_high=(2,), interior_padding=(0,))
     """
-    if isinstance(x, Constant) and x.is_splat:
-        fill: Value = Constant.of(x.number, x.dtype)
-    elif isinstance(x, BroadcastInDim) and not x.operand.shape:
-        fill = x.operand
-    else:
+    fill = number_everywhere(x)
+    if fill is None:
         return None
     begin: list[int] = []
     end: list[int] = []
