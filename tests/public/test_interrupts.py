@@ -45,6 +45,14 @@ ENDLESS_PROGRAM = """func.func @main(%x: tensor<SIZExi32>) -> tensor<SIZExi32> {
 SECOND = 1.0
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard() -> Generator[None]:
+    """A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @contextlib.contextmanager
 def deadline() -> Generator[None]:
     """Ends the process where Ctrl-C does not: a test that failed would never return."""
