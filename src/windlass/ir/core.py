@@ -290,11 +290,14 @@ class Op(Value):
             return None
         return self.block.parent.parent
 
-    def structural_key(self) -> tuple[Any, ...]:
-        """Equal for ops without regions that compute the same value from the same operands."""
+    def structural_key(self, numbers: Iterable[int] | None = None) -> tuple[Any, ...]:
+        """Equal for ops without regions that compute the same value from the same operands.
+
+        `numbers` stand for the operands, which are the same where these are equal, instead of their identity.
+        """
         types = tuple(result.type for result in self.results)
         attributes = tuple(getattr(self, name) for name in self.attribute_names)
-        operands = [id(operand) for operand in self._operands]
+        operands = list(map(id, self._operands) if numbers is None else numbers)
         if self.is_commutative:
             operands.sort()
         extra = tuple(sorted(item for item in self.extra.items() if self.obeys(item[0]))) if self.extra else ()

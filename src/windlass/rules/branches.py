@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from windlass.ir import Block, Builder, Op, Region, Value
+from windlass.ir import Block, Builder, Op, Region, Result, Value
 from windlass.ir.core import Terminator
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -27,6 +27,7 @@ from windlass.ops.evaluation import is_pointwise
 from windlass.ops.sampling import Draw
 from windlass.rewriting.carries import run_once, sources
 from windlass.rewriting.driver import remove_dead_code
+from windlass.rewriting.numbering import Numbering
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 
@@ -57,7 +58,7 @@ def sample_choice(draw: Draw) -> If:
             shared = Multiply(x, y)
             own = Add(x, shared) if side or kinds[0] == 0 else Negate(shared)
             inner = Select(condition, x, own) if kinds[2] else own
-            return (own, y if kinds[1] or side else x, inner, shared)
+            return (own, y if kinds[1] or side else x, inner, shared, own)
 
         return make
 
@@ -75,6 +76,10 @@ def sample_case(draw: Draw) -> Case:
     same = draw.boolean()
     makers = [lambda: Negate(x), lambda: Negate(x) if same else Add(x, x), lambda: Multiply(x, x)]
     return Case(number, tuple(make_region((), make) for make in makers[: draw.integer(1, 3)]))
+
+
+def _sample_branches(draw: Draw) -> Branching:
+    return sample_choice(draw) if draw.boolean() else sample_case(draw)
 
 
 # -- known conditions -------------------------------------------------------------------------------------------------
@@ -171,7 +176,7 @@ def _run_with(block: Block, mapping: dict[Value, Value]) -> Results:
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-@rewrite(any_op(Branching), sample=lambda draw: sample_choice(draw) if draw.boolean() else sample_case(draw))
+@rewrite(any_op(Branching), sample=_sample_branches)
 def branches_that_agree(op: Branching) -> Results | None:
     """if(p, (f(x), a), (f(x), b)) = (f(x), if(p, a, b)): what all branches give the same is made once, before
 
@@ -181,15 +186,9 @@ def branches_that_agree(op: Branching) -> Results | None:
     """
     if len(op.regions) < 2 or not op.is_pure:
         return None
-    numbers: dict[object, int] = {}
-    found = [_number(region.block, numbers) for region in op.regions]
     given = [region.block.terminator.operands for region in op.regions]
-    columns = list(zip(*given, strict=True))
-    agreed = [
-        place
-        for place, column in enumerate(columns)
-        if len({table[value] for table, value in zip(found, column, strict=True)}) == 1
-    ]
+    columns = _numbered_results(op)
+    agreed = [place for place, column in enumerate(columns) if len(set(column)) == 1]
     if not agreed:
         return None
     mapping: dict[Value, Value] = {}
@@ -204,25 +203,14 @@ def branches_that_agree(op: Branching) -> Results | None:
     return tuple(results[place] for place in range(len(columns)))
 
 
-def _number(block: Block, numbers: dict[object, int]) -> dict[Value, int]:
-    """Equal numbers for values that are made in the same way from the same values outside."""
-    found: dict[Value, int] = {}
-
-    def number_of(value: Value) -> int:
-        if value not in found:
-            key = (value.type, value.value) if isinstance(value, Constant) else id(value)
-            found[value] = numbers.setdefault(key, len(numbers))
-        return found[value]
-
-    for op in block:
-        operands = tuple(number_of(operand) for operand in op.operands)
-        if op.regions or isinstance(op, Terminator | Constant):
-            continue
-        attributes = tuple(getattr(op, name) for name in op.attribute_names)
-        key = (type(op), tuple(result.type for result in op.results), attributes, operands)
-        for place, result in enumerate(op.results):
-            found[result] = numbers.setdefault((key, place), len(numbers))
-    return found
+def _numbered_results(op: Branching) -> list[tuple[int, ...]]:
+    """For each result the numbers of what the branches give for it."""
+    numbering = Numbering()
+    rows: list[list[int]] = []
+    for region in op.regions:
+        numbering.enter(region.block)
+        rows.append([numbering.number(value) for value in region.block.terminator.operands])
+    return list(zip(*rows, strict=True))
 
 
 def _copy_out(value: Value, block: Block, mapping: dict[Value, Value]) -> Value:
@@ -257,8 +245,29 @@ def _with_results(op: Branching, kept: list[int], known: list[dict[Value, Value]
     return Case(op.index, tuple(regions))
 
 
-@rewrite(any_op(If), sample=sample_choice)
-def branch_results_without_use(op: If) -> Results | None:
+@rewrite(any_op(Branching), sample=_sample_branches)
+def branch_results_that_are_equal(op: Branching) -> Results | None:
+    """if(p, (a, a), (b, b)) = (r, r) with r = if(p, a, b)
+
+    >>> x, p = tensor("f32"), tensor("i1", name="p")
+    >>> results = branch_results_that_are_equal(choose(p, lambda: (x, x), lambda: (Negate(x), Negate(x))))
+    >>> results[0] is results[1]
+    True
+    """
+    if not op.is_pure:
+        return None
+    columns = _numbered_results(op)
+    first: dict[tuple[int, ...], int] = {}
+    for place, column in enumerate(columns):
+        first.setdefault(column, place)
+    if len(first) == len(columns):
+        return None
+    made = dict(zip(first, _with_results(op, list(first.values())).results, strict=True))
+    return tuple(made[column] for column in columns)
+
+
+@rewrite(any_op(Branching), sample=_sample_branches)
+def branch_results_without_use(op: Branching) -> Results | None:
     """if(p, (a, b), (c, d)) = (if(p, a, c), _), if nothing uses the second result
 
     >>> x, p = tensor("f32"), tensor("i1", name="p")
@@ -279,6 +288,40 @@ def branch_results_without_use(op: If) -> Results | None:
     )
 
 
+@rewrite(any_op(If), sample=sample_choice)
+def branch_results_from_outside(op: If) -> Results | None:
+    """if(p, (x, a), (y, b)) = (select(p, x, y), if(p, a, b)), if x and y are small and made before
+
+    XLA copies what branches give, where it fuses selects.
+
+    >>> x, y, p = tensor("f32"), tensor("f32", name="y"), tensor("i1", name="p")
+    >>> branch_results_from_outside(choose(p, lambda: (x, Negate(x)), lambda: (y, Negate(y))))[0]
+    Select(p, x, y)
+    """
+    if isinstance(op.pred, Constant) or not op.is_pure:
+        return None
+    yes, no = (region.block for region in op.regions)
+    selected: dict[int, tuple[Value, Value]] = {}
+    for place, (x, y) in enumerate(zip(yes.terminator.operands, no.terminator.operands, strict=True)):
+        if x.tensor.size <= LARGEST_SELECTED and _is_from_outside(x, yes) and _is_from_outside(y, no):
+            selected[place] = x, y
+    kept = [place for place in range(len(op.results)) if place not in selected]
+    if not selected or not kept:
+        return None
+    with_constants: dict[Value, Value] = {}
+    made = dict(zip(kept, _with_results(op, kept).results, strict=True))
+    for place, (x, y) in selected.items():
+        made[place] = Select(op.pred, _copy_out(x, yes, with_constants), _copy_out(y, no, with_constants))
+    return tuple(made[place] for place in range(len(op.results)))
+
+
+def _is_from_outside(value: Value, block: Block) -> bool:
+    op = value.owner if isinstance(value, Result) else value
+    return isinstance(op, Constant) or not isinstance(op, Op) or op.block is not block
+
+
+LARGEST_SELECTED = 4096
+"""Elements of what a select gives in place of branches."""
 MOST_SELECTED = 12
 """Ops of both branches that are done for a select."""
 

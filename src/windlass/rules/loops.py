@@ -31,6 +31,7 @@ from windlass.ops import (
 from windlass.ops.counting import find_counter
 from windlass.ops.sampling import Draw
 from windlass.rewriting.carries import arguments_at, copy_block, rebuild_loop, run_once, sources
+from windlass.rewriting.numbering import Numbering
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rounds import Table, tabulate_rounds
 from windlass.rewriting.rule import rewrite
@@ -62,7 +63,7 @@ def sample_loop(draw: Draw) -> While:
     dtype = draw.choose(("f32", "i32"))
     x, y = tensor(dtype, *shape, name="x"), tensor(dtype, *shape, name="y")
     zero, count = Constant.of(0, dtype, shape), Constant.of(5, "i32")
-    kinds = [draw.integer(0, 5) for _ in range(6)]
+    kinds = [draw.integer(0, 5) for _ in range(7)]
 
     def step(*values: Value) -> tuple[Value, ...]:
         i, a, b, c, d, e, k = values
@@ -208,6 +209,8 @@ def carried_values_that_are_equal(op: While) -> tuple[Value, ...] | None:
     >>> equal = carried_values_that_are_equal(count_to(3, x, x, step=lambda i, x, y: (Negate(x), Negate(y))))
     >>> equal[1] is equal[2]
     True
+
+    Also where branches choose them.
     """
     classes = _equal_carries(op)
     first: dict[int, int] = {}
@@ -238,6 +241,7 @@ def carried_values_that_are_equal(op: While) -> tuple[Value, ...] | None:
 
 def _equal_carries(op: While) -> list[int]:
     """A number for each carried value, the same for those that are equal in every round."""
+    body = op.body.block
     starts: dict[object, int] = {}
     classes: list[int] = []
     for value in op.operands:
@@ -245,42 +249,16 @@ def _equal_carries(op: While) -> list[int]:
         classes.append(starts.setdefault(key, len(starts)))
     while len(set(classes)) < len(classes):
         # Suppose that they are equal; those that then become different are not.
-        numbers = _number_values(op.body.block, classes)
-        pairs = [(old, numbers[value]) for old, value in zip(classes, op.body.block.terminator.operands, strict=True)]
+        numbering = Numbering()
+        numbering.suppose_equal(body.arguments, classes)
+        numbering.enter(body)
+        pairs = [(old, numbering.number(value)) for old, value in zip(classes, body.terminator.operands, strict=True)]
         names: dict[tuple[int, int], int] = {}
         refined = [names.setdefault(pair, len(names)) for pair in pairs]
         if len(set(refined)) == len(set(classes)):
             break
         classes = refined
     return classes
-
-
-def _number_values(block: Block, classes: list[int]) -> dict[Value, int]:
-    numbers: dict[Value, int] = {}
-    keys: dict[object, int] = {}
-
-    def number_of(value: Value) -> int:
-        if value not in numbers:
-            numbers[value] = keys.setdefault(id(value), len(keys))
-        return numbers[value]
-
-    for argument, number in zip(block.arguments, classes, strict=True):
-        numbers[argument] = keys.setdefault(("argument", number), len(keys))
-    for op in block:
-        if isinstance(op, Terminator):
-            for operand in op.operands:
-                number_of(operand)
-            continue
-        if op.regions or not op.is_pure:
-            continue
-        attributes = tuple(getattr(op, name) for name in op.attribute_names)
-        operands = [number_of(operand) for operand in op.operands]
-        if op.is_commutative:
-            operands.sort()
-        key = (type(op), tuple(result.type for result in op.results), attributes, tuple(operands))
-        for index, result in enumerate(op.results):
-            numbers[result] = keys.setdefault((key, index), len(keys))
-    return numbers
 
 
 # -- the same in each round -------------------------------------------------------------------------------------------
