@@ -1,4 +1,4 @@
-"""Loops that keep or replace what they carry, as solvers do: twins are carried once, and small arrays are selected."""
+"""Loops as solvers write them: twins are carried once, small arrays selected, and what is done once stays there."""
 
 from __future__ import annotations
 
@@ -108,3 +108,19 @@ def test_values_that_are_not_chosen_may_be_nan() -> None:
     found, expected = wl.optimize(step)(np.False_, X), jax.jit(step)(np.False_, X)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_what_is_the_same_in_each_round_stays_before_the_loop() -> None:
+    """Reversed once it takes less time than half of it reversed in each round."""
+
+    def windows(x: jax.Array) -> jax.Array:
+        def body(i: Any, total: jax.Array) -> jax.Array:
+            return total * 0.5 + jnp.sin(jax.lax.dynamic_slice(jnp.concatenate([x, x])[::-1], (i,), (700,)))
+
+        return jax.lax.fori_loop(0, 600, body, jnp.zeros(700))
+
+    x = np.linspace(-1, 1, 700, dtype=np.float32)
+    before, _, inside = wl.optimize(windows).lower(x).text("optimized").partition("stablehlo.while")
+    assert "stablehlo.reverse" in before
+    assert "stablehlo.reverse" not in inside
+    np.testing.assert_allclose(wl.optimize(windows)(x), jax.jit(windows)(x), rtol=1e-5, atol=1e-6)

@@ -199,18 +199,48 @@ def estimate_saving(
 
 
 def find_dying(op: Op, news: Collection[Value], placed: Collection[Op]) -> set[Op]:
-    """The op, and those that nothing else needs once the new values have taken its place."""
+    """The op, and those that nothing else needs once the new values have taken its place.
+
+    Not those that are the same in each round of the loop that the op is in: they are done once, before it.
+    """
     dying = {op}
+    rounds = _Rounds(op)
     frontier = [op]
     while frontier and len(dying) < DEEPEST:
         for operand in frontier.pop(0).operands:
             inner = _op_of(operand)
             if inner is None or inner in dying or inner in placed or any(new in inner.results for new in news):
                 continue
-            if inner.is_pure and all(user in dying for result in inner.results for user in result.uses):
+            is_alone = inner.is_pure and all(user in dying for result in inner.results for user in result.uses)
+            if is_alone and not rounds.have_in_common(inner):
                 dying.add(inner)
                 frontier.append(inner)
     return dying
+
+
+class _Rounds:
+    """Tells what all rounds of the innermost loop around an op have in common; nothing where there is none."""
+
+    def __init__(self, op: Op) -> None:
+        block = op.block
+        self.blocks: set[Block | None] = {block}
+        while block is not None and block.parent is not None and not isinstance(block.parent.parent, While | None):
+            block = block.parent.parent.block
+            self.blocks.add(block)
+        self.is_loop = block is not None and block.parent is not None and block.parent.parent is not None
+        self.known: dict[Value, bool] = {}
+
+    def have_in_common(self, value: Value, depth: int = 32) -> bool:
+        """Whether the value is made of nothing that rounds make or carry, by no more than so many ops in a row."""
+        if not self.is_loop or not depth:
+            return False
+        op = _op_of(value)
+        if op is None or op.block not in self.blocks:
+            return not isinstance(value, Argument) or value.block not in self.blocks
+        if op not in self.known:
+            used = (*op.operands, *(each for region in op.regions for each in captures(region)))
+            self.known[op] = op.is_pure and all(self.have_in_common(each, depth - 1) for each in used)
+        return self.known[op]
 
 
 class _Estimate:
