@@ -51,6 +51,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk_is_an_error_of_output(
     command: str, files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

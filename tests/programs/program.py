@@ -174,8 +174,7 @@ class Program:
     """A kernel, its reference, its arguments and its launches.
 
     `tolerance` is relative to the largest value of an array: 0 asks for the same bits. `variables` sets `__constant__`
-    and `__device__` variables before the launch; `observed` names those whose values count as results. `flaw` is what
-    is known to be wrong: the test may then fail.
+    and `__device__` variables before the launch; `observed` names those whose values count as results.
     """
 
     source: Path
@@ -187,7 +186,6 @@ class Program:
     variables: Callable[[Draw], dict[str, Array]] | None = None
     observed: tuple[str, ...] = ()
     wants_launch: bool = False
-    flaw: str | None = None
 
     @property
     def name(self) -> str:
@@ -222,7 +220,6 @@ def program(
     kernel: str | None = None,
     variables: Callable[[Draw], dict[str, Array]] | None = None,
     observed: tuple[str, ...] = (),
-    flaw: str | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Declares the decorated function as the reference of the kernel of the same name, or of `kernel`."""
 
@@ -240,7 +237,6 @@ def program(
                 variables,
                 observed,
                 wants_launch,
-                flaw,
             )
         )
         return reference

@@ -29,8 +29,6 @@ def cases() -> Iterator[Any]:
     for program in PROGRAMS:
         for launch in program.launches:
             marks = [pytest.mark.slow] if launch.slow else []
-            if program.flaw and not launch.idle:
-                marks.append(pytest.mark.xfail(reason=program.flaw))
             yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
 
 

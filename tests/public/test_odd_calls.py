@@ -159,6 +159,7 @@ def test_arrays_without_elements(module: Module) -> None:
     assert module["saxpy"].jax(1, 8)(0, 1.0, empty, jnp.zeros((0, 3))).shape == (0, 3)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 def test_subclasses_of_arrays(module: Module) -> None:
     y = np.asmatrix(zeros())
     module["saxpy"][1, 8](8, 1.0, X, y)

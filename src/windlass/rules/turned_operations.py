@@ -16,6 +16,7 @@ from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, invert, match_axes, pick
 from windlass.rules.dynamic_slices import some_starts
 from windlass.rules.sort_keys import ordinary_comparator
+from windlass.rules.sorts import sort_by
 from windlass.rules.windows import fold_windows
 
 __all__ = ["Maximum", "fold_windows", "tensor"]
@@ -102,7 +103,10 @@ def _sample_turned(draw: Draw) -> Value:
         padding = tuple((draw.integer(0, 1), draw.integer(0, 1)) for _ in p)
         return fold_windows(Maximum, before, window, strides, padding)
     if kind == 1:
-        return Sort((before,), ordinary_comparator(dtype), draw.integer(0, 2), True).results[0]
+        axis = draw.integer(0, 2)
+        if dtype == "i32":
+            return sort_by((before,), axis).results[0]
+        return Sort((before,), ordinary_comparator(dtype), axis, True).results[0]
     if kind == 2:
         z = Transpose(tensor("complex<f32>", 2, 3, 4, name="z"), (1, 0, 2))
         return Fft(z, draw.choose(("FFT", "IFFT")), (4,))
