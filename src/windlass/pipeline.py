@@ -355,7 +355,7 @@ def tensor_text(function: Function) -> str:
 
 def loop_text(function: Function) -> str:
     """A loop-level function as MLIR text of the scf, memref, arith and gpu dialects."""
-    from windlass.ops.loop_text import loop_text
+    from windlass.loops.text import loop_text
 
     return loop_text(function)
 

@@ -6,14 +6,14 @@ import jax._src.interpreters.mlir as jax_mlir
 import pytest
 from jaxlib.mlir import ir as mlir
 
+from windlass import loops
 from windlass.frontends.cuda import compile_device
 from windlass.frontends.llvm import import_kernel
 from windlass.ir import Block, Builder, Function, Region, tensor_type
-from windlass.ops import loops
+from windlass.loops.text import loop_text
+from windlass.loops.verifier import LoopFault, find_loop_faults, verify_kernel
 from windlass.ops.control import Return
 from windlass.ops.creation import Constant
-from windlass.ops.loop_text import loop_text
-from windlass.ops.loop_verifier import LoopFault, find_loop_faults, verify_kernel
 
 
 def imported(source: str) -> Function:

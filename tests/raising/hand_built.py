@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tests.raising.thread_by_thread import run_launch
+from windlass import loops
 from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
 from windlass.ir.types import MLIR_DTYPES
-from windlass.ops import loops
 from windlass.ops.comparison import Compare
 from windlass.ops.control import Return
 from windlass.ops.conversion import Convert

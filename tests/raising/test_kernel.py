@@ -29,8 +29,8 @@ from tests.raising.hand_built import (
     store,
     when,
 )
+from windlass import loops
 from windlass.diagnostics import RaisingError
-from windlass.ops import loops
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.elementwise import Add, And, Divide, Multiply, Remainder, Select, ShiftRightLogical, Subtract
 from windlass.raising import raise_kernel

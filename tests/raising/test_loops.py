@@ -25,7 +25,7 @@ from tests.raising.hand_built import (
     store,
     when,
 )
-from windlass.ops import loops
+from windlass import loops
 from windlass.ops.elementwise import Add, And, Divide, Multiply, Select, Subtract
 
 

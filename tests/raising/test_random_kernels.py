@@ -22,8 +22,8 @@ from tests.raising.hand_built import (
     store,
     when,
 )
+from windlass import loops
 from windlass.ir import Function, Value
-from windlass.ops import loops
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import (
     Add,

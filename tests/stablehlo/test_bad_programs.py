@@ -8,8 +8,8 @@ import pytest
 
 from windlass.diagnostics import ProgramError
 from windlass.ir import Block, Builder, Function, Module, tensor_type
+from windlass.loops import LaunchSize
 from windlass.ops import Call, Return
-from windlass.ops.loops import LaunchSize
 from windlass.stablehlo import export_module, export_text, import_bytecode, import_text, screen
 
 PAGES = Path(__file__).parents[2] / "src" / "windlass" / "diagnostics" / "pages"

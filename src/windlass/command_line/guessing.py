@@ -112,7 +112,7 @@ def _used_dimensions(function: Function | None) -> int:
 
 
 def _asks_for(op: Op, axis: str) -> bool:
-    from windlass.ops.loops import LaunchSize, Parallel
+    from windlass.loops import LaunchSize, Parallel
 
     if isinstance(op, LaunchSize):
         return op.dimension.endswith(axis) and any(not isinstance(user, Parallel) for user in op.uses)

@@ -11,7 +11,7 @@ from windlass.emulator.library import Fault
 from windlass.emulator.module import ARGUMENT, CompiledModule, Memory
 from windlass.emulator.sites import Site
 from windlass.ir.signature import KernelSignature
-from windlass.ops.loops import collective_name
+from windlass.loops import collective_name
 
 (
     FINISHED,

@@ -2,7 +2,7 @@
 
 Everything known of an op stands in its class: fields, result types (`infer`), meaning (`evaluate`, on NumPy arrays),
 cost, and random instances for the laws (`sample`). Passes ask the op and keep no tables. Ops of the loop level are in
-`loops.py`; their scalar arithmetic is this vocabulary at rank 0.
+`windlass.loops`; their scalar arithmetic is this vocabulary at rank 0.
 
 Start reading at `base.py` and `elementwise.py`; `evaluation.py` runs whole functions, `regions.py` makes the bodies of
 reductions and loops.

@@ -19,7 +19,7 @@ from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
 from windlass.diagnostics.limits import available_memory
 from windlass.ir.signature import KernelSignature
-from windlass.ops.loops import Print
+from windlass.loops import Print
 from windlass.runtime.binding import Binding
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.effects import variables_used, widest_alignment, written_parameters

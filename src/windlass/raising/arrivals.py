@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.loops import Atomic
 from windlass.ops.elementwise import Add, Subtract
-from windlass.ops.loops import Atomic
 from windlass.raising import access, emission
 from windlass.raising.domain import Domain
 from windlass.raising.index import Index

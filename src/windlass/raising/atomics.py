@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from windlass.ir import Op, Value
+from windlass.loops import Atomic, CompareExchange
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
@@ -21,7 +22,6 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.loops import Atomic, CompareExchange
 from windlass.ops.movement import BroadcastInDim
 from windlass.raising import access
 from windlass.raising.arrivals import count_arrivals

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from windlass import loops
 from windlass.ir import Block, BufferType, Op, TensorType, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
-from windlass.ops import loops
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant

@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from windlass import loops
 from windlass.ir import Argument, Function, Op, Terminator, Value
-from windlass.ops import loops
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.reduction import Reduce

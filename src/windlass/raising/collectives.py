@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from windlass.ir import Op, Value
+from windlass.loops import Collective
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.elementwise import Add, And, Or, Select, ShiftLeft, ShiftRightLogical, Xor
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.loops import Collective
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
+from windlass import loops
 from windlass.ir import Block, Op, TensorType, Value
-from windlass.ops import loops
 from windlass.ops.creation import Constant
 from windlass.raising import memory as memories
 from windlass.raising.alignment import check_vector_alignment

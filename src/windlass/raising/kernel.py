@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Argument, Block, Function, Value, tensor_type
+from windlass.loops import For, Parallel
 from windlass.ops.control import Return
-from windlass.ops.loops import For, Parallel
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.ir import Block
-from windlass.ops.loops import DoWhile, For
+from windlass.loops import DoWhile, For
 from windlass.raising.conditions import merge_items, yielded_dtype
 from windlass.raising.index import Index
 from windlass.raising.items import Item

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from windlass.ir import Block, BufferType, Op, Terminator, Value
-from windlass.ops.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhile, For, Store, ViewBuffer
+from windlass.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhile, For, Store, ViewBuffer
 from windlass.raising import emission
 from windlass.raising.dimensions import Dimension
 from windlass.raising.frames import AccessRecord, VectorFrame

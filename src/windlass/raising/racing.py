@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Op, Value
-from windlass.ops.loops import Load, Store
+from windlass.loops import Load, Store
 from windlass.raising.dimensions import Box
 from windlass.raising.index import Index
 from windlass.raising.items import Pointer, dimensions_of_item

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_type
+from windlass.loops import Allocate, CheckAlignment, For, Load, Store, ViewBuffer, Yield
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or
-from windlass.ops.loops import Allocate, CheckAlignment, For, Load, Store, ViewBuffer, Yield
 from windlass.raising.items import is_integer
 from windlass.raising.reinterpretation import byte_width
 

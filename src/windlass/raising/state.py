@@ -29,7 +29,7 @@ from windlass.raising.specification import LaunchSpecification
 from windlass.rewriting.deadline import is_late
 
 if TYPE_CHECKING:
-    from windlass.ops.loops import For, Load
+    from windlass.loops import For, Load
     from windlass.raising.arrivals import Visit
     from windlass.raising.cells import PlaceCell
     from windlass.raising.frames import VectorFrame

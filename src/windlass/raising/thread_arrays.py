@@ -9,8 +9,8 @@ import numpy as np
 
 from windlass.ir import Op, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.loops import DoWhile
 from windlass.ops.conversion import BitcastConvert
-from windlass.ops.loops import DoWhile
 from windlass.raising.partial_folds import Array
 
 WARP = 32

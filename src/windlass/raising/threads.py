@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from windlass.ir import Block, Op, TensorType, Value
+from windlass.loops import LaunchSize
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
-from windlass.ops.loops import LaunchSize
 from windlass.raising.dimensions import Dimension
 from windlass.raising.index import Index
 from windlass.raising.items import is_integer

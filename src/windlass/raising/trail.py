@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from windlass import loops
 from windlass.diagnostics import Position, Step
 from windlass.ir import Argument, Block, Op, Result, Value
-from windlass.ops import loops
 from windlass.ops.creation import Constant
 from windlass.raising.obstacle import MISALIGNED, OUTSIDE, RACE, RESULT_OF_ATOMIC
 

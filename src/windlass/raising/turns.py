@@ -12,10 +12,7 @@ import math
 from dataclasses import dataclass, replace
 
 from windlass.ir import Block, Builder, Function, Region, Value, tensor_type
-from windlass.ops.conversion import Convert
-from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Divide, Remainder
-from windlass.ops.loops import (
+from windlass.loops import (
     Allocate,
     Atomic,
     AtomicUpdate,
@@ -28,6 +25,9 @@ from windlass.ops.loops import (
     Store,
     Yield,
 )
+from windlass.ops.conversion import Convert
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Divide, Remainder
 from windlass.raising.specification import LaunchSpecification
 
 MOST_TURNS = 1 << 16

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.ir import Block, Builder, Op, Region, Value
+from windlass.loops import AtomicUpdate
 from windlass.ops.comparison import Compare
 from windlass.ops.control import Return, While
 from windlass.ops.conversion import BitcastConvert
@@ -30,7 +31,6 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.loops import AtomicUpdate
 from windlass.ops.reduction import reduce_with
 from windlass.ops.regions import identity_of
 from windlass.raising import emission

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Op, TensorType, Value
+from windlass.loops import For
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Subtract
-from windlass.ops.loops import For
 from windlass.raising.cells import (
     Cell,
     NeedsCells,

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
+from windlass.loops import Atomic as AtomicOp
+from windlass.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
 from windlass.ops.comparison import Compare
 from windlass.ops.control import Return, While
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Or, Select
 from windlass.ops.extremes import Maximum
-from windlass.ops.loops import Atomic as AtomicOp
-from windlass.ops.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
 from windlass.raising.assumptions import nothing_is_violated

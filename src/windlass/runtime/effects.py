@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import BufferType, Function, Value
-from windlass.ops.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, DeviceVariableBuffer, Load, Store
+from windlass.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, DeviceVariableBuffer, Load, Store
 
 
 def written_parameters(function: Function) -> frozenset[int]:

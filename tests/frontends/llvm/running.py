@@ -11,9 +11,9 @@ from windlass.frontends.llvm import import_kernel, variable_contents
 from windlass.ir import Function, Op
 from windlass.ir.signature import DeviceCode
 from windlass.ir.verifier import verify
-from windlass.ops.loop_verifier import verify_kernel
-
-from .interpret import Interpreter
+from windlass.loops import evaluate_kernel
+from windlass.loops.threads import LaunchState
+from windlass.loops.verifier import verify_kernel
 
 
 @functools.cache
@@ -52,11 +52,10 @@ def run(
     block: Sequence[int] = (1,),
     kernel: str = "kernel",
     shared_bytes: int = 0,
-) -> Interpreter:
-    """Interpret a launch of a kernel; arrays are updated in place."""
-    interpreter = Interpreter(imported(source, kernel), variable_contents(compiled(source)))
-    interpreter.launch(grid, block, arguments, shared_bytes)
-    return interpreter
+) -> LaunchState:
+    """Evaluate a launch of a kernel; arrays are updated in place."""
+    held = variable_contents(compiled(source))
+    return evaluate_kernel(imported(source, kernel), grid, block, arguments, held, shared_bytes)
 
 
 def ops_of(function: Function, *kinds: type[Op]) -> list[Op]:

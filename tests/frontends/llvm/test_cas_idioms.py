@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir as mlir
 
-from windlass.ops import loops
-from windlass.ops.loop_text import loop_text
+from windlass import loops
+from windlass.loops.text import loop_text
 
 from .running import imported, ops_of, run
 

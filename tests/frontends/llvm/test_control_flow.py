@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from windlass import loops
 from windlass.emulator import Emulator
 from windlass.frontends.cuda import compile_device
 from windlass.frontends.llvm import import_kernel, variable_contents
-from windlass.ops import loops
+from windlass.loops import evaluate_kernel
 
-from .interpret import Interpreter
 from .random_kernels import KernelWriter
 from .running import checked, imported, ops_of, run
 
@@ -27,7 +27,7 @@ def test_random_control_flow_keeps_its_meaning(first: int) -> None:
         wanted, found = np.zeros(32, np.int32), np.zeros(32, np.int32)
         emulator.launch(kernel, 1, 8, [9, given.copy(), wanted], detect_races=False, detect_uninitialized=False)
         function = checked(import_kernel(code, kernel.mangled))
-        Interpreter(function, variable_contents(code)).launch((1,), (8,), [9, given.copy(), found])
+        evaluate_kernel(function, (1,), (8,), [9, given.copy(), found], variable_contents(code))
         assert found.tolist() == wanted.tolist(), kernel.name
 
 

@@ -108,7 +108,7 @@ def test_text_that_is_not_llvm_ir_is_refused() -> None:
 
 
 def test_calls_that_are_not_known_become_device_calls() -> None:
-    from windlass.ops.loops import DeviceCall
+    from windlass.loops import DeviceCall
 
     from .running import ops_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from windlass import loops
 from windlass.ir import BufferType
-from windlass.ops import loops
+from windlass.loops import evaluate_kernel
 
 from .running import compiled, imported, imported_ir, ops_of, run
 
@@ -107,11 +108,11 @@ def test_shared_dynamic_and_constant_memory() -> None:
             atomicAdd(&total, i);
         }"""
     out = np.zeros(8, np.int32)
-    interpreter = run(source, out, block=(8,), shared_bytes=32)
+    state = run(source, out, block=(8,), shared_bytes=32)
     weights, table = [1, 10, 100, 1000], [[1, 2, 3], [4, 5, 6]]
     assert out.tolist() == [weights[(7 - i) & 3] + table[(7 - i) & 1][(7 - i) % 3] for i in range(8)]
     name = next(each.mangled for each in compiled(source).variables if each.name == "total")
-    assert interpreter.variables[name].view(np.int32)[0] == 5 + sum(range(8))
+    assert state.variables[name].view(np.int32)[0] == 5 + sum(range(8))
     sizes = {op.attributes["variable"]: op.attributes["size"] for op in ops_of(imported(source), loops.Allocate)}
     assert sorted(sizes.values()) == [-1, 288]
 
@@ -155,10 +156,9 @@ def test_vectors_are_scalars() -> None:
            ret void""",
         "ptr %x, ptr %y",
     )
-    from .interpret import Interpreter
 
     y = np.zeros(4, np.float32)
-    Interpreter(function).launch((1,), (1,), [np.arange(4, dtype=np.float32), y])
+    evaluate_kernel(function, (1,), (1,), [np.arange(4, dtype=np.float32), y])
     assert y.tolist() == [7, 0, 0, 1]
 
 

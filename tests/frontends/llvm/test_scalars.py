@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from windlass.ops import loops
+from windlass import loops
+from windlass.loops import evaluate_kernel
 
-from .interpret import Interpreter
 from .running import imported, imported_ir, ops_of, run
 
 TYPES = {
@@ -78,7 +78,7 @@ def test_float_comparisons_know_nan() -> None:
     for a in (1.0, 2.0, np.nan):
         for b in (1.0, np.nan):
             found = np.zeros(len(PREDICATES), np.int32)
-            Interpreter(function).launch((1,), (1,), [a, b, found])
+            evaluate_kernel(function, (1,), (1,), [a, b, found])
             unordered = bool(np.isnan(a) or np.isnan(b))
             ordered = [a == b, a < b or a > b, a < b, a <= b, a > b, a >= b, not unordered]
             rest = [a == b or unordered, a != b, *(each or unordered for each in ordered[2:6]), unordered]
@@ -118,7 +118,7 @@ def test_integers_of_odd_width() -> None:
 
     for x, y in ((5, -3), (-8000000, 900000), (0x7FFFFF, 1), (-1, 7)):
         found = np.zeros(5, np.int32)
-        Interpreter(function).launch((1,), (1,), [x, y, found])
+        evaluate_kernel(function, (1,), (1,), [x, y, found])
         quotient = int(signed(x) / signed(y))
         assert found.tolist() == [
             signed(x + y),

@@ -15,6 +15,7 @@ from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import WORD_DTYPES, Translator, container_of, element_of
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import BufferType, Op, Value
+from windlass.loops import BufferDistance, NullBuffer, SameBuffer, SelectBuffer
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.elementwise import (
@@ -32,7 +33,6 @@ from windlass.ops.elementwise import (
     Subtract,
     Xor,
 )
-from windlass.ops.loops import BufferDistance, NullBuffer, SameBuffer, SelectBuffer
 
 # -- widths -----------------------------------------------------------------------------------------------------------
 

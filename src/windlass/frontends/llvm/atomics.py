@@ -8,9 +8,9 @@ from windlass.frontends.llvm.registry import called, translates
 from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import LLVMValue
+from windlass.loops import Atomic, CompareExchange
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
-from windlass.ops.loops import Atomic, CompareExchange
 
 KINDS = {
     "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor", "nand": "nand", "xchg": "exchange",

@@ -17,8 +17,7 @@ from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
-from windlass.ops.elementwise import And, Or
-from windlass.ops.loops import (
+from windlass.loops import (
     Assert,
     Barrier,
     CheckRange,
@@ -31,6 +30,7 @@ from windlass.ops.loops import (
     Yield,
     collective_name,
 )
+from windlass.ops.elementwise import And, Or
 
 _ALLOCATORS = frozenset({
     "malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm", "calloc", "realloc",

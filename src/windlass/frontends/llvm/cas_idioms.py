@@ -22,11 +22,11 @@ from windlass.frontends.llvm.atomic_kinds import bits_of, find_kind
 from windlass.frontends.llvm.subwords import find_part
 from windlass.ir import Argument, Block, Builder, Op, Region, Terminator, Value, tensor_type
 from windlass.ir.values import Result
+from windlass.loops import Atomic, AtomicUpdate, CompareExchange, Condition, DoWhile, If, Load, Undefined, Yield
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Not, Or, Select
-from windlass.ops.loops import Atomic, AtomicUpdate, CompareExchange, Condition, DoWhile, If, Load, Undefined, Yield
 
 Sides = dict[Op, int]
 """Branches, and which of their regions is run: 0 is the one where the condition holds."""

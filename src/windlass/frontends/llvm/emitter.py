@@ -8,6 +8,7 @@ import numpy as np
 
 from windlass.ir import Block, Builder, Op, Type, Value, tensor_type
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.loops import NullBuffer, Undefined
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
@@ -20,7 +21,6 @@ from windlass.ops.elementwise import (
     Subtract,
 )
 from windlass.ops.extremes import Maximum
-from windlass.ops.loops import NullBuffer, Undefined
 
 
 class Emitter:

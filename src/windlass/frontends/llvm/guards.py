@@ -9,7 +9,7 @@ such a guard; here it is checked that the branch does nothing else.
 from __future__ import annotations
 
 from windlass.ir import Block, Op, Value
-from windlass.ops.loops import For, If, Yield
+from windlass.loops import For, If, Yield
 
 
 def remove_guards(block: Block, guards: dict[Op, tuple[Value, bool]]) -> None:

@@ -21,15 +21,15 @@ from windlass.frontends.llvm.values import Pointer
 from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Type, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
+from windlass.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Load, Parallel, Store, Yield
 from windlass.ops.control import Return
-from windlass.ops.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Load, Parallel, Store, Yield
 
 TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
 """Importing these registers what they translate."""
 
 
 def import_kernel(code: DeviceCode, mangled_name: str, uncounted: Collection[str] = ()) -> Function:
-    """The kernel of that linker name at the loop level (see `windlass.ops.loops`).
+    """The kernel of that linker name at the loop level (see `windlass.loops`).
 
     The function's arguments are the kernel's parameters in order: numbers as rank-0 tensors (16-bit floats too, which
     LLVM IR passes in memory), pointers as buffers, records passed by value as buffers of space "parameter". Its body is

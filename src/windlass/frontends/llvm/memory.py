@@ -21,10 +21,10 @@ from windlass.frontends.llvm.translator import WORD_DTYPES, Translator
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Builder, Value
 from windlass.ir.types import MLIR_DTYPES
+from windlass.loops import Allocate, Load, Store
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import And
-from windlass.ops.loops import Allocate, Load, Store
 
 POINTER_IN_MEMORY_HELP = "pass each array as a kernel parameter of its own, and index it where it is used"
 

@@ -24,7 +24,7 @@ from windlass.frontends.llvm.trip_count import TripCount, is_countable
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Argument, Block, BufferType, Builder, Op, Region, Type, Value, current_builder
 from windlass.ir.values import Result
-from windlass.ops.loops import Condition, DoWhile, For, If, SelectBuffer, Undefined, ViewBuffer, Yield
+from windlass.loops import Condition, DoWhile, For, If, SelectBuffer, Undefined, ViewBuffer, Yield
 
 
 @dataclass(slots=True)

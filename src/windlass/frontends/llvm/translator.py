@@ -34,7 +34,7 @@ from windlass.frontends.llvm.syntax import (
 )
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Builder, Value, current_builder
-from windlass.ops.loops import Allocate, DeviceVariableBuffer
+from windlass.loops import Allocate, DeviceVariableBuffer
 
 WORD_DTYPES = {1: "i1", 8: "i8", 16: "i16", 32: "i32", 64: "i64"}
 

@@ -13,8 +13,8 @@ from windlass.frontends.llvm.induction import INVERSE, CountedLoop, Induction
 from windlass.frontends.llvm.syntax import Number, Operand
 from windlass.frontends.llvm.translator import Translator, container_of
 from windlass.ir import Value
+from windlass.loops import Assert
 from windlass.ops.elementwise import Negate
-from windlass.ops.loops import Assert
 
 WRAP_MESSAGE = "a loop counter wraps around"
 

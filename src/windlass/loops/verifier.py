@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from windlass import loops
 from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
-from windlass.ops import loops
 from windlass.ops.control import Return
 from windlass.ops.conversion import bit_width
 

@@ -9,8 +9,8 @@ the operation's name.
 from __future__ import annotations
 
 from windlass.ir import Function
+from windlass.loops import LAUNCH_DIMENSIONS, launch_extent
 from windlass.ops.loop_writer import LoopWriter, type_text
-from windlass.ops.loops import LAUNCH_DIMENSIONS, launch_extent
 
 
 def loop_text(function: Function) -> str:

@@ -1,0 +1,79 @@
+"""The loop level: kernels as structured control flow over memory, before raising.
+
+Takes and gives functions of the loop level: `frontends` makes them, `raising` makes tensor programs of them. Here are
+their ops (control.py, memory.py, meeting.py, telling.py), what they mean (`evaluate` of each, evaluation.py), how they
+are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
+"""
+
+from windlass.loops.base import LoopOp
+from windlass.loops.control import (
+    LAUNCH_DIMENSIONS,
+    Condition,
+    DoWhile,
+    For,
+    If,
+    LaunchSize,
+    Parallel,
+    Undefined,
+    Yield,
+    launch_extent,
+)
+from windlass.loops.evaluation import evaluate_kernel
+from windlass.loops.meeting import Barrier, Collective, collective_name
+from windlass.loops.memory import (
+    ATOMIC_KINDS,
+    Allocate,
+    Atomic,
+    AtomicUpdate,
+    BufferDistance,
+    CompareExchange,
+    DeviceVariableBuffer,
+    Load,
+    NullBuffer,
+    SameBuffer,
+    SelectBuffer,
+    Store,
+    ViewBuffer,
+    combine,
+)
+from windlass.loops.telling import Assert, CheckAlignment, CheckRange, DeviceCall, Print
+from windlass.loops.threads import Buffer, StoppedError
+
+__all__ = [
+    "ATOMIC_KINDS",
+    "LAUNCH_DIMENSIONS",
+    "Allocate",
+    "Assert",
+    "Atomic",
+    "AtomicUpdate",
+    "Barrier",
+    "Buffer",
+    "BufferDistance",
+    "CheckAlignment",
+    "CheckRange",
+    "Collective",
+    "CompareExchange",
+    "Condition",
+    "DeviceCall",
+    "DeviceVariableBuffer",
+    "DoWhile",
+    "For",
+    "If",
+    "LaunchSize",
+    "Load",
+    "LoopOp",
+    "NullBuffer",
+    "Parallel",
+    "Print",
+    "SameBuffer",
+    "SelectBuffer",
+    "StoppedError",
+    "Store",
+    "Undefined",
+    "ViewBuffer",
+    "Yield",
+    "collective_name",
+    "combine",
+    "evaluate_kernel",
+    "launch_extent",
+]

@@ -1,0 +1,246 @@
+"""The loop level: structured control flow over memory, before raising.
+
+Arithmetic at this level is the tensor vocabulary at rank 0, so what an operation means is written once. Integers are
+signless as in LLVM: `i32` everywhere, and an unsigned operation is wrapped in `BitcastConvert` to `ui32` and back.
+
+A kernel is a function whose parameters are scalars (rank-0 tensors) and buffers (`BufferType`: a pointer parameter, or
+a record passed by value, space "parameter"). Its body holds one `Parallel` over the launch, then `Return`:
+
+    Function saxpy(n: i32, a: f32, x: buffer, y: buffer)
+      Parallel(extents=LaunchSize...)           # body arguments: block and thread ids, x first
+        ...scalar ops, Load, Store, If, For, DoWhile, Barrier, Atomic...
+        Yield()
+      Return()
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from windlass.ir import BufferType, Region, Terminator, Type, TypeFault, Value, tensor_type
+from windlass.loops.base import LoopOp, expect_scalar
+from windlass.loops.threads import NULL, Fibre, Thread
+from windlass.ops.loop_writer import LoopWriter, type_text
+
+LAUNCH_DIMENSIONS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
+"""What the body arguments of a kernel's `Parallel` are: i32 ids, in this order."""
+
+
+def launch_extent(dimension: str) -> str:
+    """What the extent of a launch dimension is called in loop-level text.
+
+    >>> launch_extent("block.x"), launch_extent("thread.z")
+    ('%grid_x', '%block_z')
+    """
+    return "%" + dimension.replace("block", "grid").replace("thread", "block").replace(".", "_")
+
+
+class LaunchSize(LoopOp):
+    """The extent of a launch dimension: `gridDim.x` for "block.x", `blockDim.x` for "thread.x". An i32."""
+
+    name = "windlass.launch_size"
+    dimension: str
+
+    def infer(self) -> Type:
+        if self.dimension not in LAUNCH_DIMENSIONS:
+            raise TypeFault(f"no launch dimension is called {self.dimension}")
+        return tensor_type((), "i32")
+
+    def evaluate(self, thread: Thread, *operands: Any) -> Any:
+        return np.asarray(thread.launch.sizes[self.dimension], np.int32)
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.define(self, f"arith.index_cast {launch_extent(self.dimension)} : index to i32")
+
+
+class Parallel(LoopOp):
+    """Runs the body once for each point of a box, in no order; `Barrier`s inside order the threads of a block.
+
+    The body has one i32 argument for each extent and ends in `Yield()`.
+    """
+
+    name = "windlass.parallel"
+    yield_name: ClassVar[str] = "gpu.terminator"
+    is_pure: ClassVar[bool] = False
+    extents: tuple[Value, ...]
+    dimensions: tuple[str, ...]
+    body: Region
+
+    def infer(self) -> tuple[Type, ...]:
+        if not len(self.extents) == len(self.dimensions) == len(self.body.block.arguments):
+            raise TypeFault("parallel: extents, dimensions and body arguments differ in number")
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        axes = ("x", "y", "z")
+        blocks, threads = ([f"%{kind}_{axis}" for axis in axes] for kind in ("bid", "tid"))
+        grid = ", ".join(f"%g{axis} = %grid_{axis}" for axis in axes)
+        block = ", ".join(f"%b{axis} = %block_{axis}" for axis in axes)
+        writer.line(f"gpu.launch blocks({', '.join(blocks)}) in ({grid})")
+        writer.line(f"           threads({', '.join(threads)}) in ({block}) {{")
+        with writer.indented():
+            for argument, name in zip(self.body.block.arguments, (*blocks, *threads), strict=True):
+                writer.define(argument, f"arith.index_cast {name} : index to i32")
+            writer.write_block(self.body.block)
+        writer.line("}")
+
+
+class Yield(LoopOp, Terminator):
+    """Ends a body and gives its results to the op around it."""
+
+    name = "windlass.yield"
+    values: tuple[Value, ...]
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        around = self.parent_op
+        name = around.yield_name if isinstance(around, LoopOp) else LoopOp.yield_name
+        values = f" {writer.listed(self.values)} : {writer.types(self.values)}" if self.values else ""
+        writer.line(name + values)
+
+
+class Condition(LoopOp, Terminator):
+    """Ends the body of a `DoWhile`: go round again with `values` while `continues` holds, else they are the results."""
+
+    name = "windlass.condition"
+    continues: Value
+    values: tuple[Value, ...]
+
+    def infer(self) -> tuple[Type, ...]:
+        expect_scalar(self.continues, "i1", "the loop condition")
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        values = f" {writer.listed(self.values)} : {writer.types(self.values)}" if self.values else ""
+        writer.line(f"scf.condition({writer.use(self.continues)}){values}")
+
+
+def _check_carried(initial: tuple[Value, ...], body: Region, leading: int, what: str) -> tuple[Type, ...]:
+    types = tuple(value.type for value in initial)
+    carried = tuple(argument.type for argument in body.block.arguments[leading:])
+    if types != carried:
+        raise TypeFault(f"{what}: initial values {types} do not fit body arguments {carried}")
+    return types
+
+
+class For(LoopOp):
+    """Runs the body `trip_count` times (an i64; none if it is not positive).
+
+    The body takes the iteration number (i64, from 0) and the carried values, and ends in `Yield(next values)`. The
+    results are the carried values after the last iteration. A source loop's own counter is `start + iteration * step`.
+    """
+
+    name = "windlass.for"
+    is_pure: ClassVar[bool] = False
+    trip_count: Value
+    initial: tuple[Value, ...]
+    body: Region
+
+    def infer(self) -> tuple[Type, ...]:
+        expect_scalar(self.trip_count, "i64", "the trip count")
+        expect_scalar(self.body.block.arguments[0], "i64", "the iteration number")
+        return _check_carried(self.initial, self.body, 1, "for")
+
+    def evaluate(self, thread: Thread, *operands: Any) -> Fibre:
+        count, *carried = operands
+        for iteration in range(int(count)):
+            carried = yield from thread.run(self.body.block, np.asarray(iteration, np.int64), *carried)
+        return tuple(carried)
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        low, step = writer.temporary("arith.constant 0 : i64"), writer.temporary("arith.constant 1 : i64")
+        prefix = writer.open_results(self)
+        block = self.body.block
+        counter = writer.names[block.arguments[0]] = writer.fresh()
+        carried = writer.open_carried(block.arguments[1:], self.initial)
+        carried = f" iter_args({carried}) -> ({writer.types(self.results)})" if self.initial else ""
+        head = f"scf.for {counter} = {low} to {writer.use(self.trip_count)} step {step}"
+        writer.line(f"{prefix}{head}{carried} : i64 {{")
+        writer.write_inner(block)
+        writer.line("}")
+
+
+class DoWhile(LoopOp):
+    """Runs the body at least once; the body takes the carried values and ends in `Condition(continues, values)`."""
+
+    name = "windlass.do_while"
+    is_pure: ClassVar[bool] = False
+    initial: tuple[Value, ...]
+    body: Region
+
+    def infer(self) -> tuple[Type, ...]:
+        return _check_carried(self.initial, self.body, 0, "do_while")
+
+    def evaluate(self, thread: Thread, *operands: Any) -> Fibre:
+        continues, carried = True, list(operands)
+        while continues:
+            continues, *carried = yield from thread.run(self.body.block, *carried)
+        return tuple(carried)
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        prefix = writer.open_results(self)
+        block = self.body.block
+        carried = writer.open_carried(block.arguments, self.initial)
+        types = writer.types(self.initial)
+        writer.line(f"{prefix}scf.while{f' ({carried})' if carried else ''} : ({types}) -> ({types}) {{")
+        writer.write_inner(block)
+        writer.line("} do {")
+        names = [writer.fresh() for _ in self.initial]
+        if names:
+            pairs = zip(names, self.initial, strict=True)
+            writer.line(f"^bb0({', '.join(f'{name}: {type_text(value.type)}' for name, value in pairs)}):")
+        writer.line(f"  scf.yield {', '.join(names)} : {types}" if names else "  scf.yield")
+        writer.line("}")
+
+
+class If(LoopOp):
+    """Runs one of two bodies; each ends in `Yield(results)`. Results may be buffers."""
+
+    name = "windlass.if"
+    is_pure: ClassVar[bool] = False
+    condition: Value
+    then: Region
+    otherwise: Region
+
+    def infer(self) -> tuple[Type, ...]:
+        expect_scalar(self.condition, "i1", "the condition")
+        types = tuple(value.type for value in self.then.block.terminator.operands)
+        others = tuple(value.type for value in self.otherwise.block.terminator.operands)
+        if types != others:
+            raise TypeFault(f"if: the branches yield {types} and {others}")
+        return types
+
+    def evaluate(self, thread: Thread, *operands: Any) -> Fibre:
+        (condition,) = operands
+        return (yield from thread.run((self.then if condition else self.otherwise).block))
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        prefix = writer.open_results(self)
+        types = f" -> ({writer.types(self.results)})" if self.results else ""
+        writer.line(f"{prefix}scf.if {writer.use(self.condition)}{types} {{")
+        writer.write_inner(self.then.block)
+        if self.results or self.otherwise.block.first is not self.otherwise.block.last:
+            writer.line("} else {")
+            writer.write_inner(self.otherwise.block)
+        writer.line("}")
+
+
+class Undefined(LoopOp):
+    """A value that the program never uses in a way that matters (LLVM's undef and poison): any value will do."""
+
+    name = "windlass.undefined"
+    of: Type
+
+    def infer(self) -> Type:
+        return self.of
+
+    def evaluate(self, thread: Thread, *operands: Any) -> Any:
+        return NULL if isinstance(self.type, BufferType) else np.asarray(77).astype(self.tensor.numpy_dtype)
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        if isinstance(self.type, BufferType):
+            static = writer.temporary("memref.alloca() : memref<0xi8>")
+            writer.names[self] = writer.cast(static, BufferType.of("global", None, 0), self.type)
+        else:
+            writer.define(self, f"ub.poison : {type_text(self.type)}")

@@ -1,0 +1,177 @@
+"""Kernels evaluated as they are written, thread by thread: slow, and the oracle of all that changes or raises them.
+
+Arithmetic is what the tensor ops' `evaluate` says, memory is bytes. The threads of a block go on by turns: each runs
+until it waits. Lanes of a warp that wait at the same exchange or warp barrier go on together once no lane of the warp
+can go on by itself; the threads of a block at a barrier once all that have not ended are at one; those of the grid
+likewise. So threads race as little as the barriers let them: what a kernel with races gives is one of its outcomes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from windlass.ir import BufferType, Function, Op, Value
+from windlass.loops.control import LAUNCH_DIMENSIONS, Parallel
+from windlass.loops.meeting import Barrier
+from windlass.loops.threads import (
+    NULL,
+    WARP,
+    Buffer,
+    Bytes,
+    Fibre,
+    LaunchState,
+    Meeting,
+    MeetingPlace,
+    Results,
+    StoppedError,
+    Thread,
+)
+
+
+def evaluate_kernel(
+    kernel: Function,
+    grid: Sequence[int],
+    block: Sequence[int],
+    arguments: Sequence[Any],
+    variables: Mapping[str, bytes] | None = None,
+    shared_bytes: int = 0,
+) -> LaunchState:
+    """Run a launch. C-contiguous NumPy arrays are updated in place; what the device variables hold is in the result.
+
+    `arguments` are arrays, `Buffer`s or None for pointers, numbers for scalars, and what `numpy.asarray` takes for
+    records; `variables` is what device variables hold before, by linker name.
+
+    Raises StoppedError where the program would stop, or where threads wait for others that never come.
+
+    >>> from windlass.ir import Block, Builder, Region, tensor_type
+    >>> from windlass.loops import LaunchSize, Store, Yield
+    >>> from windlass.ops import Constant, Convert, Multiply, Return
+    >>> kernel = Function("ids", Block([BufferType.of("global")]))
+    >>> with Builder(kernel.body):
+    ...     sizes = tuple(LaunchSize(dimension) for dimension in LAUNCH_DIMENSIONS)
+    ...     body = Block([tensor_type((), "i32")] * 6)
+    ...     with Builder(body):
+    ...         thread = body.arguments[3]
+    ...         store = Store(thread, kernel.arguments[0], Multiply(Convert(thread, "i64"), Constant.of(4, "i64")))
+    ...         end = Yield(())
+    ...     _ = Parallel(sizes, LAUNCH_DIMENSIONS, Region(body)), Return(())
+    >>> found = np.zeros(4, np.int32)
+    >>> state = evaluate_kernel(kernel, (1,), (4,), [found])
+    >>> found.tolist()
+    [0, 1, 2, 3]
+    """
+    grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
+    held = {name: np.frombuffer(data, np.uint8).copy() for name, data in (variables or {}).items()}
+    launch = LaunchState(dict(zip(LAUNCH_DIMENSIONS, (*grid, *block), strict=True)), shared_bytes, held)
+    values: dict[Value, Any] = {
+        parameter: _entering(parameter, argument)
+        for parameter, argument in zip(kernel.arguments, arguments, strict=True)
+    }
+    outside = Thread(launch, 0, 0, {})
+    outside.values = values
+    for op in kernel.body:
+        if isinstance(op, Parallel):
+            _run_launch(op, values, launch)
+        elif op is not kernel.body.terminator:
+            values[op] = outside.evaluate(op)
+    return launch
+
+
+def _entering(parameter: Value, argument: Any) -> Any:
+    if not isinstance(parameter.type, BufferType):
+        return np.asarray(argument).astype(parameter.tensor.numpy_dtype)
+    if argument is None:
+        return NULL
+    if isinstance(argument, Buffer):
+        return argument
+    if parameter.type.space == "parameter":
+        data = np.asarray(argument).tobytes().ljust(parameter.type.size or 0, b"\0")
+        return Buffer(np.frombuffer(data, np.uint8).copy())
+    assert argument.flags.c_contiguous
+    return Buffer(argument.reshape(-1).view(np.uint8))
+
+
+def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchState) -> None:
+    meets_grid = any(isinstance(op, Barrier) and op.scope == "grid" for op in parallel.body.walk())
+    extents = [launch.sizes[dimension] for dimension in parallel.dimensions]
+    blocks = list(itertools.product(*(range(extent) for extent in extents[2::-1])))
+    fibres: list[_Waiting] = []
+    for number, place in enumerate(blocks):
+        shared: dict[Op, Bytes] = {}
+        for index, inner in enumerate(itertools.product(*(range(extent) for extent in extents[:2:-1]))):
+            thread = Thread(launch, number, index, shared)
+            thread.values = dict(values)
+            ids = [np.asarray(each, np.int32) for each in (*place[::-1], *inner[::-1])]
+            fibres.append(_Waiting(thread, thread.run(parallel.body.block, *ids)))
+        if not meets_grid:
+            _run_together(fibres)
+            fibres = []
+    _run_together(fibres)
+
+
+class _Waiting:
+    """A thread with what it waits for; None once it has ended."""
+
+    def __init__(self, thread: Thread, fibre: Fibre) -> None:
+        self.thread = thread
+        self.fibre = fibre
+        self.meeting: Meeting | None = None
+
+    def resume(self, received: Results | None) -> bool:
+        """Go on to the next meeting; whether there is one."""
+        try:
+            self.meeting = next(self.fibre) if received is None else self.fibre.send(received)
+        except StopIteration:
+            self.meeting = None
+        return self.meeting is not None
+
+    @property
+    def scope(self) -> str:
+        assert self.meeting is not None
+        return self.meeting.op.scope
+
+
+def _run_together(threads: list[_Waiting]) -> None:
+    alive = [each for each in threads if each.resume(None)]
+    while alive:
+        received = _meet(alive)
+        for each, found in received:
+            each.resume(found)
+        alive = [each for each in alive if each.meeting is not None]
+
+
+def _meet(alive: list[_Waiting]) -> list[tuple[_Waiting, Results]]:
+    """Those that go on, with what each receives."""
+    going: list[list[_Waiting]] = []
+    blocks: dict[int, list[_Waiting]] = defaultdict(list)
+    for each in alive:
+        blocks[each.thread.block].append(each)
+    for block in blocks.values():
+        warps: dict[tuple[int, MeetingPlace], list[_Waiting]] = defaultdict(list)
+        for each in block:
+            if each.scope == "warp" and each.meeting is not None:
+                warps[each.thread.number // WARP, each.meeting.op].append(each)
+        going += warps.values()
+        if not warps and all(each.scope == "block" for each in block):
+            going.append(block)
+    if not going:
+        if not all(each.scope == "grid" for each in alive):
+            raise StoppedError("threads wait at a barrier for others that wait elsewhere")
+        going.append(alive)
+    return [(each, found) for group in going for each, found in zip(group, _exchange(group), strict=True)]
+
+
+def _exchange(group: list[_Waiting]) -> list[Results]:
+    """What each thread of those that meet receives from those that are at the same op."""
+    here: dict[MeetingPlace, dict[int, Results]] = defaultdict(dict)
+    meetings = [each.meeting for each in group if each.meeting is not None]
+    for each, meeting in zip(group, meetings, strict=True):
+        here[meeting.op][each.thread.number] = meeting.inputs
+    return [
+        meeting.op.exchange(each.thread.number, here[meeting.op]) for each, meeting in zip(group, meetings, strict=True)
+    ]
