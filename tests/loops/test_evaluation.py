@@ -1,0 +1,59 @@
+"""Kernels of whole programs evaluated at the loop level: they give what their references in NumPy give."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.programs.program import PROGRAMS, Launch, Program
+from tests.programs.test_programs import arrays_of, assert_same
+
+import windlass as wl
+from windlass.frontends.cuda import compile_device, find_kernel
+from windlass.frontends.llvm import import_kernel, variable_contents
+from windlass.ir.signature import DeviceCode
+from windlass.loops import evaluate_kernel
+
+MOST_THREADS = 70
+BOUND = (wl.cuda.Texture, wl.cuda.Surface)
+
+
+@functools.cache
+def compiled(source: Path) -> DeviceCode:
+    return compile_device(source.read_text(), name=str(source))
+
+
+def cases() -> Iterator[Any]:
+    """The largest launch of each program that is small enough; two thirds of them are slow in all."""
+    for number, program in enumerate(PROGRAMS):
+        small = [each for each in program.launches if each.threads <= MOST_THREADS and not each.idle]
+        # Kernels with textures are compiled for the forms of their textures, at the launch.
+        if small and not any(isinstance(each, BOUND) for each in program.draw_arguments(small[0])):
+            launch = max(small, key=lambda each: each.threads)
+            marks = [pytest.mark.slow] if number % 3 else []
+            yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
+
+
+@pytest.mark.parametrize(("program", "launch"), list(cases()))
+def test_kernels_evaluate_to_what_their_references_give(program: Program, launch: Launch) -> None:
+    code = compiled(program.source)
+    kernel = import_kernel(code, find_kernel(code, program.kernel).mangled)
+    values = program.draw_variables()
+    held = variable_contents(code)
+    for name, value in values.items():
+        held[name] = value.tobytes()
+    arguments = program.draw_arguments(launch)
+    grid, block = ((each,) if isinstance(each, int) else each for each in (launch.grid, launch.block))
+    state = evaluate_kernel(kernel, grid, block, arguments, held, launch.shared_bytes)
+    found = arrays_of(arguments)
+    for name in program.observed:
+        found[name] = np.frombuffer(state.variables[name].tobytes(), values[name].dtype).reshape(values[name].shape)
+
+    arguments = program.draw_arguments(launch)
+    wanted = {name: values[name].copy() for name in program.observed}
+    program.run_reference(launch, [*arguments, *wanted.values()])
+    assert_same(found, wanted | arrays_of(arguments), program.tolerance, "NumPy")
