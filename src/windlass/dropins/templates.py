@@ -32,7 +32,7 @@ def c_type(dtype: np.dtype[Any]) -> str:
     return found
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ElementwiseTemplate:
     """An operation on the elements of arrays; `i` is the number of the element, `n` how many there are."""
 
@@ -56,7 +56,7 @@ extern "C" __global__ void {symbol_of(self.name)}({parameters}, {integer} n) {{
         return compiled(source, self.name)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ReductionTemplate:
     """Expressions that bring elements to one value: `map_expr` gives `b`, `reduce_expr` combines it with `a`."""
 
