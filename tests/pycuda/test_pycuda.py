@@ -89,6 +89,8 @@ def test_kernels_of_expressions() -> None:
     np.testing.assert_allclose(c.get(), 5 * A + 6 * B, rtol=1e-6)
     dot = ReductionKernel(np.float32, "0", "a+b", "x[i]*y[i]", "float *x, float *y")
     np.testing.assert_allclose(dot(a, b).get(), np.dot(A, B), rtol=1e-4, atol=1e-5)
+    row = ReductionKernel(np.float32, "0", "a+b", "x[i]*row", "float *x, float row")
+    np.testing.assert_allclose(row(a, 2).get(), 2 * A.sum(), rtol=1e-4, atol=1e-5)
     with pytest.raises(wl.LaunchError, match="arrays have"):
         combine(5, a, 6, gpuarray.zeros(3, np.float32), c)
 

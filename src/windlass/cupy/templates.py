@@ -254,11 +254,13 @@ class ReductionKernel(ReductionTemplate):
             f"const {c_type(value.dtype)} *_{each.name}" for each, value in zip(self.inputs, values, strict=True)
         ]
         reads = " ".join(
-            f"const {c_type(value.dtype)} {each.name} = _{each.name}[row * _length + _j];"
+            f"const {c_type(value.dtype)} {each.name} = _{each.name}[windlass_row * windlass_length + windlass_element];"
             for each, value in zip(self.inputs, values, strict=True)
         )
-        result_of_a = f"{out_type} {declared.name}; {self.post_map_expr}; _out[row] = {declared.name};"
+        result_of_a = (
+            f"{out_type} {declared.name}; {self.post_map_expr}\n; windlass_out[windlass_row] = {declared.name};"
+        )
         typedefs = f"{types.definitions()}typedef {self.reduce_type or out_type} _type_reduce;"
-        names = ("long long", "_j", "_length")
+        names = ("long long", "windlass_element", "windlass_length")
         kernel = self.compiled(", ".join(parameters), out_type, reads, result_of_a, typedefs, names)
         kernel[blocks_of(count), THREADS](*values, result, count, length)

@@ -48,7 +48,10 @@ class ElementwiseTemplate:
 extern "C" __global__ void {symbol_of(self.name)}({parameters}, {integer} n) {{
     {self.loop_prep};
     for ({integer} i = ({integer})blockIdx.x * blockDim.x + threadIdx.x; i < n; i += n) {{
-        {before} {{ {self.operation}; }} {after}
+        {before}
+        {{ {self.operation}
+        ; }}
+        {after}
     }}
     {self.after_loop};
 }}
@@ -71,20 +74,20 @@ class ReductionTemplate:
     ) -> Kernel:
         """The kernel whose last arguments are the results, how many rows there are and their length.
 
-        `reads` says what an element of the row `row` needs, `result` stores what comes of `a`; `typedefs` define
+        `reads` says what an element of `windlass_row` needs, `result` stores what comes of `a`; `typedefs` define
         `_type_reduce`; `names` are the integers' type, and the element's number and the row's length in expressions.
         """
         integer, index, length = names
-        parameters += f", {out_type} *_out, {integer} _rows, {integer} {length}"
+        parameters += f", {out_type} *windlass_out, {integer} windlass_rows, {integer} {length}"
         source = f"""{typedefs}
 {self.preamble}
 extern "C" __global__ void {symbol_of(self.name)}({parameters}) {{
-    {integer} row = ({integer})blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= _rows) return;
+    {integer} windlass_row = ({integer})blockIdx.x * blockDim.x + threadIdx.x;
+    if (windlass_row >= windlass_rows) return;
     _type_reduce a = _type_reduce({self.identity});
     for ({integer} {index} = 0; {index} < {length}; {index}++) {{
         {reads}
-        const _type_reduce b = ({self.map_expr});
+        _type_reduce b = ({self.map_expr});
         a = ({self.reduce_expr});
     }}
     {result}

@@ -76,7 +76,7 @@ class ReductionKernel(ReductionTemplate):
         super().__init__(name, neutral, map_expr or "in[i]", reduce_expr, preamble)
         out = c_type(self.dtype)
         typedefs = f"typedef {out} _type_reduce;"
-        self.kernel = self.compiled(arguments, out, "", "_out[row] = a;", typedefs, ("long", "i", "n"))
+        self.kernel = self.compiled(arguments, out, "", "windlass_out[windlass_row] = a;", typedefs, ("long", "i", "n"))
 
     def __call__(self, *arguments: Any, **_: object) -> GPUArray:
         n = next(each.size for each in arguments if isinstance(each, GPUArray))
