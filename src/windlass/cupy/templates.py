@@ -253,13 +253,13 @@ class ReductionKernel(ReductionTemplate):
         parameters = [
             f"const {c_type(value.dtype)} *_{each.name}" for each, value in zip(self.inputs, values, strict=True)
         ]
+        place = "windlass_row * windlass_length + windlass_element"
         reads = " ".join(
-            f"const {c_type(value.dtype)} {each.name} = _{each.name}[windlass_row * windlass_length + windlass_element];"
+            f"const {c_type(value.dtype)} {each.name} = _{each.name}[{place}];"
             for each, value in zip(self.inputs, values, strict=True)
         )
-        result_of_a = (
-            f"{out_type} {declared.name}; {self.post_map_expr}\n; windlass_out[windlass_row] = {declared.name};"
-        )
+        stored = f"windlass_out[windlass_row] = {declared.name};"
+        result_of_a = f"{out_type} {declared.name}; {self.post_map_expr}\n; {stored}"
         typedefs = f"{types.definitions()}typedef {self.reduce_type or out_type} _type_reduce;"
         names = ("long long", "windlass_element", "windlass_length")
         kernel = self.compiled(", ".join(parameters), out_type, reads, result_of_a, typedefs, names)
