@@ -36,7 +36,6 @@ fuzz-tiles: .venv/ready
 	$(BIN)/python -m tests.fuzz.sweep --tiles --first $(FIRST) --count 1000000 --minutes $(MINUTES)
 
 bench: .venv/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/run.py
 
 bench-tensor: .venv/ready

@@ -102,6 +102,18 @@ def test_reduction_kernel_combines_as_it_is_told() -> None:
     assert greatest(X, cp.asarray([1, -1, 1, 0.5], dtype=cp.float32), axis=1).tolist() == [2, 6, 10]
 
 
+def test_comments_end_with_their_lines() -> None:
+    add = cp.ElementwiseKernel("T x, T y", "T z", "z = x + y; // the sum", "add")
+    assert add(X[0], X[1]).tolist() == [4, 6, 8, 10]
+    total = cp.ReductionKernel("T x", "T y", "x", "a + b", "y = a; // the sum", "0", "total")
+    assert total(X, axis=1).tolist() == [6, 22, 38]
+
+
+def test_arguments_may_have_any_name() -> None:
+    product = cp.ReductionKernel("T row, T length", "T out", "row * length", "a + b", "out = a", "0", "product")
+    assert product(X, X, axis=1).tolist() == [14, 126, 366]
+
+
 def test_events_and_streams_are_there() -> None:
     start, end = cp.cuda.Event(), cp.cuda.Event()
     with cp.cuda.Stream(non_blocking=True) as stream:

@@ -92,6 +92,16 @@ def test_hosts_arrays_that_overlap_are_apart_on_the_device():
     np.testing.assert_array_equal(memory, [0, 1, 2, 3, 4])
 
 
+def test_argument_handlers_copy_what_kernels_only_read():
+    read, written = np.arange(4.0), np.zeros(4)
+    shift[1, 4](cuda.In(value=read), cuda.Out(written))
+    np.testing.assert_array_equal(written, read + 1)
+    double[1, 4](cuda.In(read))
+    double[1, 4](cuda.InOut(written))
+    np.testing.assert_array_equal(read, np.arange(4.0))
+    np.testing.assert_array_equal(written, 2 * (read + 1))
+
+
 def test_forall_and_lists_of_signatures():
     x = np.arange(300.0)
     double.forall(300)(x)

@@ -67,6 +67,18 @@ def test_arrays_of_the_device_compute() -> None:
         np.asarray(a)
 
 
+def test_arrays_are_reshaped_in_the_order_that_is_named() -> None:
+    a = gpuarray.arange(6, dtype=np.float32)
+    assert a.reshape(2, 3, order="F").get().tolist() == [[0, 2, 4], [1, 3, 5]]
+    assert a.reshape((3, 2)).ravel().get().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_devices_but_the_first_are_an_error() -> None:
+    with pytest.raises(cuda.LogicError, match="there is one device, number 0; got 1"):
+        cuda.Device(1)
+    cuda.Context.synchronize()
+
+
 def test_kernels_of_expressions() -> None:
     combine = ElementwiseKernel(
         "float a, float *x, float b, float *y, float *z", "z[i] = a * x[i] + b * y[i]", "combine"
@@ -77,6 +89,8 @@ def test_kernels_of_expressions() -> None:
     np.testing.assert_allclose(c.get(), 5 * A + 6 * B, rtol=1e-6)
     dot = ReductionKernel(np.float32, "0", "a+b", "x[i]*y[i]", "float *x, float *y")
     np.testing.assert_allclose(dot(a, b).get(), np.dot(A, B), rtol=1e-4, atol=1e-5)
+    row = ReductionKernel(np.float32, "0", "a+b", "x[i]*row", "float *x, float row")
+    np.testing.assert_allclose(row(a, 2).get(), 2 * A.sum(), rtol=1e-4, atol=1e-5)
     with pytest.raises(wl.LaunchError, match="arrays have"):
         combine(5, a, 6, gpuarray.zeros(3, np.float32), c)
 
@@ -84,6 +98,8 @@ def test_kernels_of_expressions() -> None:
 def test_events_tell_time() -> None:
     start, end = cuda.Event(), cuda.Event()
     start.record()
+    with pytest.raises(cuda.LogicError, match="an event was not recorded"):
+        end.time_since(start)
     end.record().synchronize()
     assert start.time_till(end) >= 0 and cuda.Device.count() == 1
     assert windlass.pycuda.autoinit.device.compute_capability() == (7, 0)

@@ -4,7 +4,7 @@ Arrays are NumPy arrays of a subclass that has CuPy's few methods more; function
 `RawModule`, `ElementwiseKernel`, `ReductionKernel`, `fuse`) are compiled from their CUDA C++ and raised to tensor
 programs, as `windlass.cuda.compile` does.
 
-Start reading at `kernels.py`; `templates.py` makes CUDA C++ of elementwise and reduction kernels.
+Start reading at `kernels.py`; `templates.py` has elementwise and reduction kernels.
 
 >>> import windlass.cupy as cp
 >>> squares = cp.ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_difference")
@@ -19,9 +19,10 @@ from typing import Any
 import numpy as _numpy
 
 from windlass.cupy import cuda
-from windlass.cupy.device_array import array_function, as_device_array, asnumpy, is_available, ndarray
+from windlass.cupy.device_array import array_function, as_device_array, asnumpy, ndarray
 from windlass.cupy.kernels import RawKernel, RawModule, fuse
 from windlass.cupy.templates import ElementwiseKernel, ReductionKernel
+from windlass.dropins.devices import is_available
 
 __all__ = [
     "ElementwiseKernel",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, wraps
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from windlass.dropins.arrays import Array
 
 
 class ndarray(np.ndarray[Any, Any]):  # noqa: N801
@@ -81,8 +80,3 @@ def array_function(name: str) -> Callable[..., Any]:
         return as_device_array(result)
 
     return on_device
-
-
-def is_available() -> bool:
-    """Whether arrays and kernels can be used: always."""
-    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from windlass.cuda import Kernel, Module, compile
+from windlass.cuda import Kernel, Module
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.dropins.sources import compile_source
 
 
 class RawModule:
@@ -40,8 +40,7 @@ class RawModule:
 
     @cached_property
     def _module(self) -> Module:
-        include, define = read_options(self._options)
-        return compile(self._source, include=include, define=define, instances=self._names)
+        return compile_source(self._source, self._options, instances=self._names)
 
     def get_function(self, name: str) -> RawKernel:
         """A kernel by its name, or by one of the name expressions of templates."""
@@ -95,8 +94,7 @@ class RawKernel:
     def kernel(self) -> Kernel:
         """The kernel as Windlass has it: for `explain`, `lower` and `wl.emulate`."""
         if self._known is None:
-            include, define = read_options(self._options)
-            self._known = compile(self.code, include=include, define=define)[self.name]
+            self._known = compile_source(self.code, self._options)[self.name]
         return self._known
 
     def compile(self, log_stream: object = None) -> None:
@@ -121,28 +119,6 @@ def as_argument(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     return value
-
-
-def read_options(options: Sequence[str]) -> tuple[list[str], dict[str, object]]:
-    """The include folders and macros among nvcc's options.
-
-    >>> read_options(("-I/usr/include", "-DN=4", "-D", "FAST", "--std=c++17"))
-    (['/usr/include'], {'N': '4', 'FAST': '1'})
-    """
-    include: list[str] = []
-    define: dict[str, object] = {}
-    words = iter(shlex.split(" ".join(options)))
-    for word in words:
-        for flag in ("--include-path=", "--define-macro=", "-I", "-D"):
-            if word.startswith(flag):
-                text = word.removeprefix(flag) or next(words, "")
-                if flag in ("-I", "--include-path="):
-                    include.append(text)
-                else:
-                    name, has_value, value = text.partition("=")
-                    define[name] = value if has_value else "1"
-                break
-    return include, define
 
 
 def fuse(*functions: Callable[..., Any], kernel_name: str | None = None) -> Any:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from windlass.cuda import Kernel, compile
 from windlass.cupy.device_array import as_device_array
 from windlass.diagnostics import Diagnostic, LaunchError
-
-Array: TypeAlias = NDArray[Any]
-
-BLOCK = 128
-
-C_TYPES = {
-    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
-    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
-    "float16": "__half", "float32": "float", "float64": "double",
-}  # fmt: skip
+from windlass.dropins.arrays import Array
+from windlass.dropins.devices import THREADS, blocks_of
+from windlass.dropins.templates import ElementwiseTemplate, ReductionTemplate, c_type
 
 
 @dataclass(frozen=True)
@@ -93,28 +83,7 @@ class _Types:
         return "".join(f"typedef {c_type(dtype)} {letter};\n" for letter, dtype in sorted(self.known.items()))
 
 
-def c_type(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype in CUDA C++.
-
-    Raises LaunchError (WL0401) for dtypes that it has no name for.
-    """
-    found = C_TYPES.get(dtype.name)
-    if found is None:
-        raise LaunchError(Diagnostic("WL0401", f"kernels made of expressions take no {dtype}"))
-    return found
-
-
-_kernels: dict[str, Kernel] = {}
-
-
-def _compiled(source: str, name: str) -> Kernel:
-    kernel = _kernels.get(source)
-    if kernel is None:
-        kernel = _kernels[source] = compile(source)[name]
-    return kernel
-
-
-class ElementwiseKernel:
+class ElementwiseKernel(ElementwiseTemplate):
     """`cupy.ElementwiseKernel(in_params, out_params, operation, name)`.
 
     Arguments broadcast as NumPy's do; `i` is the number of the element, `n` how many there are (given by `size=` where
@@ -137,15 +106,13 @@ class ElementwiseKernel:
     ) -> None:
         self.inputs = read_parameters(in_params)
         self.outputs = read_parameters(out_params)
-        self.operation = operation
-        self.name = name
-        self.preamble = preamble
-        self.loop_prep = loop_prep
-        self.after_loop = after_loop
+        super().__init__(name, operation, preamble, loop_prep, after_loop)
         self.no_return = no_return
         self.return_tuple = return_tuple
 
-    def __call__(self, *arguments: Any, size: int | None = None, stream: object = None, block_size: int = BLOCK) -> Any:
+    def __call__(
+        self, *arguments: Any, size: int | None = None, stream: object = None, block_size: int = THREADS
+    ) -> Any:
         given = len(arguments)
         if given not in (len(self.inputs), len(self.inputs) + len(self.outputs)):
             raise LaunchError(
@@ -201,24 +168,15 @@ class ElementwiseKernel:
             if not declared.is_raw:
                 before.append(f"{type_name} {name} = _{name}[i];")
                 after.append(f"_{name}[i] = {name};")
-        symbol = re.sub(r"\W", "_", self.name)
-        source = f"""{types.definitions()}{self.preamble}
-extern "C" __global__ void {symbol}({", ".join(parameters)}, long long n) {{
-    {self.loop_prep};
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += n) {{
-        {" ".join(before)}
-        {{ {self.operation}; }}
-        {" ".join(after)}
-    }}
-    {self.after_loop};
-}}
-"""
-        _compiled(source, symbol)[-(-n // block), block](*values, n)
+        kernel = self.compiled(
+            ", ".join(parameters), "long long", types.definitions(), " ".join(before), " ".join(after)
+        )
+        kernel[blocks_of(n, block), block](*values, n)
         for target, copy in copies:
             target[...] = copy.reshape(target.shape)
 
 
-class ReductionKernel:
+class ReductionKernel(ReductionTemplate):
     """`cupy.ReductionKernel(in_params, out_params, map_expr, reduce_expr, post_map_expr, identity, name)`.
 
     `reduce_expr` combines `a` and `b`; `post_map_expr` makes the result of `a`. Call it with arrays (and numbers, which
@@ -246,13 +204,9 @@ class ReductionKernel:
     ) -> None:
         self.inputs = read_parameters(in_params)
         self.outputs = read_parameters(out_params)
-        self.map_expr = map_expr
-        self.reduce_expr = reduce_expr
+        super().__init__(name, identity, map_expr, reduce_expr, preamble)
         self.post_map_expr = post_map_expr
-        self.identity = identity
-        self.name = name
         self.reduce_type = reduce_type
-        self.preamble = preamble
 
     def __call__(
         self,
@@ -299,25 +253,14 @@ class ReductionKernel:
         parameters = [
             f"const {c_type(value.dtype)} *_{each.name}" for each, value in zip(self.inputs, values, strict=True)
         ]
+        place = "windlass_row * windlass_length + windlass_element"
         reads = " ".join(
-            f"const {c_type(value.dtype)} {each.name} = _{each.name}[row * _length + _j];"
+            f"const {c_type(value.dtype)} {each.name} = _{each.name}[{place}];"
             for each, value in zip(self.inputs, values, strict=True)
         )
-        symbol = re.sub(r"\W", "_", self.name)
-        source = f"""{types.definitions()}typedef {self.reduce_type or out_type} _type_reduce;
-{self.preamble}
-extern "C" __global__ void {symbol}({", ".join(parameters)}, {out_type} *_out, long long _rows, long long _length) {{
-    long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= _rows) return;
-    _type_reduce a = _type_reduce({self.identity});
-    for (long long _j = 0; _j < _length; _j++) {{
-        {reads}
-        const _type_reduce b = ({self.map_expr});
-        a = ({self.reduce_expr});
-    }}
-    {out_type} {declared.name};
-    {self.post_map_expr};
-    _out[row] = {declared.name};
-}}
-"""
-        _compiled(source, symbol)[-(-count // BLOCK), BLOCK](*values, result, count, length)
+        stored = f"windlass_out[windlass_row] = {declared.name};"
+        result_of_a = f"{out_type} {declared.name}; {self.post_map_expr}\n; {stored}"
+        typedefs = f"{types.definitions()}typedef {self.reduce_type or out_type} _type_reduce;"
+        names = ("long long", "windlass_element", "windlass_length")
+        kernel = self.compiled(", ".join(parameters), out_type, reads, result_of_a, typedefs, names)
+        kernel[blocks_of(count), THREADS](*values, result, count, length)

@@ -43,7 +43,13 @@ void = none
 typeof = type_of
 Type = _types.Type
 
-__all__ = ["Array", "Number", "Record", "Signature", "Tuple", "UniTuple", "from_dtype", "typeof", "void"]
+__all__ = [
+    "Array", "Number", "Record", "Signature", "Tuple", "UniTuple", "b1", "bool_", "boolean", "byte", "c8", "c16",
+    "char", "complex64", "complex128", "double", "f4", "f8", "float32", "float64", "float_", "from_dtype", "i1", "i2",
+    "i4", "i8", "int8", "int16", "int32", "int64", "int_", "intc", "intp", "long_", "longlong", "none", "short",
+    "typeof", "u1", "u2", "u4", "u8", "uchar", "uint", "uint8", "uint16", "uint32", "uint64", "uintc", "uintp",
+    "ulong", "ulonglong", "ushort", "void",
+]  # fmt: skip
 
 
 def Tuple(types: Any) -> _types.Tuple:  # noqa: N802

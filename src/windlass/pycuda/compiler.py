@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from windlass.cuda import Kernel, compile
-from windlass.cupy.kernels import read_options
+from windlass.cuda import Kernel
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.dropins.sources import compile_source
 from windlass.pycuda.driver import ArgumentHandler, DeviceAllocation, In
 from windlass.pycuda.gpuarray import GPUArray
 
@@ -32,8 +32,7 @@ class SourceModule:
         cache_dir: str | None = None,
         include_dirs: Sequence[str] = (),
     ) -> None:
-        include, define = read_options(options or ())
-        self.module = compile(source, include=[*include, *include_dirs], define=define)
+        self.module = compile_source(source, options or (), include=include_dirs)
 
     def get_function(self, name: str) -> DeviceFunction:
         """A kernel by its name."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from windlass.dropins import arguments, devices
+from windlass.dropins.arrays import Array
+
+ArgumentHandler, In, Out, InOut = arguments.ArgumentHandler, arguments.In, arguments.Out, arguments.InOut
 
 
 class Error(Exception):
@@ -55,7 +56,7 @@ def mem_alloc(size: int) -> DeviceAllocation:
 
 def mem_get_info() -> tuple[int, int]:
     """Free and total bytes."""
-    return 16 << 30, 16 << 30
+    return devices.MEMORY
 
 
 def bytes_of(array: Any, is_written: bool = False) -> Array:
@@ -145,102 +146,64 @@ def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
     return np.zeros(shape, dtype)
 
 
-class ArgumentHandler:
-    """An array of the host as a kernel's argument."""
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-
-class In(ArgumentHandler):
-    """The kernel reads a copy of the array; the array stays as it is."""
-
-
-class Out(ArgumentHandler):
-    """The kernel writes to the array."""
-
-
-class InOut(Out):
-    """The kernel reads and writes the array."""
-
-
-class Device:
+class Device(devices.Device):
     """The one device there is."""
 
-    def __init__(self, number: int = 0) -> None:
-        if number != 0:
-            raise LogicError(f"there is one device, number 0; got {number}")
+    absent = LogicError
 
     @staticmethod
     def count() -> int:
         return 1
 
     def name(self) -> str:
-        return "Windlass (no GPU)"
+        return devices.NAME
 
     def compute_capability(self) -> tuple[int, int]:
-        return 7, 0
+        return devices.COMPUTE_CAPABILITY
 
     def total_memory(self) -> int:
-        return 16 << 30
+        return devices.MEMORY.total
 
     def make_context(self, flags: int = 0) -> Context:
         return Context(self)
 
 
-class Context:
+class Context(devices.Context):
     """A context of the device."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-
-    @staticmethod
-    def synchronize() -> None:
-        """Wait for what was asked for: it is done."""
-
-    def push(self) -> None:
-        """Make it the current context, which it is."""
-
-    def pop(self) -> None:
-        """Leave it."""
 
     def detach(self) -> None:
         """Leave it."""
 
 
-class Stream:
+class Stream(devices.Stream):
     """A stream: what is asked for in it is done at once."""
 
     def __init__(self, flags: int = 0) -> None:
-        self.handle = 0
-
-    def synchronize(self) -> None:
-        """Wait for what was asked for: it is done."""
+        super().__init__()
 
 
-class Event:
-    """A moment."""
+class Event(devices.Event):
+    """A moment. Recording it and waiting for it give the event itself."""
+
+    unrecorded = LogicError
 
     def __init__(self, flags: int = 0) -> None:
-        self.time = 0.0
+        super().__init__()
 
     def record(self, stream: object = None) -> Event:
-        self.time = time.perf_counter()
+        super().record(stream)
         return self
 
     def synchronize(self) -> Event:
         return self
 
-    def query(self) -> bool:
-        return True
-
     def time_since(self, other: Event) -> float:
         """Milliseconds since another event."""
-        return 1e3 * (self.time - other.time)
+        return other.milliseconds_until(self)
 
     def time_till(self, other: Event) -> float:
         """Milliseconds until another event."""
-        return other.time_since(self)
+        return self.milliseconds_until(other)
 
 
 def init(flags: int = 0) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
-from windlass.cuda import Kernel, compile
-from windlass.cupy.templates import c_type
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.dropins.devices import THREADS, blocks_of
+from windlass.dropins.templates import ElementwiseTemplate, ReductionTemplate, c_type
 from windlass.pycuda.compiler import DeviceFunction
 from windlass.pycuda.gpuarray import GPUArray
 
-BLOCK = 128
 
-
-class ElementwiseKernel:
+class ElementwiseKernel(ElementwiseTemplate):
     """`ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i]", "name")`: for each i of the arrays.
 
     >>> from windlass.pycuda import gpuarray
@@ -38,16 +35,8 @@ class ElementwiseKernel:
         loop_prep: str = "",
         after_loop: str = "",
     ) -> None:
-        symbol = re.sub(r"\W", "_", name)
-        source = f"""{preamble}
-extern "C" __global__ void {symbol}({arguments}, long n) {{
-    {loop_prep};
-    for (long i = (long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += n) {{ {operation}; }}
-    {after_loop};
-}}
-"""
-        self.name = name
-        self.kernel: Kernel = compile(source)[symbol]
+        super().__init__(name, operation, preamble, loop_prep, after_loop)
+        self.kernel = self.compiled(arguments, "long")
 
     def __call__(self, *arguments: Any, **_: object) -> None:
         sizes = {each.size for each in arguments if isinstance(each, GPUArray)}
@@ -57,10 +46,10 @@ extern "C" __global__ void {symbol}({arguments}, long n) {{
         if len(sizes) > 1:
             raise LaunchError(Diagnostic("WL0404", f"{self.name}: arrays have {sorted(sizes)} elements"))
         if n:
-            DeviceFunction(self.kernel)(*arguments, n, grid=(-(-n // BLOCK), 1), block=(BLOCK, 1, 1))
+            DeviceFunction(self.kernel)(*arguments, n, grid=(blocks_of(n), 1), block=(THREADS, 1, 1))
 
 
-class ReductionKernel:
+class ReductionKernel(ReductionTemplate):
     """`ReductionKernel(dtype_out, neutral="0", reduce_expr="a+b", map_expr="x[i]*y[i]", arguments="float *x, ...")`.
 
     >>> from windlass.pycuda import gpuarray
@@ -84,21 +73,13 @@ class ReductionKernel:
         allocator: object = None,
     ) -> None:
         self.dtype = np.dtype(dtype_out)
-        symbol, out = re.sub(r"\W", "_", name), c_type(self.dtype)
-        source = f"""{preamble}
-extern "C" __global__ void {symbol}({arguments}, {out} *_out, long n) {{
-    {out} a = {neutral};
-    for (long i = 0; i < n; i++) {{
-        {out} b = {map_expr or "in[i]"};
-        a = {reduce_expr};
-    }}
-    *_out = a;
-}}
-"""
-        self.kernel: Kernel = compile(source)[symbol]
+        super().__init__(name, neutral, map_expr or "in[i]", reduce_expr, preamble)
+        out = c_type(self.dtype)
+        typedefs = f"typedef {out} _type_reduce;"
+        self.kernel = self.compiled(arguments, out, "", "windlass_out[windlass_row] = a;", typedefs, ("long", "i", "n"))
 
     def __call__(self, *arguments: Any, **_: object) -> GPUArray:
         n = next(each.size for each in arguments if isinstance(each, GPUArray))
         result = np.zeros(1, self.dtype)
-        DeviceFunction(self.kernel)(*arguments, GPUArray.of(result), n, grid=(1, 1), block=(1, 1, 1))
+        DeviceFunction(self.kernel)(*arguments, GPUArray.of(result), 1, n, grid=(1, 1), block=(1, 1, 1))
         return GPUArray.of(result).reshape(())

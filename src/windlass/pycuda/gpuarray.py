@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import NDArray
 
+from windlass.dropins.arrays import Array, DeviceArray, values_of
 from windlass.pycuda.driver import DeviceAllocation
 
-Array: TypeAlias = NDArray[Any]
 
-
-class GPUArray(NDArrayOperatorsMixin):
+class GPUArray(DeviceArray, NDArrayOperatorsMixin):
     """An array of the device; `get()` copies it to the host.
 
     >>> x = to_gpu(np.arange(4, dtype=np.float32))
@@ -22,34 +20,12 @@ class GPUArray(NDArrayOperatorsMixin):
     """
 
     def __init__(self, shape: Any, dtype: Any, allocator: object = None) -> None:
-        self.data: Array = np.empty(shape, dtype)
+        self.data = np.empty(shape, dtype)
 
     @classmethod
-    def of(cls, data: Any) -> GPUArray:
-        """The array with these values, which it shares."""
-        made = cls(0, np.uint8)
-        made.data = np.asarray(data, order="C")
-        return made
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.data.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.data.dtype
-
-    @property
-    def size(self) -> int:
-        return self.data.size
-
-    @property
-    def nbytes(self) -> int:
-        return self.data.nbytes
-
-    @property
-    def ndim(self) -> int:
-        return self.data.ndim
+    def of(cls, data: Any) -> Self:
+        """The array with these values, which it shares where they lie in C order."""
+        return super().of(np.asarray(data, order="C"))
 
     @property
     def gpudata(self) -> DeviceAllocation:
@@ -59,10 +35,6 @@ class GPUArray(NDArrayOperatorsMixin):
     @property
     def ptr(self) -> int:
         return int(self.data.ctypes.data)
-
-    @property
-    def T(self) -> GPUArray:  # noqa: N802
-        return GPUArray.of(self.data.T)
 
     def get(self, ary: Array | None = None, **_: object) -> Array:
         """A copy on the host."""
@@ -82,23 +54,11 @@ class GPUArray(NDArrayOperatorsMixin):
         self.data.fill(value)
         return self
 
-    def reshape(self, *shape: Any, order: str = "C") -> GPUArray:
-        return GPUArray.of(self.data.reshape(*shape))
-
-    def ravel(self) -> GPUArray:
-        return GPUArray.of(self.data.reshape(-1))
-
     def astype(self, dtype: Any) -> GPUArray:
         return GPUArray.of(self.data.astype(dtype))
 
-    def __len__(self) -> int:
-        return len(self.data)
-
     def __getitem__(self, key: Any) -> GPUArray:
-        return GPUArray.of(self.data[_plain(key)])
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.data[_plain(key)] = _plain(value)
+        return self.of(self.data[values_of(key)])
 
     def __repr__(self) -> str:
         return repr(self.data)
@@ -106,16 +66,12 @@ class GPUArray(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
         """Operators and NumPy's elementwise functions, on values of the device."""
         if out:
-            options["out"] = tuple(map(_plain, out))
-        result = getattr(ufunc, method)(*map(_plain, inputs), **options)
+            options["out"] = tuple(map(values_of, out))
+        result = getattr(ufunc, method)(*map(values_of, inputs), **options)
         return out[0] if out else GPUArray.of(result)
 
     def __array__(self, *_: object, **__: object) -> Array:
         raise TypeError("an array of the device is no NumPy array: call its get()")
-
-
-def _plain(value: Any) -> Any:
-    return value.data if isinstance(value, GPUArray) else value
 
 
 def to_gpu(ary: Any, allocator: object = None) -> GPUArray:

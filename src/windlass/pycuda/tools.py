@@ -8,22 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from windlass.dropins.templates import C_TYPES
 from windlass.pycuda.autoinit import context
 from windlass.pycuda.driver import Context, DeviceAllocation, mem_alloc
 
-_NAMES = {
-    "bool": "bool",
-    "int8": "signed char",
-    "uint8": "unsigned char",
-    "int16": "short",
-    "uint16": "unsigned short",
-    "int32": "int",
-    "uint32": "unsigned int",
-    "int64": "long",
-    "uint64": "unsigned long",
-    "float32": "float",
-    "float64": "double",
-}
+_NAMES = {**C_TYPES, "int64": "long", "uint64": "unsigned long"}
+del _NAMES["float16"]
 
 
 def make_default_context(ctx_maker: Callable[..., Any] | None = None) -> Context:

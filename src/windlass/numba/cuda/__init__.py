@@ -6,6 +6,8 @@ generators of random numbers, `vectorizing.py` functions over all elements, `red
 
 from __future__ import annotations
 
+from windlass.dropins.arguments import In, InOut, Out
+from windlass.dropins.devices import is_available
 from windlass.frontends.kernels.intrinsics import (
     activemask,
     all_sync,
@@ -53,9 +55,6 @@ from windlass.numba.cuda.cudadrv import devicearray, driver
 from windlass.numba.cuda.cudadrv.error import CudaSupportError
 from windlass.numba.cuda.device_array import (
     DeviceNDArray,
-    In,
-    InOut,
-    Out,
     as_cuda_array,
     device_array,
     device_array_like,
@@ -81,7 +80,6 @@ from windlass.numba.cuda.host import (
     external_stream,
     get_current_device,
     gpus,
-    is_available,
     is_float16_supported,
     is_supported_version,
     legacy_default_stream,

@@ -1,6 +1,6 @@
 """`numba.cuda.args`: how hosts' arrays go to kernels."""
 
-from windlass.numba.cuda.device_array import ArgumentHandler as ArgHint
-from windlass.numba.cuda.device_array import In, InOut, Out
+from windlass.dropins.arguments import ArgumentHandler as ArgHint
+from windlass.dropins.arguments import In, InOut, Out
 
 __all__ = ["ArgHint", "In", "InOut", "Out"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from windlass.dropins.arrays import Array, DeviceArray, values_of
 from windlass.frontends.kernels.types import adopted
 
-Array: TypeAlias = NDArray[Any]
 
-
-class DeviceNDArray:
+class DeviceNDArray(DeviceArray):
     """What `cuda.to_device` and `cuda.device_array` give: an array that kernels take, copied to and from hosts' arrays.
 
     Indexing with integers for all axes gives numbers; other indices give views of the same memory.
@@ -23,42 +21,14 @@ class DeviceNDArray:
         self.data = data
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.data.shape
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.data.strides
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.data.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.data.ndim
-
-    @property
-    def size(self) -> int:
-        return self.data.size
-
-    @property
     def flags(self) -> dict[str, bool]:
         """Whether the elements lie in C or F order."""
         flags = self.data.flags
         return {"C_CONTIGUOUS": flags.c_contiguous, "F_CONTIGUOUS": flags.f_contiguous}
 
     @property
-    def nbytes(self) -> int:
-        return self.data.nbytes
-
-    @property
     def alloc_size(self) -> int:
         return self.data.nbytes
-
-    @property
-    def T(self) -> DeviceNDArray:  # noqa: N802
-        return DeviceNDArray(self.data.T)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -72,9 +42,6 @@ class DeviceNDArray:
             "stream": None,
             "version": 3,
         }
-
-    def __len__(self) -> int:
-        return len(self.data)
 
     def __repr__(self) -> str:
         return f"<device array: {self.dtype}, shape {self.shape}>"
@@ -90,7 +57,7 @@ class DeviceNDArray:
 
     def copy_to_device(self, ary: Any, stream: object = 0) -> None:
         """Take the values of another array."""
-        source = ary.data if isinstance(ary, DeviceNDArray) else np.asarray(ary)
+        source = np.asarray(values_of(ary))
         if source.size != self.size:
             raise ValueError(f"the array has {self.size} elements, the one to copy from {source.size}")
         self.data[...] = source.reshape(self.shape)
@@ -106,15 +73,6 @@ class DeviceNDArray:
     def transpose(self, axes: Sequence[int] | None = None) -> DeviceNDArray:
         """With its axes in another order."""
         return DeviceNDArray(self.data.transpose(axes))
-
-    def reshape(self, *shape: Any, order: Any = "C") -> DeviceNDArray:
-        """With another shape."""
-        extents = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        return DeviceNDArray(self.data.reshape(tuple(extents), order=order))
-
-    def ravel(self, order: Any = "C", stream: object = 0) -> DeviceNDArray:
-        """With one axis."""
-        return DeviceNDArray(self.data.ravel(order=order))
 
     def squeeze(self, axis: Any = None, stream: object = 0) -> DeviceNDArray:
         """Without axes of one element."""
@@ -132,13 +90,6 @@ class DeviceNDArray:
     def bind(self, stream: object = 0) -> DeviceNDArray:
         """The array, for use in a stream."""
         return self
-
-    def __getitem__(self, index: Any) -> Any:
-        found: Any = self.data[index]
-        return DeviceNDArray(found) if isinstance(found, np.ndarray) else found
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self.data[index] = value.data if isinstance(value, DeviceNDArray) else value
 
     def getitem(self, index: Any, stream: object = 0) -> Any:
         """What `array[index]` gives."""
@@ -258,22 +209,3 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
             self.__array_interface__["version"] = 3
 
     return DeviceNDArray(np.asarray(Holder()))
-
-
-class ArgumentHandler:
-    """`cuda.In`, `cuda.Out`, `cuda.InOut`: how a host's array goes to a kernel."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class In(ArgumentHandler):
-    """An array that a kernel reads: what it writes there is not seen."""
-
-
-class Out(ArgumentHandler):
-    """An array that a kernel writes."""
-
-
-class InOut(ArgumentHandler):
-    """An array that a kernel reads and writes."""

@@ -11,6 +11,8 @@ import numpy as np
 
 from windlass import cuda
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
+from windlass.dropins.arguments import ArgumentHandler, In
+from windlass.dropins.devices import THREADS, Device, blocks_of
 from windlass.frontends.kernels import INCLUDE_FOLDER, compile_function
 from windlass.frontends.kernels.types import (
     Array,
@@ -24,15 +26,12 @@ from windlass.frontends.kernels.types import (
     layout_of,
     type_of,
 )
-from windlass.numba.cuda.device_array import ArgumentHandler, DeviceNDArray, HostArray, In, data_of, is_cuda_array
+from windlass.numba.cuda.device_array import DeviceNDArray, HostArray, data_of, is_cuda_array
 from windlass.numba.types import read_signature
 from windlass.public.emulation import emulate, emulate_launch
 from windlass.public.explain import Report
 from windlass.runtime.arguments import check_written
 from windlass.runtime.launch_shape import read_launch_shape
-
-LARGEST_BLOCK = 1024
-FORALL_BLOCK = 128
 
 
 class KernelRuntimeError(RuntimeError):
@@ -85,7 +84,7 @@ class Overload:
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """How many blocks a launch with `cg.this_grid().sync()` may have: all that devices hold at once."""
         threads = int(np.prod(blockdim))
-        return 80 * max(1, 2048 // threads)
+        return Device.MULTIPROCESSOR_COUNT * max(1, Device.MAX_THREADS_PER_MULTI_PROCESSOR // threads)
 
 
 class Dispatcher:
@@ -155,11 +154,11 @@ class Dispatcher:
         """A launch of at least `ntasks` threads."""
         if ntasks < 0:
             raise ValueError(f"can't create ForAll with negative task count: {ntasks}")
-        threads = tpb or FORALL_BLOCK
+        threads = tpb or THREADS
 
         def launch(*arguments: Any) -> None:
             if ntasks:
-                self.configure(-(-ntasks // threads), threads, stream, sharedmem)(*arguments)
+                self.configure(blocks_of(ntasks, threads), threads, stream, sharedmem)(*arguments)
 
         return launch
 
@@ -193,7 +192,7 @@ class Dispatcher:
 
     def get_max_threads_per_block(self, signature: Any = None) -> int:
         """How many threads a block may have."""
-        return LARGEST_BLOCK
+        return Device.MAX_THREADS_PER_BLOCK
 
     def get_regs_per_thread(self, signature: Any = None) -> int:
         """How many registers a thread needs: none, for want of a GPU."""
@@ -303,7 +302,7 @@ def _integer(value: Any) -> int:
 def _read_argument(argument: Any) -> Any:
     """Arrays as NumPy arrays, all else as it is."""
     if isinstance(argument, ArgumentHandler):
-        value = _read_argument(argument.value)
+        value = _read_argument(argument.array)
         return value.copy() if isinstance(argument, In) and isinstance(value, np.ndarray) else value
     if isinstance(argument, DeviceNDArray):
         return argument.data

@@ -1,21 +1,18 @@
-"""Devices, streams and events of `numba.cuda`: one device, which does everything when it is asked for."""
+"""The device, its streams and events, with Numba's names and parameters."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
+
+from windlass.dropins import devices
 
 
-class Stream:
+class Stream(devices.Stream):
     """A stream: what is asked for in it is done at once."""
 
-    handle = 0
     external = False
-
-    def synchronize(self) -> None:
-        """Wait for what was asked for: it is done."""
 
     @contextmanager
     def auto_synchronize(self) -> Generator[Stream]:
@@ -33,23 +30,11 @@ class Stream:
         return "<CUDA stream>"
 
 
-class Event:
+class Event(devices.Event):
     """A moment."""
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
-        self.time: float | None = None
-
-    def record(self, stream: object = 0) -> None:
-        """Note the time."""
-        self.time = time.perf_counter()
-
-    def query(self) -> bool:
-        """Whether it has happened."""
-        return True
-
-    def synchronize(self) -> None:
-        """Wait for it: it has happened."""
 
     def wait(self, stream: object = 0) -> None:
         """Let a stream wait for it: it has happened."""
@@ -59,39 +44,15 @@ class Event:
 
         Raises RuntimeError where one was not recorded.
         """
-        if self.time is None or evtend.time is None:
-            raise RuntimeError("an event was not recorded")
-        return 1e3 * (evtend.time - self.time)
+        return self.milliseconds_until(evtend)
 
 
-class MemoryInfo(NamedTuple):
-    """Free and total memory, in bytes."""
-
-    free: int
-    total: int
-
-
-class Device:
+class Device(devices.Device):
     """The one device there is."""
 
-    id = 0
-    name = b"Windlass (no GPU)"
-    compute_capability = (7, 0)
+    name = devices.NAME.encode()
+    compute_capability = devices.COMPUTE_CAPABILITY
     uuid = "GPU-00000000-0000-0000-0000-000000000000"
-    WARP_SIZE = 32
-    MULTIPROCESSOR_COUNT = 80
-    MAX_THREADS_PER_BLOCK = 1024
-    MAX_THREADS_PER_MULTI_PROCESSOR = 2048
-    MAX_BLOCK_DIM_X, MAX_BLOCK_DIM_Y, MAX_BLOCK_DIM_Z = 1024, 1024, 64
-    MAX_GRID_DIM_X, MAX_GRID_DIM_Y, MAX_GRID_DIM_Z = 2**31 - 1, 65535, 65535
-    MAX_SHARED_MEMORY_PER_BLOCK = 48 << 10
-    MAX_REGISTERS_PER_BLOCK = 65536
-    TOTAL_CONSTANT_MEMORY = 64 << 10
-    CLOCK_RATE = 1_000_000
-    CONCURRENT_KERNELS = 1
-    COOPERATIVE_LAUNCH = 1
-    UNIFIED_ADDRESSING = 1
-    CAN_MAP_HOST_MEMORY = 1
 
     def get_primary_context(self) -> Context:
         """The one context there is."""
@@ -100,48 +61,25 @@ class Device:
     def reset(self) -> None:
         """Let go of all memory: arrays keep theirs while they are used."""
 
-    def __enter__(self) -> Device:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
     def __repr__(self) -> str:
-        return "<CUDA device 0 'Windlass (no GPU)'>"
+        return f"<CUDA device 0 '{devices.NAME}'>"
 
 
-class Context:
+class Context(devices.Context):
     """The one context there is."""
 
-    device = Device()
+    def __init__(self) -> None:
+        super().__init__(Device())
 
-    def get_memory_info(self) -> MemoryInfo:
+    def get_memory_info(self) -> devices.MemoryInfo:
         """How much memory there is; none is ever reported as used."""
-        return MemoryInfo(16 << 30, 16 << 30)
-
-    def synchronize(self) -> None:
-        """Wait for what was asked for: it is done."""
+        return devices.MEMORY
 
     def reset(self) -> None:
         """Let go of all memory: arrays keep theirs while they are used."""
 
-    def push(self) -> None:
-        """Make it the current context, which it is."""
-
-    def pop(self) -> None:
-        """Make another context the current one: there is none."""
-
-    def create_stream(self) -> Stream:
-        """A new stream."""
-        return Stream()
-
-    def create_event(self, timing: bool = True) -> Event:
-        """A new event."""
-        return Event(timing)
-
-    def get_default_stream(self) -> Stream:
-        """The stream that is used where none is named."""
-        return Stream()
+    create_stream = get_default_stream = Stream
+    create_event = Event
 
 
 class DeviceList:
@@ -179,20 +117,12 @@ class Runtime:
 
 _context = Context()
 gpus = DeviceList()
+synchronize = devices.Device.synchronize
 runtime = Runtime()
 
 
-def stream() -> Stream:
-    """A new stream."""
-    return Stream()
-
-
-def default_stream() -> Stream:
-    """The stream that is used where none is named."""
-    return Stream()
-
-
-legacy_default_stream = per_thread_default_stream = default_stream
+stream = default_stream = legacy_default_stream = per_thread_default_stream = Stream
+event = Event
 
 
 def external_stream(ptr: int) -> Stream:
@@ -200,18 +130,9 @@ def external_stream(ptr: int) -> Stream:
     return Stream()
 
 
-def event(timing: bool = True) -> Event:
-    """A new event."""
-    return Event(timing)
-
-
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
     """Milliseconds between two events."""
     return evtstart.elapsed_time(evtend)
-
-
-def synchronize() -> None:
-    """Wait for what was asked for: it is done."""
 
 
 def get_current_device() -> Device:
@@ -252,11 +173,6 @@ def detect() -> bool:
     print("                              PCI Bus ID: 0")
     print(f"                                    UUID: {Device.uuid}")
     print("Summary:\n\t1/1 devices are supported")
-    return True
-
-
-def is_available() -> bool:
-    """Whether kernels can be used: always."""
     return True
 
 

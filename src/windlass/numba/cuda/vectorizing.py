@@ -10,13 +10,12 @@ import numpy as np
 
 from windlass import numba
 from windlass.diagnostics import Diagnostic
+from windlass.dropins.devices import THREADS, blocks_of
 from windlass.frontends.kernels.types import Array, NoneType, Number, Signature
 from windlass.numba.cuda.device_array import DeviceNDArray, data_of, is_cuda_array
 from windlass.numba.cuda.dispatcher import ArgumentTypeError, Dispatcher, jit
 from windlass.numba.cuda.generated import function_of
 from windlass.numba.types import read_signature
-
-BLOCK = 128
 
 
 def vectorize_on_device(*given: Any, **options: Any) -> Any:
@@ -71,7 +70,7 @@ class DeviceUfunc:
         ]
         result = np.zeros(int(np.prod(shape)), signature.result.dtype)
         if result.size:
-            self._kernel[-(-result.size // BLOCK), BLOCK](*flat, DeviceNDArray(result))
+            self._kernel[blocks_of(result.size), THREADS](*flat, DeviceNDArray(result))
         shaped = result.reshape(shape)
         if out is not None:
             data_of(out)[...] = shaped
@@ -151,7 +150,7 @@ class GeneralizedUfunc:
             if place < len(outputs):
                 results[-1][...] = data_of(outputs[place]).reshape(results[-1].shape)
         if count:
-            self._kernel[-(-count // BLOCK), BLOCK](count, *map(DeviceNDArray, flat), *map(DeviceNDArray, results))
+            self._kernel[blocks_of(count), THREADS](count, *map(DeviceNDArray, flat), *map(DeviceNDArray, results))
         shaped = [
             result.reshape((*shape, *(sizes[axis] for axis in axes)))
             for result, axes in zip(results, self._given, strict=True)
