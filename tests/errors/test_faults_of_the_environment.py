@@ -61,8 +61,8 @@ def test_a_full_disk_is_an_error_of_output(
     full = os.open("/dev/full", os.O_WRONLY)
     try:
         os.dup2(full, 1)
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stdout", open(1, "w", closefd=False))  # noqa: SIM115
+        with monkeypatch.context() as patch, open(1, "w", closefd=False) as output:
+            patch.setattr(sys, "stdout", output)
             status = run(COMMANDS[command])
     finally:
         os.dup2(saved, 1)

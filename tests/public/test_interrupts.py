@@ -255,22 +255,22 @@ def test_other_threads_programs_survive_an_interrupt_of_the_main_one() -> None:
 
 def run_python(text: str, *, after: str, press: int = signal.SIGINT, times: int = 1) -> tuple[int, str, float]:
     """A Python process that gets a signal once it has printed a line: its status, its stderr, the seconds it took."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.strip() == after:
-                break
-        begin = time.perf_counter()
-        for _ in range(times):
-            time.sleep(0.5)
-            process.send_signal(press)
-        _, messages = process.communicate(timeout=30)
-        return process.returncode, messages, time.perf_counter() - begin
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.strip() == after:
+                    break
+            begin = time.perf_counter()
+            for _ in range(times):
+                time.sleep(0.5)
+                process.send_signal(press)
+            _, messages = process.communicate(timeout=30)
+            return process.returncode, messages, time.perf_counter() - begin
+        finally:
+            process.kill()
 
 
 IN_A_POOL = f"""
@@ -342,19 +342,19 @@ except KeyboardInterrupt:
 def test_windlass_run_is_interrupted(name: str, text: str, expected: int, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     command = [sys.executable, "-m", "windlass", "run", str(tmp_path / name)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "running\n"
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        begin = time.perf_counter()
-        _, messages = process.communicate(timeout=20)
-        assert time.perf_counter() - begin < 4
-        assert process.returncode == expected
-        assert messages == ("windlass: interrupted\n" if expected == 130 else "")
-    finally:
-        process.kill()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "running\n"
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            begin = time.perf_counter()
+            _, messages = process.communicate(timeout=20)
+            assert time.perf_counter() - begin < 4
+            assert process.returncode == expected
+            assert messages == ("windlass: interrupted\n" if expected == 130 else "")
+        finally:
+            process.kill()
 
 
 def _wait_until_idle(process: int) -> None:
@@ -382,23 +382,23 @@ def test_commands_are_interrupted(command: str, tmp_path: Path) -> None:
             "F<n - 1, 2 * m + 1>::value; };\ntemplate <int m> struct F<0, m> { static const int value = 1; };\n"
             "__global__ void k(int *x) { x[0] = F<30, 0>::value; }"
         )
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "windlass", command, str(path) if command == "explain" else "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        _wait_until_idle(process.pid)
-        process.send_signal(signal.SIGINT)
-        begin = time.perf_counter()
-        assert process.wait(timeout=20) == 130
-        assert time.perf_counter() - begin < 3
-        assert process.stderr is not None
-        assert process.stderr.read() == "windlass: interrupted\n"
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            _wait_until_idle(process.pid)
+            process.send_signal(signal.SIGINT)
+            begin = time.perf_counter()
+            assert process.wait(timeout=20) == 130
+            assert time.perf_counter() - begin < 3
+            assert process.stderr is not None
+            assert process.stderr.read() == "windlass: interrupted\n"
+        finally:
+            process.kill()
 
 
 FORKED = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -181,21 +180,19 @@ def _lives(pid: int) -> bool:
 @pytest.mark.skipif(not child._watched(), reason="util-linux has no setpriv here")  # pyright: ignore[reportPrivateUsage]
 def test_clang_dies_with_us() -> None:
     text = f"import windlass as wl\nprint('go', flush=True)\nwl.cuda.compile({BOMBS['templates']!r})"
-    process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
-    try:
-        assert process.stdout is not None
-        process.stdout.readline()
-        end = time.monotonic() + 20
-        while not (children := _children_of(process.pid)) and time.monotonic() < end:
-            time.sleep(0.05)
-        time.sleep(0.3)
-        children = _children_of(process.pid)
-        assert children
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        end = time.monotonic() + 5
-        while any(map(_lives, children)) and time.monotonic() < end:
-            time.sleep(0.1)
-        assert not any(map(_lives, children))
-    finally:
-        process.kill()
+    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            end = time.monotonic() + 20
+            while not (children := _children_of(process.pid)) and time.monotonic() < end:
+                time.sleep(0.05)
+            time.sleep(0.3)
+            children = _children_of(process.pid)
+            assert children
+        finally:
+            process.kill()
+    end = time.monotonic() + 5
+    while any(map(_lives, children)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not any(map(_lives, children))
