@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.index import Index
-from windlass.raising.predicate import FALSE, TRUE, Predicate
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
 
 
 @st.composite

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from windlass.ir import Argument, Block, Builder, Value, tensor_type
-from windlass.ops.evaluation import run_op
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.index import (
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import (
     Choice,
     Data,
     FloorDivide,
@@ -22,8 +20,7 @@ from windlass.raising.index import (
     Scalar,
     parts_of,
 )
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import (
+from windlass.affine.predicate import (
     AtLeastZero,
     Condition,
     Conjunction,
@@ -32,6 +29,10 @@ from windlass.raising.predicate import (
     EqualsZero,
     Predicate,
 )
+from windlass.ir import Argument, Block, Builder, Value, tensor_type
+from windlass.ops.evaluation import run_op
+from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import lanes_of as held_by
 
 
 class Program:
@@ -93,7 +94,7 @@ def index_value(index: Index, point: Mapping[Dimension, int], program: Program) 
             case Scalar():
                 value = int(program.arrays[atom.value])
             case Data():
-                value = int(lane_value(atom.lanes, program.arrays[atom.lanes.value], point))
+                value = int(lane_value(held_by(atom), program.arrays[held_by(atom).value], point))
             case FloorDivide():
                 value = parts[0] // atom.divisor
             case Modulo():
@@ -118,7 +119,7 @@ def predicate_value(predicate: Predicate, point: Mapping[Dimension, int], progra
         case DiffersFromZero():
             return index_value(predicate.index, point, program) != 0
         case Condition():
-            held = bool(lane_value(predicate.lanes, program.arrays[predicate.lanes.value], point))
+            held = bool(lane_value(held_by(predicate), program.arrays[held_by(predicate).value], point))
             return held != predicate.is_negated
         case Conjunction():
             return all(predicate_value(part, point, program) for part in predicate.parts)

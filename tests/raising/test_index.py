@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.raising.drawing import affine_indices, boxes, dimensions, indices
 from tests.raising.lanes_by_hand import Program, lane_value, points
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
+from windlass.affine.index import Index, Scalar
 from windlass.ir.values import tensor
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-from windlass.raising.index import Index, Scalar
+from windlass.raising.materialize import materialize
 
 
 def line(name: str, size: int, order: int = 0) -> Index:
@@ -92,7 +93,7 @@ def test_lanes_of_an_index_hold_its_values(data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from(["i32", "i64", "f32"]))
     program = Program()
     with program.building():
-        lanes = index.to_lanes(box, dtype)
+        lanes = materialize(index, box, dtype)
     assert lanes.dtype == dtype
     array: Any = program.run(lanes.value)
     for point in points(dims, box):
@@ -155,5 +156,5 @@ def test_large_numbers_keep_their_value_in_narrow_arithmetic() -> None:
     far = (x.scale(3_000_000_000) + 7).floor_divide(1_000_000_000)
     program = Program()
     with program.building():
-        lanes = far.to_lanes(EVERYWHERE, "i32")
+        lanes = materialize(far, EVERYWHERE, "i32")
     assert program.run(lanes.value).tolist() == [0, 3, 6, 9, 12]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.raising.drawing import indices
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import Index
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Index
 from windlass.raising.pieces import Piece, affine_pieces
 
 

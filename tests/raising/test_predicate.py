@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from tests.raising.drawing import boxes, dimensions, predicates
 from tests.raising.lanes_by_hand import Program, lane_value, points
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-from windlass.raising.index import Index
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import FALSE, TRUE, Predicate
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
+from windlass.affine.index import Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
+from windlass.raising.lanes import Lanes, condition_of
+from windlass.raising.materialize import materialize_condition
 
 
 def is_inside(box: Box, point: dict[Dimension, int]) -> bool:
@@ -53,7 +54,7 @@ def test_lanes_of_a_predicate_hold_its_truth(data: st.DataObject) -> None:
     predicate, box = data.draw(predicates(dims)), data.draw(boxes(dims))
     program = Program()
     with program.building():
-        lanes = predicate.to_lanes(box)
+        lanes = materialize_condition(predicate, box)
     array = program.run(lanes.value)
     for point in points(dims, box):
         assert bool(lane_value(lanes, array, point)) == predicate.at(point)
@@ -89,7 +90,7 @@ def test_guards_on_quotients_become_guards_on_the_dimension() -> None:
 def test_a_predicate_and_its_opposite_cancel() -> None:
     program = Program()
     x = Dimension("x", 4, 0)
-    condition = Predicate.data(Lanes(program.argument(np.array([True, False, True, False])), (x,)))
+    condition = condition_of(Lanes(program.argument(np.array([True, False, True, False])), (x,)))
     guard = compare("LT", Index.of(x), 3)
     assert (condition & ~condition).is_false
     assert (condition | ~condition).is_true

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.loops import Atomic, CompareExchange
 from windlass.ops.comparison import Compare
@@ -27,11 +31,8 @@ from windlass.raising import access
 from windlass.raising.arrivals import count_arrivals
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import is_injective
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, Undefined, dimensions_of_item, from_lanes
-from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.memory import (
     Memory,
     note_access,
@@ -45,7 +46,6 @@ from windlass.raising.memory import (
     write,
 )
 from windlass.raising.obstacle import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC, Obstacle
-from windlass.raising.predicate import Predicate
 from windlass.raising.reductions import Combiner
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ def _matches(state: RaisingState, one: Item, other: Item, dtype: str, bits: str)
     """Whether two items have the same bits."""
     left, right = (as_words(state.lanes(item, dtype), bits) for item in (one, other))
     found = Lanes.elementwise(lambda x, y: Compare(x, y, "EQ"), left, right, box=state.box)
-    return Predicate.data(found)
+    return condition_of(found)
 
 
 def number_of(op: Op) -> int:

@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from windlass import loops
+from windlass.affine.dimensions import EVERYWHERE, Dimension
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE
 from windlass.ir import Argument, Function, Op, Terminator, Value
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
@@ -23,15 +26,12 @@ from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission
 from windlass.raising.block_execution import BlockExecution
 from windlass.raising.block_values import GaveUp
-from windlass.raising.dimensions import EVERYWHERE, Dimension
 from windlass.raising.fold_forms import Form, Line, Scheme
 from windlass.raising.fold_recipes import Part, Recipe, find_recipes, maker_of
-from windlass.raising.index import Index
 from windlass.raising.items import Item, Pointer, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.partial_folds import Kind
-from windlass.raising.predicate import TRUE
 from windlass.raising.reductions import identity
 from windlass.raising.reinterpretation import byte_width, reinterpret
 from windlass.raising.running_folds import Combine, Number, moved_on, running_fold

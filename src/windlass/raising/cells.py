@@ -11,14 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Data, Index, Scalar, parts_of
+from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Result
 from windlass.raising.conditions import box_condition, merge_items
 from windlass.raising.dependences import varies
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Data, Index, Scalar, parts_of
 from windlass.raising.items import Item, Undefined
+from windlass.raising.lanes import lanes_of
 from windlass.raising.memory import (
     Memory,
     Slot,
@@ -29,7 +31,6 @@ from windlass.raising.memory import (
     store_slot,
     write_words,
 )
-from windlass.raising.predicate import Predicate
 from windlass.raising.reductions import Accumulation, Root, finish
 from windlass.raising.reinterpretation import byte_width
 
@@ -111,7 +112,7 @@ def check_addresses(state: RaisingState, cells: Iterable[Cell]) -> None:
 
 def _is_gone(index: Index) -> bool:
     for atom in index.terms:
-        value = atom.lanes.value if isinstance(atom, Data) else atom.value if isinstance(atom, Scalar) else None
+        value = lanes_of(atom).value if isinstance(atom, Data) else atom.value if isinstance(atom, Scalar) else None
         op = value.owner if isinstance(value, Result) else value
         if (isinstance(op, Op) and op.block is None) or any(map(_is_gone, parts_of(atom))):
             return True

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from windlass.ir import Block, Op
-from windlass.ops.elementwise import Select
-from windlass.raising.dimensions import Box
-from windlass.raising.emission import splat_number
-from windlass.raising.index import Atom, Choice, Index, parts_of
-from windlass.raising.items import Item, Pointer, PointerChoice, Undefined, from_lanes
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import (
+from windlass.affine.dimensions import Box
+from windlass.affine.index import Atom, Choice, Index, parts_of
+from windlass.affine.predicate import (
     FALSE,
     TRUE,
     AtLeastZero,
@@ -21,6 +16,11 @@ from windlass.raising.predicate import (
     EqualsZero,
     Predicate,
 )
+from windlass.ir import Block, Op
+from windlass.ops.elementwise import Select
+from windlass.raising.emission import splat_number
+from windlass.raising.items import Item, Pointer, PointerChoice, Undefined, from_lanes
+from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.prefixes import pad_instead_of_select
 
 if TYPE_CHECKING:
@@ -127,12 +127,12 @@ def _merge_indices(
 
 def with_bounds(index: Index, lower: int, upper: int) -> Index:
     """The computed integers with narrower bounds than their dtype's, where these are narrower."""
-    from windlass.raising.index import Data, Scalar
+    from windlass.affine.index import Data, Scalar
 
     if len(index.terms) == 1 and not index.constant:
         ((atom, factor),) = index.terms.items()
         if factor == 1 and isinstance(atom, Data):
-            return Index.of(Data(atom.lanes, max(lower, atom.lower), min(upper, atom.upper)))
+            return Index.of(Data(lanes_of(atom), max(lower, atom.lower), min(upper, atom.upper)))
         if factor == 1 and isinstance(atom, Scalar):
             return Index.of(Scalar(atom.value, max(lower, atom.lower), min(upper, atom.upper)))
     return index

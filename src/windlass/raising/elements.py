@@ -12,20 +12,20 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.domain import Domain
+from windlass.affine.index import Atom, Data, Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Value
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Multiply
 from windlass.raising import emission
 from windlass.raising.cells import Cell, NeedsCells, SlotCell
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Atom, Data, Index
 from windlass.raising.items import UNDEFINED, Item, Undefined, integer_item
 from windlass.raising.iterations import lanes_at
-from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.obstacle import Obstacle
-from windlass.raising.predicate import Predicate
 from windlass.raising.reductions import Accumulation, Term, contract
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ def _renamed_index(state: RaisingState, index: Index, names: Renaming) -> Index:
         if isinstance(atom, Dimension):
             return Index.of(names.get(atom, atom))
         if isinstance(atom, Data):
-            return integer_item(_renamed_lanes(state, atom.lanes, names), (atom.lower, atom.upper))
+            return integer_item(_renamed_lanes(state, lanes_of(atom), names), (atom.lower, atom.upper))
         return Index.of(atom)
 
     return index if index.dimensions.isdisjoint(names) else index.rebuild(leaf)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension, in_order
+from windlass.affine.index import Index
+from windlass.affine.predicate import Condition, Predicate
 from windlass.ir import Value, tensor_type
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant
@@ -16,13 +19,10 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import identity_of, make_region
 from windlass.raising import emission
-from windlass.raising.dimensions import Dimension, in_order
-from windlass.raising.index import Index
 from windlass.raising.integers import is_bare
 from windlass.raising.items import Item, from_lanes, is_float
-from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.materialize import dtype_of_places
-from windlass.raising.predicate import Condition, Predicate
 from windlass.raising.reductions import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
@@ -130,7 +130,7 @@ def _asks_for_nan(condition: Predicate, item: Item) -> bool:
     """Whether a condition says that the item is NaN."""
     if not isinstance(condition, Condition) or not isinstance(item, Lanes):
         return False
-    test = condition.lanes.value
+    test = lanes_of(condition).value
     if not isinstance(test, Compare) or test.lhs is not item.value or test.rhs is not item.value:
         return False
     return test.direction == ("EQ" if condition.is_negated else "NE")

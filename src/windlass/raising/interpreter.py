@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 
 from windlass import loops
+from windlass.affine.enumeration import holds_somewhere
+from windlass.affine.index import ZERO, Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
 from windlass.ir import Block, Op, TensorType, Value
 from windlass.ops.creation import Constant
 from windlass.raising import memory as memories
@@ -18,9 +21,7 @@ from windlass.raising.atomics import run_atomic, run_compare_exchange
 from windlass.raising.block_folds import run_with_folds
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
-from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.extremes import select_by_test
-from windlass.raising.index import ZERO, Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
 from windlass.raising.obstacle import (
     LAUNCH_MISMATCH,
@@ -32,7 +33,6 @@ from windlass.raising.obstacle import (
     OutOfTime,
     UncountedObstacle,
 )
-from windlass.raising.predicate import FALSE, TRUE, Predicate
 from windlass.raising.racing import check_race, note_load
 from windlass.raising.reductions import AccumulationTest
 from windlass.raising.state import RaisingState

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from windlass.affine.dimensions import Box
+from windlass.affine.domain import Domain
+from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
@@ -15,8 +18,6 @@ from windlass.ops.control import Return
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
-from windlass.raising.dimensions import Box
-from windlass.raising.domain import Domain
 from windlass.raising.interpreter import run_block, run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
@@ -29,7 +30,6 @@ from windlass.raising.obstacle import (
     OutOfTime,
     UncountedObstacle,
 )
-from windlass.raising.predicate import TRUE
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
 from windlass.raising.reinterpretation import byte_width, write_back

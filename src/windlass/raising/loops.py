@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Block
 from windlass.loops import DoWhile, For
 from windlass.raising.conditions import merge_items, yielded_dtype
-from windlass.raising.index import Index
 from windlass.raising.items import Item
 from windlass.raising.obstacle import LOOP, Attempt, Obstacle
-from windlass.raising.predicate import Predicate
 from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
 from windlass.raising.vectorization import vectorize

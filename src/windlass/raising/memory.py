@@ -16,6 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import ZERO, Data, Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.ops.elementwise import Select
 from windlass.raising import access, emission
@@ -23,11 +27,8 @@ from windlass.raising.alignment import check_alignment
 from windlass.raising.arrivals import note_visit
 from windlass.raising.bounds import check_inside, find_outside
 from windlass.raising.conditions import box_condition, merge_items
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.forwarding import MOST_STORES, Source, StoreRecord, forward, is_stored
 from windlass.raising.frames import AccessRecord
-from windlass.raising.index import ZERO, Data, Index
 from windlass.raising.items import (
     UNDEFINED,
     Buffer,
@@ -37,9 +38,8 @@ from windlass.raising.items import (
     Undefined,
     from_lanes,
 )
-from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.obstacle import MISALIGNED, NO_MEMORY, OUTSIDE
-from windlass.raising.predicate import Predicate
 from windlass.raising.register_tiles import note_quotients
 from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
@@ -220,7 +220,7 @@ def _lanes_in(item: Item) -> Item | Lanes:
     if isinstance(item, Index) and len(item.terms) == 1 and item.constant == 0:
         ((atom, factor),) = item.terms.items()
         if isinstance(atom, Data) and factor == 1:
-            return atom.lanes
+            return lanes_of(atom)
     return item
 
 

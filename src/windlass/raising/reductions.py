@@ -12,6 +12,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.domain import Domain
+from windlass.affine.predicate import FALSE, Predicate, conjunction
 from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.contraction import DotGeneral
@@ -31,11 +34,9 @@ from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.raising import emission
 from windlass.raising.conditions import box_condition, merge_items
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.domain import Domain
 from windlass.raising.items import Item, from_lanes, is_float
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import FALSE, Predicate, conjunction
+from windlass.raising.materialize import materialize_condition
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -175,7 +176,7 @@ def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combin
 
 def negate_item(state: RaisingState, item: Item, dtype: str) -> Item:
     """-item, which wraps around for integers."""
-    from windlass.raising.index import Index
+    from windlass.affine.index import Index
     from windlass.raising.integers import fit
 
     if isinstance(item, Index):
@@ -337,7 +338,7 @@ def _split_back(lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | flo
 
 def is_zero(item: Item) -> bool:
     """Whether an item is the number zero, to which sums are added for nothing."""
-    from windlass.raising.index import Index
+    from windlass.affine.index import Index
 
     if isinstance(item, Index):
         return item.constant_value == 0
@@ -456,7 +457,7 @@ def _extend(
         return lanes
     condition = box_condition(Box({each: domain.box.bounds(each) for each in missing}), box)
     neutral = Lanes(emission.constant(identity(combiner, dtype) if start is None else start, dtype))
-    return Lanes.elementwise(Select, condition.to_lanes(box), state.covering(lanes), neutral, box=box)
+    return Lanes.elementwise(Select, materialize_condition(condition, box), state.covering(lanes), neutral, box=box)
 
 
 def box_difference(inner: Box, outer: Box) -> list[Dimension]:

@@ -10,19 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import ZERO, Data, Index, Scalar
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops.conversion import Convert
 from windlass.raising.block_folds import BlockFolds
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import ZERO, Data, Index, Scalar
 from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, Undefined
-from windlass.raising.lanes import Lanes
-from windlass.raising.materialize import materialize
+from windlass.raising.lanes import Lanes, lanes_of
+from windlass.raising.materialize import materialize, materialize_condition
 from windlass.raising.obstacle import LOOP, TOO_IRREGULAR, Obstacle, OutOfTime
-from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
@@ -278,7 +278,7 @@ class RaisingState:
         ((atom, factor),) = index.terms.items()
         if factor != 1 or not isinstance(atom, Data | Scalar):
             return None
-        lanes = self.covering(atom.lanes) if isinstance(atom, Data) else Lanes(atom.value)
+        lanes = self.covering(lanes_of(atom)) if isinstance(atom, Data) else Lanes(atom.value)
         return lanes if lanes.dtype == dtype else Lanes(Convert(lanes.value, dtype), lanes.dims, lanes.lower)
 
     def covering(self, lanes: Lanes) -> Lanes:
@@ -292,7 +292,7 @@ class RaisingState:
         """A condition as lanes of i1 for the current box."""
         key = ("condition", condition, self.box)
         if key not in self.memo:
-            self.memo[key] = condition.to_lanes(self.box)
+            self.memo[key] = materialize_condition(condition, self.box)
         return self.memo[key]
 
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE, at_least_zero
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.forwarding import Source, StoreRecord
-from windlass.raising.index import Index
 from windlass.raising.items import Item
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import TRUE, at_least_zero
 from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:

@@ -13,6 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import EVERYWHERE, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE
 from windlass.ir import Block, Builder, Op, Region, Value
 from windlass.loops import AtomicUpdate
 from windlass.ops.comparison import Compare
@@ -44,14 +48,10 @@ from windlass.raising.atomics import (
     scatter_into,
     target_memory,
 )
-from windlass.raising.dimensions import EVERYWHERE, Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.extremes import TURNED_ROUND
-from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Item, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.memory import Memory, put_view, read, view, write
-from windlass.raising.predicate import TRUE
 from windlass.raising.reductions import Accumulation, AccumulationTest, Combiner
 from windlass.raising.while_loops import close_over
 

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.ir import Argument, Op, TensorType, Value
 from windlass.loops import For
 from windlass.ops.creation import Constant
@@ -21,18 +25,14 @@ from windlass.raising.cells import (
     replace_slot,
 )
 from windlass.raising.dependences import Conflict, check_dependences
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.elements import check_elements
 from windlass.raising.extremes import finish_led
 from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Index
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
 from windlass.raising.iterations import at_iteration
 from windlass.raising.memory import Memory, Slot, SlotKey, store_slot
 from windlass.raising.obstacle import POINTER_CHANGES, Obstacle
-from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.privatization import give_copies, has_barrier, take_back_copies
 from windlass.raising.reductions import Accumulation, AccumulationTest, Root, finish
 from windlass.raising.strides import Fusion, enter, find_fusion, moved, nonnegative

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from windlass.raising.atoms import (
+from windlass.affine.atoms import (
     NOTHING,
     Atom,
     Choice,
@@ -26,10 +26,7 @@ from windlass.raising.atoms import (
     dimensions_of,
     parts_of,
 )
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-
-if TYPE_CHECKING:
-    from windlass.raising.lanes import Lanes
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
 
 Range: TypeAlias = "tuple[int, int]"
 """The least and the greatest value, both included."""
@@ -224,12 +221,6 @@ class Index:
                     new = leaf(atom)
             result = result + new.scale(coefficient)
         return result
-
-    def to_lanes(self, box: Box, dtype: str) -> Lanes:
-        """The values at the lanes of the box, by iota arithmetic, wrapped around where `dtype` can't hold them."""
-        from windlass.raising.materialize import materialize
-
-        return materialize(self, box, dtype)
 
     def nonnegative_part(self, box: Box) -> Box:
         """The smallest box known to hold every point of `box` at which the index is >= 0 (it may hold more points).

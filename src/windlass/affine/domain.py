@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.predicate import Predicate
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.predicate import Predicate
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.raising.atoms import Atom, Choice, Data, FloorDivide, Maximum, Minimum, Modulo, Scalar
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Index
-from windlass.raising.predicate import (
+from windlass.affine.atoms import Atom, Choice, Data, FloorDivide, Maximum, Minimum, Modulo, Scalar
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Index
+from windlass.affine.predicate import (
     AtLeastZero,
     Condition,
     Conjunction,
