@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,12 +60,6 @@ class Program:
 
     def op_names(self) -> list[str]:
         return [type(op).__name__ for op in self.block]
-
-
-def points(dims: Sequence[Dimension], box: Box) -> Iterator[dict[Dimension, int]]:
-    """Every lane of the box."""
-    for place in itertools.product(*(range(*box.bounds(dimension)) for dimension in dims)):
-        yield dict(zip(dims, place, strict=True))
 
 
 def lane_value(lanes: Lanes, array: Any, point: Mapping[Dimension, int]) -> Any:

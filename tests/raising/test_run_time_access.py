@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import affine_indices, array_accesses, boxes, dimensions, indices, predicates
-from tests.raising.lanes_by_hand import Program, index_value, lane_value, lanes_of, points, predicate_value
+from tests.affine.drawing import affine_indices, array_accesses, boxes, dimensions, indices, points, predicates
+from tests.raising.lanes_by_hand import Program, index_value, lane_value, lanes_of, predicate_value
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Data, Index, Scalar
 from windlass.affine.predicate import TRUE, Predicate

@@ -29,7 +29,7 @@ class Handle(Protocol):
 
 
 class Scalar:
-    """An integer known at run time only, the same for all lanes: a rank-0 tensor with bounds, both included."""
+    """An integer known at run time only, the same for all points: a rank-0 tensor with bounds, both included."""
 
     __slots__ = ("lower", "upper", "value")
 

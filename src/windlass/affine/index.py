@@ -65,7 +65,7 @@ class Index:
 
     @property
     def constant_value(self) -> int | None:
-        """The value, if it is the same known number for all lanes."""
+        """The value, if it is the same known number for all points."""
         return None if self.terms else self.constant
 
     @property
@@ -95,7 +95,7 @@ class Index:
 
     @property
     def has_data(self) -> bool:
-        """Whether some part differs between lanes in a way that is known at run time only."""
+        """Whether some part differs between points in a way that is known at run time only."""
         return any(isinstance(atom, Data) or any(part.has_data for part in parts_of(atom)) for atom in self.terms)
 
     def value_range(self, box: Box = EVERYWHERE) -> Range:

@@ -1,4 +1,4 @@
-"""Conditions on lanes: affine comparisons, data conditions, and what `and`, `or` and `not` make of them.
+"""Conditions on points: affine comparisons, data conditions, and what `and`, `or` and `not` make of them.
 
 A predicate is kept in negation normal form. `split` turns as much of it as possible into a box.
 """
@@ -17,7 +17,7 @@ MOST_PARTS = 48
 
 
 class Predicate:
-    """A condition on lanes. Immutable and hashable. Combine with `&`, `|`, `~`; make one with `compare`.
+    """A condition on points. Immutable and hashable. Combine with `&`, `|`, `~`; make one with `compare`.
 
     >>> x = Dimension("x", 10, 0)
     >>> guard = Predicate.compare("LT", Index.of(x), Index(7)) & Predicate.compare("GT", Index.of(x), Index(0))
@@ -403,7 +403,7 @@ class Disjunction(Combination):
 
 
 def at_least_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
-    """`index >= 0`, in its simplest form for the lanes of the box."""
+    """`index >= 0`, in its simplest form for the points of the box."""
     lower, upper = index.value_range(box)
     if lower >= 0:
         return TRUE
@@ -431,7 +431,7 @@ def at_least_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
 
 
 def equals_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
-    """`index == 0`, in its simplest form for the lanes of the box."""
+    """`index == 0`, in its simplest form for the points of the box."""
     lower, upper = index.value_range(box)
     if lower == upper == 0:
         return TRUE

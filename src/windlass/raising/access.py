@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Index
+from windlass.affine.layout import Access, Layout, Line, Point, Segments, Window, find_layout
 from windlass.affine.predicate import Disjunction, Predicate, equals_zero
 from windlass.ir import Value
 from windlass.ops.elementwise import Select
 from windlass.raising import emission
 from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Access, Layout, Line, Point, Segments, Window, find_layout
 from windlass.raising.materialize import materialize_condition
 from windlass.raising.plan import Plan, facts_of, make_plan
 from windlass.raising.races import Writers, combine_over, settle

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Index
+from windlass.affine.layout import Access, Layout, Segments, Take, find_layout
 from windlass.affine.predicate import Predicate
-from windlass.raising.layout import Access, Layout, Segments, Take, find_layout
 from windlass.raising.regrouping import (
     FEWEST_BLOCKS,
     Regrouping,

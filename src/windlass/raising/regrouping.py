@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from windlass.affine.dimensions import EVERYWHERE, Box, Dimension, in_order
 from windlass.affine.index import Atom, Data, FloorDivide, Index, Modulo, parts_of
+from windlass.affine.layout import Line
 from windlass.affine.predicate import (
     TRUE,
     AtLeastZero,
@@ -29,7 +30,6 @@ from windlass.affine.predicate import (
 )
 from windlass.raising import emission
 from windlass.raising.lanes import Lanes, lanes_of
-from windlass.raising.layout import Line
 
 FEWEST_BLOCKS = 4
 """A quotient of fewer values than this is better taken apart into pieces."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.index import Index
+from windlass.affine.layout import Axis, Layout, Line, Point, Take, Window
 from windlass.affine.predicate import Predicate
 from windlass.ir import Value
 from windlass.ops.elementwise import Select
@@ -19,7 +20,6 @@ from windlass.ops.movement import DynamicSlice, DynamicUpdateSlice
 from windlass.raising import emission
 from windlass.raising.gathers import Combiner, scattering_region
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Axis, Layout, Line, Point, Take, Window
 from windlass.raising.materialize import dtype_of_places, materialize_condition, materialize_places, scalar_start
 from windlass.raising.reading import shape_memory
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
+from windlass.affine.pieces import Piece, affine_pieces
 from windlass.affine.predicate import Predicate, at_least_zero
-from windlass.raising.pieces import Piece, affine_pieces
 
 MOST_CUTS = 8
 """How many row lengths are tried at each level."""
