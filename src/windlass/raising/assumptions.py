@@ -17,9 +17,9 @@ from windlass.ops.elementwise import Or, Select
 from windlass.ops.extremes import Maximum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
+from windlass.raising.codes import FAULTS
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import materialize_condition
-from windlass.raising.obstacle import FAULTS
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

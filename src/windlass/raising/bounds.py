@@ -17,7 +17,7 @@ from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import Predicate
 from windlass.raising.assumptions import Assumption, assume_never
-from windlass.raising.obstacle import OUTSIDE
+from windlass.raising.codes import OUTSIDE
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory

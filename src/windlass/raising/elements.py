@@ -20,13 +20,16 @@ from windlass.ir import Value
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Multiply
 from windlass.raising import emission
-from windlass.raising.cells import Cell, NeedsCells, SlotCell
+from windlass.raising.accumulations import Accumulation, Term
+from windlass.raising.carried_places import Cell, NeedsCells, SlotCell
 from windlass.raising.frames import VectorFrame
 from windlass.raising.items import UNDEFINED, Item, Undefined, integer_item
 from windlass.raising.iterations import lanes_at
 from windlass.raising.lanes import Lanes, lanes_of
+from windlass.raising.memory import Slot, fresh_version
 from windlass.raising.obstacle import Obstacle
-from windlass.raising.reductions import Accumulation, Term, contract
+from windlass.raising.reductions import contract
+from windlass.raising.slots import store_slot
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory, SlotKey
@@ -88,8 +91,6 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
 
     Raises NotElementwise where the array can't be written like that.
     """
-    from windlass.raising.memory import store_slot
-
     coordinates = _coordinates(state, memory, offset)
     key = _only_key(state, memory, dtype)
     counters = _counters(state, memory, coordinates)
@@ -139,8 +140,6 @@ def _only_key(state: RaisingState, memory: Memory, dtype: str) -> SlotKey:
 
 def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item, coordinates: Sequence[Index]) -> None:
     """A store to some elements of an array that nothing else was written to: the others may hold the same number."""
-    from windlass.raising.memory import Slot, fresh_version
-
     slots, home, number = memory.state.slots or {}, memory.home, _number(item)
     old = slots.get(key)
     assert home is not None

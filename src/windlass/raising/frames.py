@@ -81,3 +81,13 @@ class VectorFrame:
         if block is None and isinstance(owner, Op):
             block = owner.block
         return block is not None and self.block_depths.get(block, 0) > self.while_depth
+
+
+def is_within(op: Op, outer: Op) -> bool:
+    """Whether an op stands in a region of another."""
+    inner: Op | None = op
+    while inner is not None:
+        if inner is outer:
+            return True
+        inner = inner.parent_op
+    return False

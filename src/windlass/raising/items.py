@@ -22,8 +22,8 @@ from windlass.ops.conversion import bit_width
 from windlass.raising.lanes import Lanes, condition_of
 
 if TYPE_CHECKING:
+    from windlass.raising.accumulations import Accumulation, AccumulationTest
     from windlass.raising.memory import Memory
-    from windlass.raising.reductions import Accumulation, AccumulationTest
 
 
 class Undefined:

@@ -22,10 +22,10 @@ from windlass.ops.elementwise import And, Or
 from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
 from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.codes import RACE
 from windlass.raising.dependences import is_injective
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import dtype_of_places, materialize, materialize_condition
-from windlass.raising.obstacle import RACE
 from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:

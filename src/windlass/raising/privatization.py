@@ -25,7 +25,7 @@ from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, part
 from windlass.ir import Block, BufferType, Op, Terminator, Value
 from windlass.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhile, For, Store, ViewBuffer
 from windlass.raising import emission
-from windlass.raising.frames import AccessRecord, VectorFrame
+from windlass.raising.frames import AccessRecord, VectorFrame, is_within
 from windlass.raising.items import Pointer
 from windlass.raising.lanes import lanes_of
 from windlass.raising.memory import Memory, MemoryState, fresh_version
@@ -132,8 +132,6 @@ def _is_within_loop(op: Op) -> bool:
 
 def _is_read_outside(state: RaisingState, loop: Op, memory: Memory) -> bool:
     """Whether anything but the loop may read a shared memory."""
-    from windlass.raising.vectorization import is_within
-
     outermost: Op = loop
     while outermost.parent_op is not None:
         outermost = outermost.parent_op

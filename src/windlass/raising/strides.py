@@ -22,10 +22,10 @@ from windlass.affine.predicate import (
 )
 from windlass.ir import Block, Value
 from windlass.raising import emission
+from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.items import Item, Pointer, PointerChoice, integer_item
 from windlass.raising.lanes import Lanes, condition_of, lanes_of
 from windlass.raising.materialize import materialize_condition
-from windlass.raising.reductions import Accumulation, AccumulationTest
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
