@@ -13,7 +13,6 @@ from windlass.affine.predicate import (
     EqualsZero,
     Predicate,
 )
-from windlass.raising.lanes import lanes_of
 
 MOST_CHOICES = 4
 """Integers that depend on conditions of more parts than this are selected as values, not symbolically."""
@@ -43,7 +42,7 @@ def with_bounds(index: Index, lower: int, upper: int) -> Index:
     if len(index.terms) == 1 and not index.constant:
         ((atom, factor),) = index.terms.items()
         if factor == 1 and isinstance(atom, Data):
-            return Index.of(Data(lanes_of(atom), max(lower, atom.lower), min(upper, atom.upper)))
+            return Index.of(Data(atom.handle, max(lower, atom.lower), min(upper, atom.upper)))
         if factor == 1 and isinstance(atom, Scalar):
             return Index.of(Scalar(atom.value, max(lower, atom.lower), min(upper, atom.upper)))
     return index
