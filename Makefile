@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts clean
+.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts tour clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -48,6 +48,10 @@ rules: .venv/ready
 rule-counts: .venv/ready
 	$(BIN)/python benchmarks/count_rules.py
 	$(MAKE) rules
+
+# The texts of the tour, as the compiler gives them today.
+tour: .venv/ready
+	$(BIN)/python -m tests.documentation.walk
 
 clean:
 	rm -rf .venv build dist
