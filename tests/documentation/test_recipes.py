@@ -19,7 +19,8 @@ RECIPES: dict[str, str] = dict(re.findall(r"^##+ ([^\n]*)\n(.*?)(?=^##|\Z)", PAG
 """The text below each title of the page."""
 BLOCK = re.compile(r"^```(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PLACE = re.compile(
-    r"`(?P<file>[\w/.]+)`,\s(?:(?P<end>at\sthe\send)|(?P<new>a\snew\sfile)|below\s`(?P<line>[^`]+)`):\s*\Z"
+    r"`(?P<file>[\w/.]+)`,\s(?:(?P<end>at\sthe\send)|(?P<new>a\snew\sfile)|below\s`(?P<above>[^`]+)`"
+    r"|in\splace\sof\s`(?P<old>[^`]+)`):\s*\Z"
 )
 MAKE_RULES = "-m windlass rules --page docs/reference/rules.md --counts docs/reference/rule_counts.json"
 
@@ -39,30 +40,36 @@ def tree(tmp_path: Path) -> Iterator[Path]:
 def test_recipe_works_as_it_is_written(title: str, tree: Path) -> None:
     text = RECIPES[title]
     commands: list[str] = []
+    files: set[Path] = set()
     for block in BLOCK.finditer(text):
         if block[1] == "sh":
             commands += block[2].splitlines()
         else:
-            write(tree, text[: block.start()], block[2])
+            files.add(write(tree, text[: block.start()], block[2]))
     for command in commands:
         run(tree, command)
+    linted = shlex.join(str(file) for file in files if file.suffix == ".py")
+    run(tree, f".venv/bin/python -m ruff check {linted}")
+    run(tree, f".venv/bin/python -m ruff format --check {linted}")
 
 
-def write(tree: Path, before: str, code: str) -> None:
-    """Put the code where the words before it say."""
+def write(tree: Path, before: str, code: str) -> Path:
+    """Put the code where the words before it say; gives the file."""
     place = PLACE.search(before)
     assert place, f"it isn't said where this goes:\n{code}"
     file = tree / place["file"]
     assert file.exists() != bool(place["new"]), file
+    text = "" if place["new"] else file.read_text()
     if place["new"]:
-        file.write_text(code)
+        text = code
     elif place["end"]:
-        file.write_text(f"{file.read_text()}\n\n{code}")
+        text = f"{text}\n\n{code}"
     else:
-        line = " ".join(place["line"].split())
-        old = file.read_text()
-        assert old.count(f"{line}\n") == 1, line
-        file.write_text(old.replace(f"{line}\n", f"{line}\n{code}"))
+        line = " ".join((place["above"] or place["old"]).split()) + "\n"
+        assert text.count(line) == 1, line
+        text = text.replace(line, f"{line}{code}" if place["above"] else code)
+    file.write_text(text)
+    return file
 
 
 def run(tree: Path, command: str) -> None:
