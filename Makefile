@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts tour clean
+.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts tour api clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -52,6 +52,10 @@ rule-counts: .venv/ready
 # The texts of the tour, as the compiler gives them today.
 tour: .venv/ready
 	$(BIN)/python -m tests.documentation.walk
+
+# The page of what users call, from its docstrings.
+api: .venv/ready
+	$(BIN)/python -m tests.documentation.reference
 
 clean:
 	rm -rf .venv build dist
