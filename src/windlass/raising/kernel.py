@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from windlass.affine.dimensions import Box
+from windlass.affine.domain import Domain
+from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
@@ -15,21 +18,12 @@ from windlass.ops.control import Return
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
-from windlass.raising.dimensions import Box
-from windlass.raising.domain import Domain
-from windlass.raising.interpreter import run_block, run_op
+from windlass.raising.blocks import run_block
+from windlass.raising.codes import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, TOO_SLOW
+from windlass.raising.interpreter import run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
-from windlass.raising.obstacle import (
-    LAUNCH_MISMATCH,
-    RACE,
-    RESULT_OF_ATOMIC,
-    TOO_SLOW,
-    Obstacle,
-    OutOfTime,
-    UncountedObstacle,
-)
-from windlass.raising.predicate import TRUE
+from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
 from windlass.raising.reinterpretation import byte_width, write_back
@@ -188,7 +182,7 @@ def _raise_kernel(
         assert isinstance(builder, CountingBuilder)
         builder.source = kernel.source
         ids = split_dimensions(thread_ids(parallel.body.block, list(kernel.arguments), specification), cuts or {})
-        state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
+        state = RaisingState(run_op, specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.register_tiles = tiles
         state.turns = turns
         state.thread_dimensions = ids.dimensions

@@ -6,35 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.ir import Argument, Op, TensorType, Value
 from windlass.loops import For
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Subtract
-from windlass.raising.cells import (
-    Cell,
-    NeedsCells,
-    SlotCell,
-    bind_cells,
-    check_addresses,
-    finish_cells,
-    places_to_carry,
-    replace_slot,
-)
+from windlass.raising.accumulations import Accumulation, AccumulationTest, Root
+from windlass.raising.blocks import run_block
+from windlass.raising.carried_places import Cell, NeedsCells, SlotCell
+from windlass.raising.cells import bind_cells, check_addresses, finish_cells, places_to_carry, replace_slot
 from windlass.raising.dependences import Conflict, check_dependences
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.elements import check_elements
-from windlass.raising.extremes import finish_led
-from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Index
+from windlass.raising.followers import finish_led
+from windlass.raising.frames import VectorFrame, is_within
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
 from windlass.raising.iterations import at_iteration
-from windlass.raising.memory import Memory, Slot, SlotKey, store_slot
+from windlass.raising.memory import Memory, Slot, SlotKey
 from windlass.raising.obstacle import POINTER_CHANGES, Obstacle
-from windlass.raising.predicate import TRUE, Predicate
 from windlass.raising.privatization import give_copies, has_barrier, take_back_copies
-from windlass.raising.reductions import Accumulation, AccumulationTest, Root, finish
+from windlass.raising.reductions import finish
+from windlass.raising.slots import store_slot
 from windlass.raising.strides import Fusion, enter, find_fusion, moved, nonnegative
 
 if TYPE_CHECKING:
@@ -99,8 +94,6 @@ def _vectorize(
     may_fuse: bool,
     can_unroll: bool,
 ) -> str:
-    from windlass.raising.interpreter import run_block
-
     outer = state.domain
     body = op.body.block
     domain = outer.extended(dimension)
@@ -237,16 +230,6 @@ def induction_step(state: RaisingState, argument: Argument, yielded: Value, op: 
     if not isinstance(item, Index):
         return None
     return item if isinstance(yielded, Add) else -item
-
-
-def is_within(op: Op, outer: Op) -> bool:
-    """Whether an op stands in a region of another."""
-    inner: Op | None = op
-    while inner is not None:
-        if inner is outer:
-            return True
-        inner = inner.parent_op
-    return False
 
 
 def _finish(

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension, in_order
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index, Scalar
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
 from windlass.loops import Atomic as AtomicOp
 from windlass.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
@@ -19,19 +23,19 @@ from windlass.ops.elementwise import Add, And, Or, Select
 from windlass.ops.extremes import Maximum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
+from windlass.raising.accumulations import Accumulation, AccumulationTest
+from windlass.raising.allocation import make_addressable
 from windlass.raising.assumptions import nothing_is_violated
+from windlass.raising.blocks import run_block
 from windlass.raising.cells import replace_slot
-from windlass.raising.dimensions import Dimension, in_order
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index, Scalar
 from windlass.raising.integers import fit
 from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, dimensions_of_item, from_lanes
-from windlass.raising.lanes import Lanes
-from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey, make_addressable, store_slot
+from windlass.raising.lanes import Lanes, condition_of
+from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey
 from windlass.raising.obstacle import POINTER_CHANGES
-from windlass.raising.predicate import TRUE, Predicate
-from windlass.raising.reductions import Accumulation, AccumulationTest
+from windlass.raising.operands import predicate_of
 from windlass.raising.reinterpretation import reinterpret
+from windlass.raising.slots import store_slot
 from windlass.raising.vectorization import induction_step, same_pointer
 
 if TYPE_CHECKING:
@@ -245,7 +249,7 @@ def _attempt(
                 runs = Predicate.compare("LT", iteration, counter.trips)
                 domain = outer.restrict(runs)
         elif active is not None:
-            runs = Predicate.data(Lanes.over(active, active_dims, box))
+            runs = condition_of(Lanes.over(active, active_dims, box))
             domain = Domain(outer.dimensions, box, runs)
         for argument, plan in zip(arguments, plans, strict=True):
             state.environment[argument] = _inner_item(state, plan, argument, count, counter, outer)
@@ -254,7 +258,6 @@ def _attempt(
         for (memory, key), (place, dims) in slot_places.items():
             replace_slot(memory, key, Slot(from_lanes(Lanes.over(place, dims, box)), domain))
         marks = {memory: memory.state for memory in known}
-        from windlass.raising.interpreter import predicate_of, run_block
 
         with state.within(domain):
             run_block(state, body)

@@ -1,4 +1,4 @@
-"""Conditions on lanes: affine comparisons, data conditions, and what `and`, `or` and `not` make of them.
+"""Conditions on points: affine comparisons, data conditions, and what `and`, `or` and `not` make of them.
 
 A predicate is kept in negation normal form. `split` turns as much of it as possible into a box.
 """
@@ -8,18 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from windlass.ops.elementwise import And, Or
-from windlass.raising import emission
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-from windlass.raising.index import NOTHING, FloorDivide, Index, Maximum, Minimum
-from windlass.raising.lanes import Lanes
+from windlass.affine.atoms import NOTHING, FloorDivide, Handle, Maximum, Minimum
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
+from windlass.affine.index import Index
 
 MOST_PARTS = 48
 """Conjunctions and disjunctions of more parts are not looked through for parts that make others superfluous."""
 
 
 class Predicate:
-    """A condition on lanes. Immutable and hashable. Combine with `&`, `|`, `~`; make one with `compare` or `data`.
+    """A condition on points. Immutable and hashable. Combine with `&`, `|`, `~`; make one with `compare`.
 
     >>> x = Dimension("x", 10, 0)
     >>> guard = Predicate.compare("LT", Index.of(x), Index(7)) & Predicate.compare("GT", Index.of(x), Index(0))
@@ -47,16 +45,6 @@ class Predicate:
                 return ~equals_zero(left - right)
             case _:
                 raise ValueError(f"no comparison is called {direction}")
-
-    @staticmethod
-    def data(lanes: Lanes) -> Predicate:
-        """A condition known at run time only: lanes of i1."""
-        if lanes.dtype != "i1":
-            raise ValueError(f"a condition has dtype i1, not {lanes.dtype}")
-        number = emission.splat_number(lanes.value)
-        if number is not None:
-            return TRUE if number else FALSE
-        return Condition(lanes)
 
     @property
     def is_true(self) -> bool:
@@ -128,10 +116,6 @@ class Predicate:
             return True
         return (residual & ~other).split(smaller)[1].is_false
 
-    def to_lanes(self, box: Box) -> Lanes:
-        """As lanes of i1 over just the dimensions that it depends on."""
-        raise NotImplementedError
-
     def at(self, point: Mapping[Dimension, int]) -> bool:
         """Whether it holds at a point.
 
@@ -159,9 +143,6 @@ class _Truth(Predicate):
         for dimension in box.restricted:
             return box.restrict(dimension, 0, 0)
         return box
-
-    def to_lanes(self, box: Box) -> Lanes:
-        return Lanes(emission.constant(self.holds, "i1"))
 
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return self.holds
@@ -215,11 +196,6 @@ class AtLeastZero(_Comparison):
     def bounding_box(self, box: Box) -> Box:
         return self.index.nonnegative_part(box)
 
-    def to_lanes(self, box: Box) -> Lanes:
-        from windlass.raising.materialize import at_least_zero as emit
-
-        return emit(self.index, box)
-
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return self.index.at(point) >= 0
 
@@ -243,11 +219,6 @@ class EqualsZero(_Comparison):
 
     def bounding_box(self, box: Box) -> Box:
         return (-self.index).nonnegative_part(self.index.nonnegative_part(box))
-
-    def to_lanes(self, box: Box) -> Lanes:
-        from windlass.raising.materialize import equals_zero as emit
-
-        return emit(self.index, box)
 
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return self.index.at(point) == 0
@@ -285,10 +256,6 @@ class DiffersFromZero(_Comparison):
             return box.restrict(atom, lower, upper - 1)
         return box
 
-    def to_lanes(self, box: Box) -> Lanes:
-        equal = EqualsZero(self.index).to_lanes(box)
-        return Lanes(emission.negate(equal.value), equal.dims, equal.lower)
-
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return self.index.at(point) != 0
 
@@ -297,33 +264,29 @@ class DiffersFromZero(_Comparison):
 
 
 class Condition(Predicate):
-    """Lanes of i1, or their negation."""
+    """A condition known at run time only, or its negation: what holds a truth value for each point."""
 
-    __slots__ = ("is_negated", "lanes")
+    __slots__ = ("handle", "is_negated")
 
-    def __init__(self, lanes: Lanes, is_negated: bool = False) -> None:
-        self.lanes = lanes
+    def __init__(self, handle: Handle, is_negated: bool = False) -> None:
+        self.handle = handle
         self.is_negated = is_negated
 
     @property
     def dimensions(self) -> frozenset[Dimension]:
-        return frozenset(self.lanes.dims)
+        return frozenset(self.handle.dims)
 
     @property
     def has_data(self) -> bool:
         return True
 
     def __invert__(self) -> Predicate:
-        return Condition(self.lanes, not self.is_negated)
+        return Condition(self.handle, not self.is_negated)
 
     def substitute(self, replacements: Mapping[Dimension, Index], box: Box = EVERYWHERE) -> Predicate:
         if not self.dimensions.isdisjoint(replacements):
             raise ValueError(f"a condition on data can't be moved to other dimensions: {self}")
         return self
-
-    def to_lanes(self, box: Box) -> Lanes:
-        inner = self.lanes.cover(box)
-        return Lanes(emission.negate(inner.value), inner.dims, inner.lower) if self.is_negated else inner
 
     def at(self, point: Mapping[Dimension, int]) -> bool:
         raise ValueError(f"{self} is known at run time only")
@@ -331,17 +294,15 @@ class Condition(Predicate):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Condition)
-            and self.lanes.value is other.lanes.value
-            and self.lanes.dims == other.lanes.dims
-            and self.lanes.lower == other.lanes.lower
+            and self.handle.identity == other.handle.identity
             and self.is_negated == other.is_negated
         )
 
     def __hash__(self) -> int:
-        return hash((Condition, id(self.lanes.value), self.is_negated))
+        return hash((Condition, self.handle.identity, self.is_negated))
 
     def __repr__(self) -> str:
-        return f"{'not ' if self.is_negated else ''}{self.lanes}"
+        return f"{'not ' if self.is_negated else ''}{self.handle}"
 
 
 class Combination(Predicate):
@@ -402,9 +363,6 @@ class Conjunction(Combination):
                 break
         return box
 
-    def to_lanes(self, box: Box) -> Lanes:
-        return _combine(And, [part.to_lanes(box) for part in self.parts], box)
-
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return all(part.at(point) for part in self.parts)
 
@@ -437,27 +395,15 @@ class Disjunction(Combination):
             hull = hull.hull(each)
         return hull.intersect(box)
 
-    def to_lanes(self, box: Box) -> Lanes:
-        return _combine(Or, [part.to_lanes(box) for part in self.parts], box)
-
     def at(self, point: Mapping[Dimension, int]) -> bool:
         return any(part.at(point) for part in self.parts)
-
-
-def _combine(op: type[And | Or], lanes: list[Lanes], box: Box) -> Lanes:
-    """Those over few dimensions first, so that little is broadcast."""
-    lanes = sorted(lanes, key=lambda each: len(each.dims))
-    result = lanes[0]
-    for each in lanes[1:]:
-        result = Lanes.elementwise(op, result, each, box=box)
-    return result
 
 
 # -- making predicates ------------------------------------------------------------------------------------------------
 
 
 def at_least_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
-    """`index >= 0`, in its simplest form for the lanes of the box."""
+    """`index >= 0`, in its simplest form for the points of the box."""
     lower, upper = index.value_range(box)
     if lower >= 0:
         return TRUE
@@ -485,7 +431,7 @@ def at_least_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
 
 
 def equals_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
-    """`index == 0`, in its simplest form for the lanes of the box."""
+    """`index == 0`, in its simplest form for the points of the box."""
     lower, upper = index.value_range(box)
     if lower == upper == 0:
         return TRUE
@@ -535,11 +481,9 @@ def disjunction(parts: Iterable[Predicate]) -> Predicate:
 
 def _assemble(parts: list[Predicate], absorbing: Predicate, neutral: Predicate) -> Predicate:
     """A combination without superfluous parts. `absorbing` is what makes it all trivial: FALSE in a conjunction."""
-    from windlass.raising.superfluous import drop_superfluous
-
     is_conjunction = absorbing is FALSE
     if 1 < len(parts) <= MOST_PARTS:
-        reduced = drop_superfluous(parts, is_conjunction)
+        reduced = _drop_superfluous(parts, is_conjunction)
         if reduced is None:
             return absorbing
         if reduced != parts:
@@ -565,3 +509,66 @@ def _factor(parts: list[Predicate]) -> Predicate | None:
     rests = [conjunction(each for each in part.conjuncts() if each not in shared) for part in parts]
     ordered = [each for each in parts[0].conjuncts() if each in shared]
     return conjunction([*ordered, disjunction(rests)])
+
+
+# -- what others make superfluous, contradict or complete ---------------------------------------------------------
+
+
+def _drop_superfluous(parts: list[Predicate], is_conjunction: bool) -> list[Predicate] | None:
+    """Drop what others make superfluous; None where parts contradict (or, in a disjunction, complete) each other."""
+    present = set(parts)
+    if any(~part in present for part in parts if not isinstance(part, Combination)):
+        return None
+    dropped: set[int] = set()
+    for position, part in enumerate(parts):
+        for other_position, other in enumerate(parts):
+            if position == other_position or other_position in dropped:
+                continue
+            relation = _relation(part, other)
+            if relation == "excludes" and is_conjunction:
+                return None
+            if relation == "covers" and not is_conjunction:
+                return None
+            if relation == "implies":
+                # In a conjunction the weaker part goes, in a disjunction the stronger one.
+                dropped.add(other_position if is_conjunction else position)
+                break
+    kept = [part for position, part in enumerate(parts) if position not in dropped]
+    inner = Disjunction if is_conjunction else Conjunction
+    literals = {part for part in kept if not isinstance(part, Combination)}
+    result: list[Predicate] = []
+    for part in kept:
+        if isinstance(part, inner):
+            if any(each in literals for each in part.parts):
+                continue  # a and (a or b) = a
+            rest = [each for each in part.parts if ~each not in literals]
+            if len(rest) < len(part.parts):  # a and (not a or b) = a and b
+                part = disjunction(rest) if is_conjunction else conjunction(rest)
+        result.append(part)
+    return result
+
+
+def _relation(one: Predicate, other: Predicate) -> str:
+    """How two comparisons of the same form stand to each other."""
+    if not isinstance(one, AtLeastZero):
+        if isinstance(one, EqualsZero) and isinstance(other, AtLeastZero | DiffersFromZero | EqualsZero):
+            for sign in (1, -1):
+                difference = (other.index - one.index.scale(sign)).constant_value
+                if difference is not None:
+                    holds = difference >= 0 if isinstance(other, AtLeastZero) else difference != 0
+                    if isinstance(other, EqualsZero):
+                        return "excludes" if difference != 0 else ""
+                    return "implies" if holds else "excludes"
+        return ""
+    if not isinstance(other, AtLeastZero):
+        return ""
+    difference = (other.index - one.index).constant_value
+    if difference is not None:
+        return "implies" if difference >= 0 else ""
+    total = (one.index + other.index).constant_value
+    if total is not None:
+        # x >= 0 and -x + total >= 0
+        if total < 0:
+            return "excludes"
+        return "covers" if total >= -1 else ""
+    return ""

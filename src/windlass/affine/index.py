@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from windlass.raising.atoms import (
+from windlass.affine.atoms import (
     NOTHING,
     Atom,
     Choice,
@@ -26,10 +26,7 @@ from windlass.raising.atoms import (
     dimensions_of,
     parts_of,
 )
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-
-if TYPE_CHECKING:
-    from windlass.raising.lanes import Lanes
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
 
 Range: TypeAlias = "tuple[int, int]"
 """The least and the greatest value, both included."""
@@ -68,7 +65,7 @@ class Index:
 
     @property
     def constant_value(self) -> int | None:
-        """The value, if it is the same known number for all lanes."""
+        """The value, if it is the same known number for all points."""
         return None if self.terms else self.constant
 
     @property
@@ -98,7 +95,7 @@ class Index:
 
     @property
     def has_data(self) -> bool:
-        """Whether some part differs between lanes in a way that is known at run time only."""
+        """Whether some part differs between points in a way that is known at run time only."""
         return any(isinstance(atom, Data) or any(part.has_data for part in parts_of(atom)) for atom in self.terms)
 
     def value_range(self, box: Box = EVERYWHERE) -> Range:
@@ -224,12 +221,6 @@ class Index:
                     new = leaf(atom)
             result = result + new.scale(coefficient)
         return result
-
-    def to_lanes(self, box: Box, dtype: str) -> Lanes:
-        """The values at the lanes of the box, by iota arithmetic, wrapped around where `dtype` can't hold them."""
-        from windlass.raising.materialize import materialize
-
-        return materialize(self, box, dtype)
 
     def nonnegative_part(self, box: Box) -> Box:
         """The smallest box known to hold every point of `box` at which the index is >= 0 (it may hold more points).

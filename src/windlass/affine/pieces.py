@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import Atom, Choice, Data, FloorDivide, Index, Maximum, Minimum, Modulo, Scalar
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Atom, Choice, Data, FloorDivide, Index, Maximum, Minimum, Modulo, Scalar
 
 MOST_PIECES = 6
 """An index of more pieces is not taken apart."""

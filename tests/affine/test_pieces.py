@@ -7,10 +7,10 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import indices
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import Index
-from windlass.raising.pieces import Piece, affine_pieces
+from tests.affine.drawing import indices
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Index
+from windlass.affine.pieces import Piece, affine_pieces
 
 
 @settings(max_examples=300, deadline=None)

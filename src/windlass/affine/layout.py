@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
-from windlass.raising.pieces import Piece, affine_pieces
-from windlass.raising.predicate import Predicate, at_least_zero
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
+from windlass.affine.pieces import Piece, affine_pieces
+from windlass.affine.predicate import Predicate, at_least_zero
 
 MOST_CUTS = 8
 """How many row lengths are tried at each level."""
@@ -174,7 +174,7 @@ def _strain(layout: Layout, access: Access) -> int:
 
 def is_uniform(atom: Atom) -> bool:
     """Whether the atom is a run-time number that is the same for all lanes."""
-    return isinstance(atom, Scalar) or (isinstance(atom, Data) and not atom.lanes.dims)
+    return isinstance(atom, Scalar) or (isinstance(atom, Data) and not atom.handle.dims)
 
 
 # -- groups of terms --------------------------------------------------------------------------------------------------

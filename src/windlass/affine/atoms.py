@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from windlass.raising.dimensions import Dimension
+from windlass.affine.dimensions import Dimension
 
 if TYPE_CHECKING:
+    from windlass.affine.index import Index
     from windlass.ir import Value
-    from windlass.raising.index import Index
-    from windlass.raising.lanes import Lanes
 
 NOTHING: frozenset[Dimension] = frozenset()
 
 
+class Handle(Protocol):
+    """What holds values that are known at run time only, one for each point over some dimensions.
+
+    What it is made of is its owner's affair: here it only tells which dimensions the values depend on, and by
+    `identity` whether two hold the same.
+    """
+
+    @property
+    def dims(self) -> Sequence[Dimension]: ...
+
+    @property
+    def identity(self) -> Hashable: ...
+
+
 class Scalar:
-    """An integer known at run time only, the same for all lanes: a rank-0 tensor with bounds, both included."""
+    """An integer known at run time only, the same for all points: a rank-0 tensor with bounds, both included."""
 
     __slots__ = ("lower", "upper", "value")
 
@@ -35,26 +49,26 @@ class Scalar:
 
 
 class Data:
-    """An integer that was loaded or computed for each lane: lanes of an integer dtype with bounds, both included.
+    """An integer that was loaded or computed for each point: what holds it, with bounds, both included.
 
-    Lanes that are not active may hold values outside the bounds.
+    At points that don't count it may hold values outside the bounds.
     """
 
-    __slots__ = ("lanes", "lower", "upper")
+    __slots__ = ("handle", "lower", "upper")
 
-    def __init__(self, lanes: Lanes, lower: int, upper: int) -> None:
-        self.lanes = lanes
+    def __init__(self, handle: Handle, lower: int, upper: int) -> None:
+        self.handle = handle
         self.lower = lower
         self.upper = upper
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Data) and self.lanes is other.lanes
+        return isinstance(other, Data) and self.handle is other.handle
 
     def __hash__(self) -> int:
-        return hash((Data, id(self.lanes)))
+        return hash((Data, id(self.handle)))
 
     def __repr__(self) -> str:
-        return f"data({', '.join(map(repr, self.lanes.dims))})"
+        return f"data({', '.join(map(repr, self.handle.dims))})"
 
 
 class FloorDivide:
@@ -181,7 +195,7 @@ def dimensions_of(atom: Atom) -> frozenset[Dimension]:
     if isinstance(atom, Dimension):
         return frozenset((atom,))
     if isinstance(atom, Data):
-        return frozenset(atom.lanes.dims)
+        return frozenset(atom.handle.dims)
     result = NOTHING
     for part in parts_of(atom):
         result |= part.dimensions

@@ -1,6 +1,6 @@
-"""The values of indices and predicates at all lanes of a box at once, as NumPy arrays, where they are known.
+"""The values of indices and predicates at all points of a box at once, as NumPy arrays, where they are known.
 
-Only questions that have no symbolic answer are put so: it takes time in proportion to the number of lanes.
+Only questions that have no symbolic answer are put so: it takes time in proportion to the number of points.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.raising.atoms import Atom, Choice, Data, FloorDivide, Maximum, Minimum, Modulo, Scalar
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Index
-from windlass.raising.predicate import (
+from windlass.affine.atoms import Atom, Choice, Data, FloorDivide, Maximum, Minimum, Modulo, Scalar
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Index
+from windlass.affine.predicate import (
     AtLeastZero,
     Condition,
     Conjunction,
@@ -28,11 +28,11 @@ Numbers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 Points: TypeAlias = Mapping[Dimension, Numbers]
 
-MOST_LANES = 1 << 20
+MOST_POINTS = 1 << 20
 
 
 def holds_somewhere(mask: Predicate, condition: Predicate, box: Box) -> bool | None:
-    """Whether a condition holds at some lane of the mask; None where that is known at run time only."""
+    """Whether a condition holds at some point of the mask; None where that is known at run time only."""
     both = mask & condition
     points = points_of(both.dimensions, box)
     if points is None or both.has_data:
@@ -41,7 +41,7 @@ def holds_somewhere(mask: Predicate, condition: Predicate, box: Box) -> bool | N
 
 
 def points_of(dimensions: Iterable[Dimension], box: Box) -> Points | None:
-    """What each dimension is at each lane of the box, in arrays that broadcast; None if there are too many lanes.
+    """What each dimension is at each point of the box, in arrays that broadcast; None if there are too many points.
 
     >>> x, y = Dimension("x", 3, 1), Dimension("y", 2, 0)
     >>> points = points_of((x, y), Box())
@@ -49,7 +49,7 @@ def points_of(dimensions: Iterable[Dimension], box: Box) -> Points | None:
     [[0, 1, 2], [10, 11, 12]]
     """
     ordered = in_order(dimensions)
-    if box.count(ordered) > MOST_LANES:
+    if box.count(ordered) > MOST_POINTS:
         return None
     ranges = [np.arange(*box.bounds(each), dtype=np.int64) for each in ordered]
     return dict(zip(ordered, np.meshgrid(*ranges, indexing="ij", sparse=True), strict=True))

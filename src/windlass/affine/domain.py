@@ -1,11 +1,11 @@
-"""Which lanes are active: a box of the iteration space, and a condition on the points in it."""
+"""Which points are active: a box of the iteration space, and a condition on the points in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.predicate import Predicate
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.predicate import Predicate
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Domain:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it is known that no lane is active."""
+        """Whether it is known that no point is active."""
         return self.box.is_empty or self.mask.is_false or any(self.box.extent(each) == 0 for each in self.dimensions)
 
     def extended(self, dimension: Dimension) -> Domain:

@@ -1,14 +1,15 @@
-"""Random dimensions, boxes, indices and predicates."""
+"""Random dimensions, boxes, indices and predicates, and the points of a box."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.index import Index
-from windlass.raising.predicate import FALSE, TRUE, Predicate
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
 
 
 @st.composite
@@ -136,3 +137,9 @@ def array_accesses(draw: st.DrawFn) -> tuple[list[Dimension], Index, tuple[int, 
 def in_bounds(index: Index, size: int) -> Predicate:
     """A mask under which the index is inside of memory."""
     return Predicate.compare("GE", index, Index(0)) & Predicate.compare("LT", index, Index(size))
+
+
+def points(dims: Sequence[Dimension], box: Box) -> Iterator[dict[Dimension, int]]:
+    """Every point of the box."""
+    for place in itertools.product(*(range(*box.bounds(dimension)) for dimension in dims)):
+        yield dict(zip(dims, place, strict=True))

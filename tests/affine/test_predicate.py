@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import boxes, dimensions, predicates
-from tests.raising.lanes_by_hand import Program, lane_value, points
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-from windlass.raising.index import Index
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import FALSE, TRUE, Predicate
+from tests.affine.drawing import boxes, dimensions, points, predicates
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
+from windlass.affine.index import Index
+from windlass.affine.predicate import FALSE, TRUE, Condition, Predicate
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A handle on what is known at run time only."""
+
+    dims: tuple[Dimension, ...]
+    identity: str
 
 
 def is_inside(box: Box, point: dict[Dimension, int]) -> bool:
@@ -46,19 +53,6 @@ def test_connectives_agree_with_truth_values(data: st.DataObject) -> None:
             assert other.at(point)
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_lanes_of_a_predicate_hold_its_truth(data: st.DataObject) -> None:
-    dims = data.draw(dimensions())
-    predicate, box = data.draw(predicates(dims)), data.draw(boxes(dims))
-    program = Program()
-    with program.building():
-        lanes = predicate.to_lanes(box)
-    array = program.run(lanes.value)
-    for point in points(dims, box):
-        assert bool(lane_value(lanes, array, point)) == predicate.at(point)
-
-
 def compare(direction: str, left: Index, right: Index | int) -> Predicate:
     return Predicate.compare(direction, left, Index(right) if isinstance(right, int) else right)
 
@@ -87,9 +81,8 @@ def test_guards_on_quotients_become_guards_on_the_dimension() -> None:
 
 
 def test_a_predicate_and_its_opposite_cancel() -> None:
-    program = Program()
     x = Dimension("x", 4, 0)
-    condition = Predicate.data(Lanes(program.argument(np.array([True, False, True, False])), (x,)))
+    condition = Condition(Unknown((x,), "flags"))
     guard = compare("LT", Index.of(x), 3)
     assert (condition & ~condition).is_false
     assert (condition | ~condition).is_true

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import affine_indices, boxes, dimensions, indices
-from tests.raising.lanes_by_hand import Program, lane_value, points
+from tests.affine.drawing import affine_indices, boxes, dimensions, indices, points
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
+from windlass.affine.index import Index, Scalar
 from windlass.ir.values import tensor
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-from windlass.raising.index import Index, Scalar
 
 
 def line(name: str, size: int, order: int = 0) -> Index:
@@ -84,21 +81,6 @@ def test_substitution_puts_indices_in_place_of_dimensions(data: st.DataObject) -
         assert result.at(point) == index.at(values)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_lanes_of_an_index_hold_its_values(data: st.DataObject) -> None:
-    dims = data.draw(dimensions())
-    index, box = data.draw(indices(dims)), data.draw(boxes(dims))
-    dtype = data.draw(st.sampled_from(["i32", "i64", "f32"]))
-    program = Program()
-    with program.building():
-        lanes = index.to_lanes(box, dtype)
-    assert lanes.dtype == dtype
-    array: Any = program.run(lanes.value)
-    for point in points(dims, box):
-        assert lane_value(lanes, array, point) == index.at(point)
-
-
 def test_quotient_and_remainder_join_again() -> None:
     g = line("g", 1000)
     assert g.floor_divide(8).scale(8) + g.modulo(8) == g
@@ -147,13 +129,3 @@ def test_products_need_a_constant() -> None:
     x = line("x", 10)
     assert x.multiply(Index(3)) == x.scale(3)
     assert x.multiply(x) is None
-
-
-def test_large_numbers_keep_their_value_in_narrow_arithmetic() -> None:
-    dimension = Dimension("x", 5, 0)
-    x = Index.of(dimension)
-    far = (x.scale(3_000_000_000) + 7).floor_divide(1_000_000_000)
-    program = Program()
-    with program.building():
-        lanes = far.to_lanes(EVERYWHERE, "i32")
-    assert program.run(lanes.value).tolist() == [0, 3, 6, 9, 12]
