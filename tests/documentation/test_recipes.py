@@ -25,15 +25,16 @@ PLACE = re.compile(
 MAKE_RULES = "-m windlass rules --page docs/reference/rules.md --counts docs/reference/rule_counts.json"
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Iterator[Path]:
-    """What the recipes touch, and what their commands need."""
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What the recipes touch, and what their commands need: one copy, as somebody has who follows them all."""
+    copy = tmp_path_factory.mktemp("tree")
     for name in ("src", "tests", "docs"):
-        shutil.copytree(ROOT / name, tmp_path / name)
+        shutil.copytree(ROOT / name, copy / name)
     for name in ("pyproject.toml", "conftest.py"):
-        shutil.copy(ROOT / name, tmp_path)
-    yield tmp_path
-    shutil.rmtree(tmp_path)
+        shutil.copy(ROOT / name, copy)
+    yield copy
+    shutil.rmtree(copy)
 
 
 @pytest.mark.parametrize("title", [title for title, text in RECIPES.items() if "```sh" in text])
@@ -49,8 +50,9 @@ def test_recipe_works_as_it_is_written(title: str, tree: Path) -> None:
     for command in commands:
         run(tree, command)
     linted = shlex.join(str(file) for file in files if file.suffix == ".py")
-    run(tree, f".venv/bin/python -m ruff check {linted}")
-    run(tree, f".venv/bin/python -m ruff format --check {linted}")
+    if linted:
+        run(tree, f".venv/bin/python -m ruff check {linted}")
+        run(tree, f".venv/bin/python -m ruff format --check {linted}")
 
 
 def write(tree: Path, before: str, code: str) -> Path:
