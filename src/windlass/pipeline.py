@@ -137,22 +137,6 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
     return compile_device(source, **options)
 
 
-def build_program(
-    sources: Sequence[Path],
-    include: Sequence[str | Path],
-    define: Mapping[str, object],
-    standard: str,
-    is_library_function: Callable[[str], bool],
-) -> bytes:
-    """A shared library with the host side of a program; library functions are done by the process that loads it.
-
-    Raises CompilationError where it can't be built.
-    """
-    from windlass.frontends.cuda import build_program as build
-
-    return build(sources, include, define, standard, is_library_function)
-
-
 def unresolved_symbols(code: DeviceCode) -> tuple[str, ...]:
     """Linker names of device functions and variables that the code uses and does not hold."""
     from windlass.frontends.cuda import unresolved_symbols as find
