@@ -20,7 +20,6 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass import pipeline
 from windlass.diagnostics import (
     CompilationError,
     Diagnostic,
@@ -29,6 +28,7 @@ from windlass.diagnostics import (
     WindlassError,
 )
 from windlass.diagnostics.cache import load_shared_library
+from windlass.frontends.cuda import link_units, unresolved_symbols
 from windlass.frontends.cuda.child import map_children
 from windlass.hosting.host_code import build_program
 from windlass.hosting.libraries import LibraryCall, Session, is_library_function
@@ -126,8 +126,8 @@ class Program:
         (self.library,) = libraries
         self.names: Sequence[Mapping[str, str]] = [{}] * len(self.sources)
         """By unit: what kernels and variables are called that had to be renamed."""
-        if any(module is not None and pipeline.unresolved_symbols(module.code) for module in self.modules):
-            linked = pipeline.link_units(self.sources, folders, macros, self.standard)
+        if any(module is not None and unresolved_symbols(module.code.llvm_ir) for module in self.modules):
+            linked = link_units(self.sources, folders, macros, self.standard)
             whole = Module(self.sources[0], options, code=linked.code)
             self.modules = [whole] * len(self.sources)
             self.names = linked.names

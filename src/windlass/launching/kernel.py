@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
 from windlass.diagnostics.limits import available_memory
+from windlass.frontends.cuda import TextureUse, reached_names, texture_uses
 from windlass.ir.signature import KernelSignature
 from windlass.loops import Print
 from windlass.reports.report import Report, report_of
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from windlass.ir import Function
     from windlass.launching.launch import Launch
     from windlass.launching.module import Module
-    from windlass.pipeline import TextureUse
     from windlass.raising import OutsideNote
     from windlass.reports.lowered import Lowered
 
@@ -172,7 +172,7 @@ class Kernel:
         """Whether it holds a barrier across the grid."""
         name = "__windlass_grid_sync"
         code = self.module.code
-        return f"@{name}" in code.llvm_ir and name in pipeline.reached_names(code, self.signature)
+        return f"@{name}" in code.llvm_ir and name in reached_names(code.llvm_ir, self.signature.mangled)
 
     @cached_property
     def left_out(self) -> tuple[Print, ...]:
@@ -190,7 +190,7 @@ class Kernel:
         if self.has_textures_known:
             return ()
         if self._texture_uses is None:
-            self._texture_uses = pipeline.texture_uses(self.module.code, self.signature)
+            self._texture_uses = texture_uses(self.module.code, self.signature)
         return self._texture_uses
 
     @property

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from windlass import pipeline
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError, Position
-from windlass.ir.signature import DeviceCode, DeviceVariable
+from windlass.frontends.cuda import find_kernel
+from windlass.frontends.llvm import variable_contents
+from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 from windlass.launching.kernel import Kernel
 from windlass.launching.textures import TextureReferences
 from windlass.runtime.arguments import are_words_of, dtypes_agree
@@ -50,7 +52,7 @@ class Module:
     def _adopt(self, code: DeviceCode) -> None:
         self.code = code
         self._emulator: Emulator | None = None
-        self.variables.declare(code.variables, pipeline.initial_values(code))
+        self.variables.declare(code.variables, variable_contents(code))
         self.textures.declare(code.variables)
 
     @property
@@ -78,7 +80,7 @@ class Module:
                         notes=(f"kernels here: {', '.join(self.kernels)}",),
                     )
                 )
-            signature, code = pipeline.find_kernel(self.code, name, self._source, self._options)
+            signature, code = _find_kernel(self.code, name, self._source, self._options)
             if code is not self.code:
                 # The source was compiled anew with one more instance of a template; the kernels in use stay valid.
                 self._options["instances"] = (*self._options.get("instances", ()), name)
@@ -113,7 +115,7 @@ class Module:
 
     def reset_variables(self) -> None:
         """Give all variables their initial values, in place: compiled launches hold their storage."""
-        self.variables.reset(self.code.variables, pipeline.initial_values(self.code))
+        self.variables.reset(self.code.variables, variable_contents(self.code))
         if self._emulator is not None:
             self._emulator.restore_addresses()
 
@@ -156,6 +158,24 @@ def _restored(
     for name, value in values.items():
         module.variables.storage[name][...] = value
     return module
+
+
+def _find_kernel(
+    code: DeviceCode, name: str, source: str | Path, options: Mapping[str, Any]
+) -> tuple[KernelSignature, DeviceCode]:
+    """The kernel of that name. Where it is an instance of a template that the code does not hold, the source is
+    compiled again with it: the code that is returned holds the kernel.
+
+    Raises CompilationError for names that are not in the source.
+    """
+    try:
+        return find_kernel(code, name), code
+    except CompilationError as error:
+        if "<" not in name or error.diagnostics[0].code != "WL0107":
+            raise
+    instances = (*options.get("instances", ()), name)
+    code = pipeline.compile_source(source, {**options, "instances": instances})
+    return find_kernel(code, name), code
 
 
 class Variables(MutableMapping[str, Array]):

@@ -1,6 +1,6 @@
 """Launches of kernels that take structs by value with pointers in them.
 
-Such a kernel is compiled anew as one whose pointers are parameters of their own (`pipeline.give_pointers_apart`), and
+Such a kernel is compiled anew as one whose pointers are parameters of their own (`frontends/cuda/records.py`), and
 launched as that. In a launch from Python an array stands where the struct has a pointer: `kernel[grid, block]({"x": x,
 "y": y, "n": 100})`.
 """
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.frontends.cuda import give_pointers_apart
 from windlass.ir.signature import Parameter
 from windlass.launching.launch import Launch
 from windlass.launching.texture_launch import SpecializedModule
@@ -65,7 +65,7 @@ def kernel_with_pointers_apart(kernel: Kernel) -> Kernel:
         if kernel.apart is None:
             from windlass.launching.kernel import Kernel
 
-            code = pipeline.give_pointers_apart(kernel.module.code, kernel.signature, kernel.module.allow_contraction)
+            code = give_pointers_apart(kernel.module.code, kernel.signature, kernel.module.allow_contraction)
             kernel.apart = Kernel(SpecializedModule(kernel.module, code), code.kernels[0])
             kernel.apart.has_textures_known = kernel.has_textures_known
         return kernel.apart

@@ -1,6 +1,6 @@
 """Launches of kernels with textures and surfaces.
 
-Such a kernel is compiled anew for the forms of its textures (`pipeline.specialize_textures`): their texels are device
+Such a kernel is compiled anew for the forms of its textures (`frontends/cuda/textures.py`): their texels are device
 variables then, and what is left is a kernel like any other. The emulator takes the kernel as it is, and reads the
 descriptors of textures in memory.
 """
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.cuda import specialize_textures, texels_variable
 from windlass.ir.textures import TextureForm, TextureObject
 from windlass.launching.launch import Launch
 from windlass.launching.module import Module
@@ -205,13 +205,11 @@ def specialized_kernel(kernel: Kernel, plan: TexturePlan) -> tuple[Kernel, tuple
             for name in old:
                 del storage[name]
         first = 0
-        while any(pipeline.texels_variable(first + each) in storage for each in range(len(plan.memories))):
+        while any(texels_variable(first + each) in storage for each in range(len(plan.memories))):
             first += 1
         forms = {key: (form, memory) for key, form, memory in plan.forms}
-        code = pipeline.specialize_textures(
-            kernel.module.code, kernel.signature, forms, first, kernel.module.allow_contraction
-        )
-        names = tuple(pipeline.texels_variable(first + each) for each in range(len(plan.memories)))
+        code = specialize_textures(kernel.module.code, kernel.signature, forms, first, kernel.module.allow_contraction)
+        names = tuple(texels_variable(first + each) for each in range(len(plan.memories)))
         special = Kernel(SpecializedModule(kernel.module, code), kernel.signature)
         special.has_textures_known = True
         kernel.specialized[plan.forms] = special, names
