@@ -12,7 +12,7 @@ import pytest
 import windlass as wl
 from windlass.diagnostics import limits
 from windlass.diagnostics.limits import MemoryLimitError, available_memory
-from windlass.launching import kernel as kernel_file
+from windlass.launching import loaded_kernel as kernel_file
 from windlass.launching.raised_form import RaisedForm
 
 MOST = 2**31 - 1

@@ -18,6 +18,7 @@ import numpy as np
 from jax.core import Tracer
 from numpy.typing import NDArray
 
+from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
@@ -360,8 +361,6 @@ class CompiledCall:
 
     def lowered(self, name: str) -> Lowered:
         """The stages of this call."""
-        from windlass import pipeline
-
         return Lowered(
             name,
             {
@@ -447,8 +446,6 @@ def _expect_function(function: Any) -> None:
 
 def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, Any]:
     """The traced function as one program, optimized; with the modules before and after."""
-    from windlass import pipeline
-
     lowered = traced.lower()
     callbacks = lowered._lowering.compile_args["host_callbacks"]
     module = pipeline.import_lowered(name, lowered)

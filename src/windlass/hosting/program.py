@@ -34,11 +34,13 @@ from windlass.hosting.host_code import build_program
 from windlass.hosting.libraries import LibraryCall, Session, is_library_function
 from windlass.ir.signature import Parameter
 from windlass.ir.textures import WORDS, TextureForm, TextureObject
+from windlass.launching.explaining import explain
 from windlass.launching.kernel import Kernel
 from windlass.launching.module import Module
 from windlass.launching.patience import Mode, Tier
-from windlass.launching.record_launch import SplitRecord, kernel_with_pointers_apart, takes_pointers_in_records
-from windlass.launching.texture_launch import TextureLaunch, with_known_textures
+from windlass.launching.records import SplitRecord, kernel_with_pointers_apart, takes_pointers_in_records
+from windlass.launching.texture_forms import with_known_textures
+from windlass.launching.texture_launch import TextureLaunch
 from windlass.reports.report import Report
 from windlass.runtime.launch_shape import Extents, LaunchShape
 
@@ -349,12 +351,12 @@ class _Run:
                     names = (member.parameter.name for member in parameter.pointers)
                     arrays.update(zip(names, each.arrays, strict=True))
 
-            def explain() -> Report:
+            def report() -> Report:
                 return self._explain(kernel, shape, values, memories)
 
             self.observe(
                 LaunchRecord(
-                    kernel.name, shape.grid, shape.block, shared_bytes, how, seconds, tier.reason, arrays, explain
+                    kernel.name, shape.grid, shape.block, shared_bytes, how, seconds, tier.reason, arrays, report
                 )
             )
 
@@ -363,7 +365,7 @@ class _Run:
     ) -> Report:
         textures = self._textures(kernel, values, memories)
         plain, arguments = with_known_textures(kernel, self._arguments(kernel, values, memories), textures)
-        return plain.explain(shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
+        return explain(plain, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
 
     def _run_raised(
         self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]

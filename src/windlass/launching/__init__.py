@@ -5,5 +5,6 @@ for JAX. A launch has a form for each key of dtypes, shapes and integers: raised
 there is none. Every error that leaves here is a `WindlassError` with a code, and whatever a launch became is remembered
 in a report.
 
-Start reading at `kernel.py`, then `launch.py` (the path of a NumPy launch) and `value_launch.py` (that of a JAX one).
+Start reading at `loaded_kernel.py` (what launches know of a kernel), then `launch.py` (the path of a NumPy launch) and
+`value_launch.py` (that of a JAX one). `kernel.py` and `module.py`, which users hold, stand on top of them.
 """

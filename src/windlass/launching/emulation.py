@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
-from windlass.launching.record_launch import takes_pointers_in_records, with_pointers_apart
-from windlass.launching.texture_launch import EmulatedTextures, read_textures, textures_in_memory
+from windlass.launching.records import takes_pointers_in_records, with_pointers_apart
+from windlass.launching.texture_forms import EmulatedTextures, read_textures, textures_in_memory
 from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.runtime.memories import bytes_of, overlap
 
 if TYPE_CHECKING:
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
 
 Array: TypeAlias = NDArray[Any]
 
@@ -27,7 +27,7 @@ RELATIVE_TOLERANCE = {2: 2e-2, 4: 2e-4, 8: 1e-9}
 class EmulatedKernel:
     """A kernel in the emulator: `wl.emulate(kernel)[grid, block](*arguments)`, NumPy arrays updated in place."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: LoadedKernel) -> None:
         self.kernel = kernel
 
     def __getitem__(self, brackets: Any) -> Callable[..., None]:
@@ -42,7 +42,7 @@ class EmulatedKernel:
         return f"<{self.kernel!r} emulated>"
 
 
-def emulate(kernel: Kernel) -> EmulatedKernel:
+def emulate(kernel: LoadedKernel) -> EmulatedKernel:
     """The kernel run thread by thread: the reference, which also finds races and accesses out of bounds."""
     if not hasattr(kernel, "signature"):
         raise LaunchError(
@@ -51,7 +51,9 @@ def emulate(kernel: Kernel) -> EmulatedKernel:
     return EmulatedKernel(kernel)
 
 
-def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any], *, finds_races: bool = True) -> None:
+def emulate_launch(
+    kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any], *, finds_races: bool = True
+) -> None:
     """Run one launch in the emulator.
 
     With `finds_races`, races and uninitialized reads are errors; without, the threads of a block simply take turns, as
@@ -87,7 +89,7 @@ def emulate_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any],
 
 
 def compare_with_emulator(
-    kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any], run: Callable[[Sequence[Any]], None]
+    kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any], run: Callable[[Sequence[Any]], None]
 ) -> None:
     """Run a compiled form on the arguments, and the emulator on copies; they have to agree.
 
@@ -109,7 +111,7 @@ def compare_with_emulator(
 
 
 def run_both(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     arguments: Sequence[Any],
     run: Callable[[Sequence[Any]], None],
     other: Callable[[Sequence[Any]], None],
@@ -161,7 +163,7 @@ def _column(array: Array, offset: int, dtype: np.dtype, itemsize: int, count: in
     return np.ascontiguousarray(raw[:, offset : offset + dtype.itemsize]).view(dtype).reshape(-1)
 
 
-def _named_arrays(kernel: Kernel, arguments: Sequence[Any]) -> list[tuple[str, Array]]:
+def _named_arrays(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[tuple[str, Array]]:
     return [
         (parameter.name, cast("Array", argument))
         for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
@@ -169,7 +171,7 @@ def _named_arrays(kernel: Kernel, arguments: Sequence[Any]) -> list[tuple[str, A
     ]
 
 
-def _is_variable(kernel: Kernel, argument: Any) -> bool:
+def _is_variable(kernel: LoadedKernel, argument: Any) -> bool:
     """Whether an array lies in a device variable: variables are copied, restored and compared by themselves."""
     return (
         isinstance(argument, np.ndarray)
@@ -178,7 +180,7 @@ def _is_variable(kernel: Kernel, argument: Any) -> bool:
     )
 
 
-def _copy_overlapping(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
+def _copy_overlapping(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[Any]:
     """Copies that overlap as the originals do: views into copies of the spans of memory that they cover.
 
     Arrays in device variables are no copies.
@@ -214,10 +216,10 @@ def _copy_overlapping(kernel: Kernel, arguments: Sequence[Any]) -> list[Any]:
     return copies
 
 
-def _copied(kernel: Kernel) -> dict[str, Array]:
+def _copied(kernel: LoadedKernel) -> dict[str, Array]:
     return {name: array.copy() for name, array in kernel.module.variables.storage.items()}
 
 
-def _restore(kernel: Kernel, values: dict[str, Array]) -> None:
+def _restore(kernel: LoadedKernel, values: dict[str, Array]) -> None:
     for name, array in kernel.module.variables.storage.items():
         array[...] = values[name]

@@ -10,17 +10,20 @@ import numpy as np
 
 from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.launching.array_binding import bind_arrays
+from windlass.launching.records import with_pointers_apart
+from windlass.launching.texture_forms import with_known_textures
 from windlass.reports.lowered import Lowered
 from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
 
 
-def explain(kernel: Kernel, grid: Any = None, block: Any = None, *given: Any, shared_bytes: int = 0) -> Report:
+def explain(kernel: LoadedKernel, grid: Any = None, block: Any = None, *given: Any, shared_bytes: int = 0) -> Report:
     """What becomes of a kernel in a launch; without grid and arguments, what became of it in its last launch.
 
     The launch is compiled if need be, and not run. Raises LaunchError (WL0415) where there was no launch yet.
@@ -35,9 +38,6 @@ def explain(kernel: Kernel, grid: Any = None, block: Any = None, *given: Any, sh
                 )
             )
         return kernel.last_report
-    from windlass.launching.record_launch import with_pointers_apart
-    from windlass.launching.texture_launch import with_known_textures
-
     kernel, arguments = with_pointers_apart(*with_known_textures(kernel, given))
     shape = read_launch_shape(kernel.signature, (grid, block, shared_bytes))
     try:
@@ -46,7 +46,7 @@ def explain(kernel: Kernel, grid: Any = None, block: Any = None, *given: Any, sh
         return Report(kernel.name, shape, error)
 
 
-def lower_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) -> Lowered:
+def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> Lowered:
     """The stages of one launch. Stages after "loops" raise RaisingError where the kernel has no tensor form."""
     found: list[CompiledLaunch] = []
 
@@ -67,7 +67,7 @@ def lower_launch(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) -
     )
 
 
-def compile_for(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) -> CompiledLaunch:
+def compile_for(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> CompiledLaunch:
     """The compiled form of a launch on such arguments, without running it. JAX arrays count as NumPy arrays."""
     signature = kernel.signature
     ordered = order_arguments(signature, arguments, {})
@@ -76,7 +76,7 @@ def compile_for(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) ->
         check_argument(signature, parameter, argument)
         for parameter, argument in zip(signature.parameters, plain, strict=True)
     ]
-    return kernel.compile(kernel[shape].bind(checked)[1])
+    return kernel.compile(bind_arrays(kernel, shape, checked)[1])
 
 
 def _as_numpy(argument: Any) -> Any:

@@ -33,10 +33,10 @@ from windlass.runtime.scalars import ScalarReader
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
 
 
-def jax_function(kernel: Kernel, shape: LaunchShape) -> Callable[..., Any]:
+def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]:
     """The pure function; see `Kernel.jax`.
 
     The path of a call on concrete values that was compiled before is short: a key, a look-up, one jitted function.
@@ -92,7 +92,7 @@ class ValueForm:
 
     __slots__ = ("_arrays", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "needs_x64")
 
-    def __init__(self, kernel: Kernel, shape: LaunchShape, values: Sequence[Any]) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any]) -> None:
         signature = kernel.signature
         parameters = signature.parameters
         self._kernel = kernel

@@ -10,30 +10,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
-from windlass.launching.patience import WatchedForm, policy, require_time, telling_of_emulation
-from windlass.launching.raised_form import Form, RaisedForm
+from windlass.launching.array_binding import bind_arrays
+from windlass.launching.emulated_form import EmulatedForm, Form, fall_back
+from windlass.launching.emulation import compare_with_emulator, run_both
+from windlass.launching.patience import WatchedForm, policy
+from windlass.launching.raised_form import RaisedForm
 from windlass.launching.traced_launch import launch_on_traced
-from windlass.launching.value_launch import fallback_diagnostic, print_diagnostic
-from windlass.raising import FAULTS
-from windlass.reports.report import Report
+from windlass.launching.value_launch import print_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments
-from windlass.runtime.binding import Binding, bind, known_bytes
+from windlass.runtime.binding import known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.memories import MemoryPlan, overlap, plan_memories, with_misalignment
-from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked
+from windlass.runtime.memories import MemoryPlan
+from windlass.runtime.settings import first_calls_are_checked
 from windlass.stablehlo.waiting import require_threads
 
 if TYPE_CHECKING:
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
 
 Array: TypeAlias = NDArray[Any]
@@ -51,7 +52,7 @@ class Launch:
         "_count", "_forms", "_keys", "_seen", "_settled", "_traced", "_watched", "kernel", "shape",
     )  # fmt: skip
 
-    def __init__(self, kernel: Kernel, shape: LaunchShape) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape) -> None:
         self.kernel = kernel
         self.shape = shape
         self._count = len(kernel.signature.parameters)
@@ -81,7 +82,7 @@ class Launch:
 
     def _run_watched(self, arguments: Sequence[Any]) -> None:
         if self._watched is None:
-            self._watched = WatchedForm(self)
+            self._watched = WatchedForm(self.kernel, self.shape, self.run_raised)
         self._watched.run(arguments)
 
     def run_raised(self, arguments: Sequence[Any]) -> None:
@@ -117,10 +118,10 @@ class Launch:
         kernel = self.kernel
         signature = kernel.signature
         try:
-            plans, binding = self.bind(checked, traced)
+            plans, binding = bind_arrays(self.kernel, self.shape, checked, traced)
             compiled = kernel.compile(binding)
         except RaisingError as error:
-            return self.fall_back(error)
+            return fall_back(kernel, self.shape, error)
         for memory in compiled.raised.written:
             if memory < len(plans):
                 for position, _ in plans[memory].members:
@@ -134,58 +135,10 @@ class Launch:
         if kernel.left_out and not kernel.has_warned_of_print:
             kernel.has_warned_of_print = True
             warnings.warn(WindlassWarning(str(print_diagnostic(kernel))), stacklevel=4)
-        form: Form = RaisedForm(self, plans, compiled)
+        form: Form = RaisedForm(kernel, self.shape, plans, compiled)
         if compiled.raised.report.absent:
-            form = VariedForm(self, form, plans, compiled)
-        return CheckedForm(self, form) if first_calls_are_checked() else form
-
-    def bind(
-        self, checked: Sequence[Checked], traced: frozenset[int] = frozenset()
-    ) -> tuple[tuple[MemoryPlan, ...], Binding]:
-        """The memories that the arrays are, and the binding; integers at the positions in `traced` stay unknown."""
-        kernel = self.kernel
-        parameters = kernel.signature.parameters
-        arrays = [
-            cast("Array", value) if parameter.kind == "pointer" and value is not None else None
-            for parameter, value in zip(parameters, checked, strict=True)
-        ]
-        inner = {position: parameter.shape for position, parameter in enumerate(parameters) if parameter.shape}
-        variables = kernel.variables()
-        touched = {name: array for name, array in variables.items() if lies_in_an_argument(array, arrays)}
-        all_arrays = [*arrays, *touched.values()]
-        plans, places = plan_memories(all_arrays, inner)
-        if kernel.alignment > 1:
-            plans = tuple(with_misalignment(plan, all_arrays) for plan in plans)
-        binding = bind(
-            kernel.signature,
-            self.shape,
-            checked,
-            places,
-            [plan.form for plan in plans],
-            variables,
-            traced,
-            kernel.module.allow_contraction,
-            {name: places[len(arrays) + index] for index, name in enumerate(touched)},
-        )
-        if first_calls_are_checked():
-            binding = replace(binding, specification=replace(binding.specification, checks_bounds=True))
-        return plans, binding
-
-    def fall_back(self, error: RaisingError) -> EmulatedForm:
-        """The launch in the emulator, with a warning the first time; without where it will tell what is wrong.
-
-        Raises the error itself where the user forbids the emulator.
-        """
-        kernel = self.kernel
-        if error.diagnostics[0].code in FAULTS:
-            kernel.last_report = Report(kernel.name, self.shape, error)
-            return EmulatedForm(self, error)
-        if not fallback_is_allowed():
-            raise error
-        require_time(kernel.name, self.shape, error)
-        if kernel.note_emulated(self.shape, error):
-            warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=5)
-        return EmulatedForm(self, error)
+            form = VariedForm(kernel, self.shape, form, plans, compiled)
+        return CheckedForm(kernel, self.shape, form) if first_calls_are_checked() else form
 
     # -- integers that take many values -------------------------------------------------------------------------------
 
@@ -223,42 +176,28 @@ class Launch:
     def _raises_as_well(self, checked: Sequence[Checked], traced: frozenset[int]) -> bool:
         """Whether the kernel with these integers unknown has a form that needs no more gathers, scatters and loops."""
         try:
-            known = self.kernel.compile(self.bind(checked, self._traced)[1])
-            unknown = self.kernel.compile(self.bind(checked, traced)[1])
+            known = self.kernel.compile(bind_arrays(self.kernel, self.shape, checked, self._traced)[1])
+            unknown = self.kernel.compile(bind_arrays(self.kernel, self.shape, checked, traced)[1])
         except RaisingError:
             return False
         return unknown.irregular_ops() <= known.irregular_ops()
 
 
-def lies_in_an_argument(variable: Array, arrays: Sequence[Array | None]) -> bool:
-    """Whether an array argument is the device variable or a view into it."""
-    return any(array is not None and overlap(array, variable) for array in arrays)
-
-
-class EmulatedForm(Form):
-    """The kernel thread by thread: for what has no tensor form."""
-
-    __slots__ = ("_launch", "reason")
-
-    def __init__(self, launch: Launch, reason: RaisingError) -> None:
-        self._launch = launch
-        self.reason = reason
-
-    def run(self, arguments: Sequence[Any]) -> None:
-        from windlass.launching.emulation import emulate_launch
-
-        kernel, shape = self._launch.kernel, self._launch.shape
-        with telling_of_emulation(kernel.name, shape):
-            emulate_launch(kernel, shape, arguments, finds_races=False)
-
-
 class VariedForm(Form):
     """A raised form with shuffles that read from lanes that take no part: its first call tells whether they matter."""
 
-    __slots__ = ("_compiled", "_form", "_is_known", "_launch", "_plans")
+    __slots__ = ("_compiled", "_form", "_is_known", "_kernel", "_plans", "_shape")
 
-    def __init__(self, launch: Launch, form: Form, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
-        self._launch = launch
+    def __init__(
+        self,
+        kernel: LoadedKernel,
+        shape: LaunchShape,
+        form: Form,
+        plans: Sequence[MemoryPlan],
+        compiled: CompiledLaunch,
+    ) -> None:
+        self._kernel = kernel
+        self._shape = shape
         self._form = form
         self._plans = plans
         self._compiled = compiled
@@ -268,12 +207,10 @@ class VariedForm(Form):
         if self._is_known:
             self._form.run(arguments)
             return
-        from windlass.launching.emulation import run_both
-
         self._is_known = True
-        kernel, binding = self._launch.kernel, self._compiled.binding
+        kernel, binding = self._kernel, self._compiled.binding
         varied = replace(binding, specification=replace(binding.specification, varies_undefined=True))
-        other = RaisedForm(self._launch, self._plans, kernel.compile(varied))
+        other = RaisedForm(kernel, self._shape, self._plans, kernel.compile(varied))
         if run_both(kernel, arguments, self._form.run, other.run) is not None:
             diagnostic = Diagnostic(
                 "WL0618",
@@ -288,10 +225,11 @@ class VariedForm(Form):
 class CheckedForm(Form):
     """A raised form whose first call is compared with the emulator."""
 
-    __slots__ = ("_form", "_is_checked", "_launch")
+    __slots__ = ("_form", "_is_checked", "_kernel", "_shape")
 
-    def __init__(self, launch: Launch, form: Form) -> None:
-        self._launch = launch
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, form: Form) -> None:
+        self._kernel = kernel
+        self._shape = shape
         self._form = form
         self._is_checked = False
 
@@ -299,7 +237,5 @@ class CheckedForm(Form):
         if self._is_checked:
             self._form.run(arguments)
             return
-        from windlass.launching.emulation import compare_with_emulator
-
-        compare_with_emulator(self._launch.kernel, self._launch.shape, arguments, self._form.run)
+        compare_with_emulator(self._kernel, self._shape, arguments, self._form.run)
         self._is_checked = True

@@ -17,7 +17,7 @@ from windlass.diagnostics import WindlassError
 from windlass.runtime.binding import Binding
 
 if TYPE_CHECKING:
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
     from windlass.runtime.memories import ArrayForm
 
@@ -25,7 +25,7 @@ MOST_GUESSES = 4
 
 
 def with_likely_integers(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     compiled: CompiledLaunch,
     forms: Sequence[ArrayForm],
     bind_with: Callable[[Mapping[int, Any]], Binding],

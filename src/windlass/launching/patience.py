@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
 from windlass.diagnostics.progress import telling
+from windlass.launching.emulation import emulate_launch
+from windlass.launching.explaining import explain
 
 if TYPE_CHECKING:
-    from windlass.launching.kernel import Kernel
-    from windlass.launching.launch import Launch
+    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.reports.report import Report
     from windlass.runtime.launch_shape import LaunchShape
 
@@ -87,7 +88,7 @@ class ObservedLaunch:
     observed.
     """
 
-    kernel: Kernel
+    kernel: LoadedKernel
     shape: LaunchShape
     how: How
     seconds: float
@@ -113,7 +114,7 @@ class Policy:
 policy = Policy()
 
 
-def _left_out(kernel: Kernel, before: str = "", severity: str = "error") -> Diagnostic:
+def _left_out(kernel: LoadedKernel, before: str = "", severity: str = "error") -> Diagnostic:
     """What is said of a kernel that prints, and why it stays in the emulator."""
     return Diagnostic(
         "WL0412", f"{before}it prints, which only the emulator does", kernel.left_out[0].source, severity=severity
@@ -125,7 +126,7 @@ class Tier:
 
     __slots__ = ("_emulated_seconds", "_is_raised", "_kernel", "_mode", "_shape", "reason")
 
-    def __init__(self, kernel: Kernel, shape: LaunchShape, mode: Mode) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, mode: Mode) -> None:
         self._kernel = kernel
         self._mode: Mode = mode
         # The emulator runs blocks one after another, which a barrier across the grid does not allow.
@@ -189,25 +190,24 @@ class Tier:
 class WatchedForm:
     """A launch from Python under a policy other than the usual one."""
 
-    __slots__ = ("_launch", "_tier")
+    __slots__ = ("_kernel", "_run_raised", "_shape", "_tier")
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
-        self._tier = Tier(launch.kernel, launch.shape, policy.mode)
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, run_raised: Callable[[Sequence[Any]], None]) -> None:
+        self._kernel = kernel
+        self._shape = shape
+        self._run_raised = run_raised
+        self._tier = Tier(kernel, shape, policy.mode)
 
     def run(self, arguments: Sequence[Any]) -> None:
         """Run it, and tell who watches."""
-        from windlass.launching.emulation import emulate_launch
-
-        launch = self._launch
+        kernel, shape = self._kernel, self._shape
         how, seconds = self._tier.run(
-            lambda: launch.run_raised(arguments),
-            lambda: emulate_launch(launch.kernel, launch.shape, arguments, finds_races=False),
+            lambda: self._run_raised(arguments),
+            lambda: emulate_launch(kernel, shape, arguments, finds_races=False),
         )
         if policy.observe is not None:
 
-            def explain() -> Report:
-                grid, block, shared_bytes = launch.shape
-                return launch.kernel.explain(grid, block, *arguments, shared_bytes=shared_bytes)
+            def report() -> Report:
+                return explain(kernel, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
 
-            policy.observe(ObservedLaunch(launch.kernel, launch.shape, how, seconds, self._tier.reason, explain))
+            policy.observe(ObservedLaunch(kernel, shape, how, seconds, self._tier.reason, report))

@@ -7,7 +7,6 @@ copies what the kernel writes.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +14,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from windlass.launching.emulated_form import Form, fall_back
 from windlass.runtime.lines import from_line_start, offset_in_line
 from windlass.runtime.memories import MemoryPlan, bytes_of
 from windlass.runtime.needed_memory import as_out_of_memory
@@ -24,38 +24,32 @@ from windlass.runtime.written_parts import WrittenPart
 from windlass.stablehlo.waiting import require_threads, wait_for
 
 if TYPE_CHECKING:
-    from windlass.launching.launch import Launch
+    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
+    from windlass.runtime.launch_shape import LaunchShape
     from windlass.stablehlo.program import Program
 
 Array: TypeAlias = NDArray[Any]
-
-
-class Form(ABC):
-    """A launch made ready for arguments of one key."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def run(self, arguments: Sequence[Any]) -> None:
-        """Run it on arguments of that key."""
 
 
 class RaisedForm(Form):
     """A tensor program and where its arguments and results go."""
 
     __slots__ = (
-        "_assumptions", "_compiled", "_function", "_is_brief", "_is_small", "_large", "_launch",
-        "_memories", "_outputs", "_parts", "_picks", "_program", "_scalars", "_taken", "_touched", "_variables",
-        "_wide", "_writes",
+        "_assumptions", "_compiled", "_function", "_is_brief", "_is_small", "_kernel", "_large", "_memories",
+        "_outputs", "_parts", "_picks", "_program", "_scalars", "_shape", "_taken", "_touched",
+        "_variables", "_wide", "_writes",
     )  # fmt: skip
 
-    def __init__(self, launch: Launch, plans: Sequence[MemoryPlan], compiled: CompiledLaunch) -> None:
-        self._launch = launch
+    def __init__(
+        self, kernel: LoadedKernel, shape: LaunchShape, plans: Sequence[MemoryPlan], compiled: CompiledLaunch
+    ) -> None:
+        self._kernel = kernel
+        self._shape = shape
         self._assumptions = compiled.raised.assumptions
         binding = compiled.binding
-        signature = launch.kernel.signature
-        variables = launch.kernel.variables()
+        signature = kernel.signature
+        variables = kernel.variables()
         storage = tuple(variables[name] for name in binding.variables)
         self._touched = tuple(array for name, array in variables.items() if name not in binding.variables)
         self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
@@ -106,8 +100,8 @@ class RaisedForm(Form):
         try:
             self._run(arguments)
         except jax.errors.JaxRuntimeError as error:
-            kernel, (grid, block, _) = self._launch.kernel, self._launch.shape
-            known = as_out_of_memory(error, f"{kernel.name} with grid {grid} and block {block}")
+            grid, block, _ = self._shape
+            known = as_out_of_memory(error, f"{self._kernel.name} with grid {grid} and block {block}")
             if known is error:
                 raise
             raise known from None
@@ -141,9 +135,9 @@ class RaisedForm(Form):
         if not (self._is_brief and self._is_small):  # NumPy waits for results as it copies them
             self._await(results)
         if self._assumptions and (violated := int(results[-1])):
-            kernel = self._launch.kernel
+            kernel = self._kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
-            self._launch.fall_back(error).run(arguments)
+            fall_back(kernel, self._shape, error).run(arguments)
             return
         writes = self._writes
         if writes is None:

@@ -24,10 +24,10 @@ from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, overlap
 
 if TYPE_CHECKING:
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
 
 
-def launch_on_traced(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any]) -> None:
+def launch_on_traced(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> None:
     """Launch on arrays that are being traced; those that the kernel writes have their new values afterwards.
 
     Views into one array are one memory, at the offsets where they lie.
@@ -82,7 +82,7 @@ def launch_on_traced(kernel: Kernel, shape: LaunchShape, arguments: Sequence[Any
         storage.value = leave(result, forms[memory], storage.value)
 
 
-def _constant_array(kernel: Kernel, name: str, argument: Any) -> Array:
+def _constant_array(kernel: LoadedKernel, name: str, argument: Any) -> Array:
     """An array from outside the trace: it can be read, and writing to it would have no effect that anyone sees."""
     if isinstance(argument, np.ndarray):
         argument = cast("NDArray[Any]", argument)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -17,16 +18,18 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
+from windlass.launching.emulation import emulate_launch
 from windlass.launching.likely_integers import with_likely_integers
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, form_of, overlap, signless
+from windlass.runtime.settings import fallback_is_allowed
 from windlass.stablehlo.program import is_wide
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
-    from windlass.launching.kernel import Kernel
+    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
     from windlass.raising.assumptions import Assumption
 
@@ -69,7 +72,7 @@ def check_value(signature: KernelSignature, parameter: Parameter, value: Any) ->
 
 
 def bind_values(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     shape: LaunchShape,
     values: Sequence[Any],
     places: Mapping[int, tuple[int, int]],
@@ -118,7 +121,7 @@ def _entering(scalar: ScalarInput, value: Any) -> ScalarInput:
 
 
 def compile_on_values(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     shape: LaunchShape,
     values: Sequence[Any],
     places: Mapping[int, tuple[int, int]],
@@ -199,7 +202,7 @@ def entering_now(storage: Array, form: ArrayForm) -> Array:
     return np.array(form.to_program(storage))
 
 
-def variable_values(kernel: Kernel, compiled: CompiledLaunch) -> list[Any]:
+def variable_values(kernel: LoadedKernel, compiled: CompiledLaunch) -> list[Any]:
     """The device variables as the kernel's program takes them: what they hold now, or traced by `wl.jit`."""
     variables = kernel.variables()
     forms = compiled.binding.forms
@@ -212,7 +215,7 @@ def variable_values(kernel: Kernel, compiled: CompiledLaunch) -> list[Any]:
 
 
 def launch_on_values(
-    kernel: Kernel,
+    kernel: LoadedKernel,
     shape: LaunchShape,
     memories: Sequence[Any],
     forms: Sequence[ArrayForm],
@@ -235,7 +238,7 @@ def launch_on_values(
     return dict(zip(compiled.raised.written, results, strict=False))
 
 
-def _unmet(kernel: Kernel, assumption: Assumption) -> WindlassError:
+def _unmet(kernel: LoadedKernel, assumption: Assumption) -> WindlassError:
     """What is said where something does not hold that the kernel's tensor form takes for granted."""
     error = kernel.with_source(assumption.as_error(kernel.name))
     first = error.diagnostics[0]
@@ -284,17 +287,12 @@ def leave(value: Any, form: ArrayForm, like: Any) -> Any:
 
 
 def emulate_on_values(
-    kernel: Kernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int], error: RaisingError
+    kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int], error: RaisingError
 ) -> list[Any]:
     """The kernel in the emulator, called back from the compiled program; gives the arrays at positions `written`.
 
     Raises the RaisingError itself where the user forbids the emulator.
     """
-    import warnings
-
-    from windlass.launching.emulation import emulate_launch
-    from windlass.runtime.settings import fallback_is_allowed
-
     if not fallback_is_allowed():
         raise error
     if kernel.note_emulated(shape, error):
@@ -331,7 +329,7 @@ def as_raised(error: Exception) -> Exception:
     return error if found is None or isinstance(error, WindlassError) else found
 
 
-def fallback_diagnostic(kernel: Kernel, error: RaisingError) -> Diagnostic:
+def fallback_diagnostic(kernel: LoadedKernel, error: RaisingError) -> Diagnostic:
     """What is said, once per kernel, when it runs in the emulator."""
     reason = error.diagnostics[0]
     return Diagnostic(
@@ -345,7 +343,7 @@ def fallback_diagnostic(kernel: Kernel, error: RaisingError) -> Diagnostic:
     )
 
 
-def print_diagnostic(kernel: Kernel) -> Diagnostic:
+def print_diagnostic(kernel: LoadedKernel) -> Diagnostic:
     """What is said, once per kernel, when its printf is left out."""
     return Diagnostic(
         "WL0412",
