@@ -31,7 +31,7 @@ def bind_arrays(
     ]
     inner = {position: parameter.shape for position, parameter in enumerate(parameters) if parameter.shape}
     variables = kernel.variables()
-    touched = {name: array for name, array in variables.items() if lies_in_an_argument(array, arrays)}
+    touched = {name: array for name, array in variables.items() if _lies_in_an_argument(array, arrays)}
     all_arrays = [*arrays, *touched.values()]
     plans, places = plan_memories(all_arrays, inner)
     if kernel.alignment > 1:
@@ -52,6 +52,6 @@ def bind_arrays(
     return plans, binding
 
 
-def lies_in_an_argument(variable: Array, arrays: Sequence[Array | None]) -> bool:
+def _lies_in_an_argument(variable: Array, arrays: Sequence[Array | None]) -> bool:
     """Whether an array argument is the device variable or a view into it."""
     return any(array is not None and overlap(array, variable) for array in arrays)

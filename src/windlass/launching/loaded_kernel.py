@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from windlass.launching.loaded_module import LoadedModule
 
 Array: TypeAlias = NDArray[Any]
-Form = TypeVar("Form")
+Made = TypeVar("Made")
 
 MOST_LAUNCHES = 256
 """How many grids and blocks a kernel remembers."""
@@ -74,7 +74,7 @@ class LoadedKernel:
         parameters = ", ".join(f"{each.type_name} {each.name}" for each in self.signature.parameters)
         return f"<windlass kernel {self.name}({parameters})>"
 
-    def launch(self, shape: LaunchShape, form: Callable[[Self, LaunchShape], Form]) -> Form:
+    def launch(self, shape: LaunchShape, form: Callable[[Self, LaunchShape], Made]) -> Made:
         """The launch with this grid and block, in such a form; made when it is first asked for."""
         found = self.launches.get(shape)
         if found is None:

@@ -34,6 +34,10 @@ class LoadedModule:
         self.variables.declare(code.variables, variable_contents(code))
         self.textures.declare(code.variables)
 
+    def with_code(self, code: DeviceCode) -> LoadedModule:
+        """Other code that works on the variables and textures of this module."""
+        return LoadedModule(code, self.allow_contraction, self.variables, self.textures)
+
     def source_line(self, position: Position) -> str | None:
         """The text of a line of a source that was given as text; None for files, which are read from disk."""
         text = self.code.source_text.get(position.file)

@@ -1,8 +1,8 @@
 """Structs by value with pointers in them, as arguments of kernels.
 
-Such a kernel is compiled anew as one whose pointers are parameters of their own (`frontends/cuda/records.py`), and
-launched as that. In a launch from Python an array stands where the struct has a pointer: `kernel[grid, block]({"x": x,
-"y": y, "n": 100})`.
+A kernel that takes some is compiled anew as one whose pointers are parameters of their own
+(`frontends/cuda/records.py`), and launched as that. In a launch from Python an array stands where the struct has a
+pointer: `kernel[grid, block]({"x": x, "y": y, "n": 100})`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.cuda import give_pointers_apart
 from windlass.ir.signature import Parameter
 from windlass.launching.loaded_kernel import LoadedKernel
-from windlass.launching.loaded_module import LoadedModule
 from windlass.runtime.arguments import order_arguments
 
 
@@ -39,9 +38,7 @@ def kernel_with_pointers_apart(kernel: LoadedKernel) -> LoadedKernel:
     with kernel.lock:
         if kernel.apart is None:
             code = give_pointers_apart(kernel.module.code, kernel.signature, kernel.module.allow_contraction)
-            module = kernel.module
-            special = LoadedModule(code, module.allow_contraction, module.variables, module.textures)
-            kernel.apart = LoadedKernel(special, code.kernels[0])
+            kernel.apart = LoadedKernel(kernel.module.with_code(code), code.kernels[0])
             kernel.apart.has_textures_known = kernel.has_textures_known
         return kernel.apart
 

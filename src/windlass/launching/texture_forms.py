@@ -1,6 +1,6 @@
 """The textures and surfaces that a launch uses.
 
-Such a kernel is compiled anew for the forms of its textures (`frontends/cuda/textures.py`): their texels are device
+A kernel that uses some is compiled anew for their forms (`frontends/cuda/textures.py`): their texels are device
 variables then, and what is left is a kernel like any other. The emulator takes the kernel as it is, and reads the
 descriptors of textures in memory.
 """
@@ -19,7 +19,6 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.cuda import specialize_textures, texels_variable
 from windlass.ir.textures import TextureForm, TextureObject
 from windlass.launching.loaded_kernel import LoadedKernel
-from windlass.launching.loaded_module import LoadedModule
 from windlass.launching.textures import Surface, Texture, check_floats
 from windlass.runtime.arguments import order_arguments
 
@@ -157,9 +156,7 @@ def specialized_kernel(kernel: LoadedKernel, plan: TexturePlan) -> tuple[LoadedK
         forms = {key: (form, memory) for key, form, memory in plan.forms}
         code = specialize_textures(kernel.module.code, kernel.signature, forms, first, kernel.module.allow_contraction)
         names = tuple(texels_variable(first + each) for each in range(len(plan.memories)))
-        parent = kernel.module
-        module = LoadedModule(code, parent.allow_contraction, parent.variables, parent.textures)
-        special = LoadedKernel(module, kernel.signature)
+        special = LoadedKernel(kernel.module.with_code(code), kernel.signature)
         special.has_textures_known = True
         kernel.specialized[plan.forms] = special, names
         return special, names
