@@ -25,7 +25,6 @@ from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Va
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
 from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.deadline import ending_at
 from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
@@ -34,6 +33,7 @@ from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
 from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
+from windlass.stablehlo.platforms import device_of, device_that_runs
 from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from windlass.raising import RaisedKernel
     from windlass.rewriting import Entry, Ledger
+    from windlass.rewriting.cost import Device
 
 
 MOST_FROM_LINES = 2
@@ -58,6 +59,8 @@ class CompiledLaunch:
     optimized: Function
     exact: Function
     """Optimized, and in a form that keeps its float results."""
+    device: Device
+    """Whose costs counted, and whose compiler programs are finished for."""
     rewrites: Sequence[Entry] = ()
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
@@ -104,7 +107,7 @@ class CompiledLaunch:
 
     def _export(self, function: Function) -> Program:
         start = time.perf_counter()
-        program = export(function)
+        program = export(function, self.device)
         self.seconds["exporting"] = time.perf_counter() - start
         return program
 
@@ -116,7 +119,7 @@ class CompiledLaunch:
     @cached_property
     def plain_program(self) -> Program:
         """The program before its float results are protected, for programs that are optimized as a whole."""
-        return export(self.optimized)
+        return export(self.optimized, self.device)
 
     def irregular_ops(self) -> int:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
@@ -208,18 +211,21 @@ def shaped_words(value: Value, form: ArrayForm) -> Value:
     return value if form.dtype == form.word_dtype else ops.BitcastConvert(value, form.dtype)
 
 
-def optimize(function: Function) -> Function:
-    """The function after the catalogue of rewrites, which keep its meaning to the last bit. Works on a copy."""
-    return optimize_and_note(function)[0]
+def optimize(function: Function, device: Device) -> Function:
+    """The function after the catalogue of rewrites, which keep its meaning to the last bit. Works on a copy.
+
+    Where it is a question of costs, they are the device's.
+    """
+    return optimize_and_note(function, device)[0]
 
 
-def optimize_and_note(function: Function) -> tuple[Function, Ledger]:
+def optimize_and_note(function: Function, device: Device) -> tuple[Function, Ledger]:
     """As `optimize`; with what was done."""
     from windlass.rewriting import rewrite_function
     from windlass.rules import catalogue
 
     function = function.clone()
-    ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True))
+    ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)
     return function, ledger
 
 
@@ -232,11 +238,11 @@ def protect(function: Function) -> Function:
     return function
 
 
-def export(function: Function) -> Program:
-    """The function as StableHLO, ready to run."""
+def export(function: Function, device: Device) -> Program:
+    """The function as StableHLO, finished for the device's compiler and ready to run."""
     entry = function.clone()
     name, entry.name = function.name, "main"
-    return _to_program(name, Module([entry], name))
+    return _to_program(name, Module([entry], name), device)
 
 
 def tensor_text(function: Function) -> str:
@@ -268,21 +274,18 @@ def import_lowered(name: str, lowered: Any) -> Module:
     return module
 
 
-def optimize_module(module: Module) -> Module:
-    """Every function after the catalogue of rewrites. Works on a copy."""
-    return _each_function(module, optimize)
+def optimize_module(module: Module, device: Device) -> Module:
+    """Every function after the catalogue of rewrites, by the device's costs. Works on a copy."""
+    return _each_function(module, lambda function: optimize(function, device))
 
 
 @without_collections()
 def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
     """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
 
-    XLA:CPU's updates are settled (see `windlass.rewriting.in_place`), unless it divides the program among devices: then
-    calls would keep it from that. For GPUs loops that would not fit into registers are divided.
+    It is finished for the first of them, or for CPUs where they are among them.
     """
-    from windlass.rewriting.in_place import settle_updates
-    from windlass.rewriting.materialization import materialize_shared
-    from windlass.rewriting.splitting import split_fusions
+    from windlass.rewriting.finishing import finish
     from windlass.stablehlo import export_bytecode, import_module
     from windlass.stablehlo.optimizing import optimize_module as optimize_with
 
@@ -291,12 +294,8 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     inline_calls(module.main.body, module, through_settling=True)
     remove_unused_functions(module)
     optimize_with(module, choices, platform=platforms[0], begun=begun)
-    if "cpu" in platforms and not is_partitioned:
-        with ending_at(begun + choices.compile_seconds):
-            materialize_shared(module)
-        settle_updates(module)
-    elif choices.device_on(platforms[0]).name == "gpu":
-        split_fusions(module)
+    device = device_of("cpu" if "cpu" in platforms else platforms[0])
+    finish(module, device, begun + choices.compile_seconds, is_partitioned=is_partitioned)
     return export_bytecode(module)
 
 
@@ -318,19 +317,17 @@ def module_text(module: Module) -> str:
     return export_text(module)
 
 
-def export_module(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
-    """The module as a program; `callbacks` are the Python functions that it calls."""
-    return _to_program(name, _each_function(module, Function.clone), callbacks)
+def export_module(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
+    """The module as a program for a device; `callbacks` are the Python functions that it calls."""
+    return _to_program(name, _each_function(module, Function.clone), device, callbacks)
 
 
-def _to_program(name: str, module: Module, callbacks: Sequence[Any] = ()) -> Program:
-    from windlass.rewriting.in_place import settle_updates
-    from windlass.rewriting.materialization import materialize_shared
+def _to_program(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
+    from windlass.rewriting.finishing import finish
     from windlass.rewriting.polling import add_polls
     from windlass.stablehlo import export_bytecode
 
-    materialize_shared(module)
-    settle_updates(module)
+    finish(module, device)
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]
@@ -358,12 +355,13 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
         tensor = at_boundary(name, raised, binding)
     moments.append(time.perf_counter())
     with telling(f"optimizing {name}"):
-        optimized, ledger = optimize_and_note(tensor)
+        device = device_that_runs()
+        optimized, ledger = optimize_and_note(tensor, device)
     moments.append(time.perf_counter())
     exact = optimized if binding.specification.allow_contraction else protect(optimized)
     stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
-    return CompiledLaunch(binding, raised, tensor, optimized, exact, ledger.entries, seconds)
+    return CompiledLaunch(binding, raised, tensor, optimized, exact, device, ledger.entries, seconds)
 
 
 def stands_in_for(known: CompiledLaunch, unknown: CompiledLaunch) -> bool:

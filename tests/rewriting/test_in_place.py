@@ -38,7 +38,7 @@ def make_function(build: Any, *shapes: tuple[int, ...]) -> Function:
 
 
 def run(function: Function, *arrays: Array) -> Array:
-    return np.asarray(pipeline.export(function).jitted()(*arrays)[0])
+    return np.asarray(pipeline.export(function, CPU).jitted()(*arrays)[0])
 
 
 WITHOUT_OVERHEAD = replace(CPU, call=0.0)

@@ -32,6 +32,7 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE
+from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import Program, is_wide
 from windlass.stablehlo.waiting import require_threads, wait_for
 
@@ -449,9 +450,10 @@ def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, A
     lowered = traced.lower()
     callbacks = lowered._lowering.compile_args["host_callbacks"]
     module = pipeline.import_lowered(name, lowered)
-    optimized = pipeline.optimize_module(module)
+    device = device_that_runs()
+    optimized = pipeline.optimize_module(module, device)
     final = pipeline.protect_module(optimized) if exact else optimized
-    return pipeline.export_module(name, final, callbacks), module, optimized
+    return pipeline.export_module(name, final, device, callbacks), module, optimized
 
 
 def _key(leaves: Sequence[Any], structure: Any) -> Any:

@@ -20,9 +20,7 @@ from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreac
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.stablehlo.calibrating import cpu_device
-
-PLATFORMS = {"cuda": "gpu", "rocm": "gpu", "metal": "gpu"}
-"""What JAX calls devices of a kind that has a cost model under another name."""
+from windlass.stablehlo.platforms import KINDS, device_of
 
 ASSUMPTIONS: dict[str, tuple[str, ...]] = {
     "finite": ("finite", "no NaN"),
@@ -85,7 +83,7 @@ class Choices:
         for each in granted:
             if each not in known:
                 raise _unknown(f"nothing is known of the assumption '{each}'", f"one of: {', '.join(sorted(known))}")
-        if device is not None and PLATFORMS.get(device, device) not in DEVICES:
+        if device is not None and KINDS.get(device, device) not in DEVICES:
             raise _unknown(f"there is no cost model of '{device}'", f"one of: {', '.join(DEVICES)}")
         names = {rule.name for rule in (*_catalogue(), *_catalogue().passes, *own)}
         for name in left_out:
@@ -104,7 +102,7 @@ class Choices:
             import jax
 
             name = jax.default_backend()
-        chosen = DEVICES.get(PLATFORMS.get(name, name), DEVICES["cpu"])
+        chosen = device_of(name)
         return cpu_device() if chosen.name == "cpu" else chosen
 
 

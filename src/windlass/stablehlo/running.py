@@ -16,11 +16,8 @@ from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
 from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.deadline import ending_at
-from windlass.rewriting.in_place import settle_updates
-from windlass.rewriting.materialization import materialize_shared
+from windlass.rewriting.finishing import finish
 from windlass.rewriting.polling import add_polls
-from windlass.rewriting.splitting import split_fusions
 from windlass.stablehlo.custom_calls import is_lapack
 from windlass.stablehlo.diagnosing import diagnose_execution
 from windlass.stablehlo.exporting import export_bytecode, export_text
@@ -71,13 +68,8 @@ def optimize(
     begun = time.monotonic()
     module = read_program(program)
     optimize_module(module, choices, begun=begun)
-    target = choices.device_on()
-    if target.name == "cpu" and not _is_partitioned(module):
-        with ending_at(begun + compile_seconds):
-            materialize_shared(module)
-        settle_updates(module, is_whole=True)
-    elif target.name == "gpu":
-        split_fusions(module, target)
+    until = begun + compile_seconds
+    finish(module, choices.device_on(), until, is_whole=True, is_partitioned=_is_partitioned(module))
     return export_text(module)
 
 

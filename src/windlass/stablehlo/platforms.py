@@ -1,0 +1,37 @@
+"""The kinds of devices that JAX runs programs on: whose costs count, and whose compiler a program is finished for."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+
+from windlass.rewriting.cost import CPU, DEVICES, Device
+
+KINDS = {"cuda": "gpu", "rocm": "gpu", "metal": "gpu"}
+"""What JAX calls devices of a kind that has a cost model under another name."""
+
+
+def device_of(platform: str) -> Device:
+    """The model of a platform's devices; of one that has none, that of CPUs.
+
+    >>> device_of("cuda").name, device_of("tpu").name, device_of("neuron").name
+    ('gpu', 'tpu', 'cpu')
+    """
+    return DEVICES.get(KINDS.get(platform, platform), CPU)
+
+
+def device_that_runs() -> Device:
+    """That of the platform on which JAX runs programs by default. XLA is started only where there may be several."""
+    import jax
+
+    chosen = str(getattr(jax.config, "jax_platforms", None) or "")
+    if chosen == "cpu" or not (chosen or _has_other_platforms()):
+        return CPU
+    return device_of(jax.default_backend())
+
+
+@cache
+def _has_other_platforms() -> bool:
+    """Whether a plugin for other devices than CPUs is installed."""
+    return any(entry_points(group="jax_plugins")) or any(map(find_spec, ("jax_plugins", "libtpu")))
