@@ -19,7 +19,7 @@ from windlass.ir import Function
 from windlass.ir.signature import DeviceCode
 from windlass.loops import Parallel, evaluate_kernel
 from windlass.loops.text import loop_text
-from windlass.raising.rerolling import reroll
+from windlass.parallel.rerolling import reroll
 
 MOST_THREADS = 70
 BOUND = (wl.cuda.Texture, wl.cuda.Surface)

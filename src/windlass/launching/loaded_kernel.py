@@ -19,11 +19,11 @@ from windlass.diagnostics.limits import available_memory
 from windlass.frontends.cuda import TextureUse, reached_names, texture_uses
 from windlass.ir.signature import KernelSignature
 from windlass.loops import Print
+from windlass.parallel.effects import variables_used, widest_alignment, written_parameters
 from windlass.raising import OutsideNote, UncountedLoopError
 from windlass.reports.report import Report, report_of
 from windlass.runtime.binding import Binding
 from windlass.runtime.compiled_store import CompiledStore
-from windlass.runtime.effects import variables_used, widest_alignment, written_parameters
 from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:

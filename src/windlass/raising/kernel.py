@@ -15,6 +15,7 @@ from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
 from windlass.ops.control import Return
+from windlass.parallel.rerolling import reroll
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
@@ -28,7 +29,6 @@ from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
 from windlass.raising.reinterpretation import byte_width, write_back
 from windlass.raising.report import RaisingReport
-from windlass.raising.rerolling import reroll
 from windlass.raising.specification import (
     NULL_MEMORY,
     KernelArgument,

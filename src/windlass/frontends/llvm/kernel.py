@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.frontends.llvm import arithmetic, atomics, builtins, calls, memory
-from windlass.frontends.llvm.cas_idioms import replace_idioms
 from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
-from windlass.frontends.llvm.guards import remove_guards
 from windlass.frontends.llvm.layout import PointerType
 from windlass.frontends.llvm.module import DeviceModule, module_of
 from windlass.frontends.llvm.provenance import Base
@@ -18,23 +16,30 @@ from windlass.frontends.llvm.structure import Structurer
 from windlass.frontends.llvm.syntax import FunctionText, Reader, UnknownSyntax
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import Pointer
-from windlass.ir import Block, BufferType, Builder, Function, Op, Region, Type, Value, tensor_type
+from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
-from windlass.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Load, Parallel, Store, Yield
+from windlass.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Parallel, Store, Yield
 from windlass.ops.control import Return
+from windlass.parallel.passes import AS_STRUCTURED, Guards, LoopPass, passes_of_import, run_passes
 
 TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
 """Importing these registers what they translate."""
 
 
-def import_kernel(code: DeviceCode, mangled_name: str, uncounted: Collection[str] = ()) -> Function:
+def import_kernel(
+    code: DeviceCode,
+    mangled_name: str,
+    uncounted: Collection[str] = (),
+    watch: Callable[[LoopPass, Function], None] | None = None,
+) -> Function:
     """The kernel of that linker name at the loop level (see `windlass.loops`).
 
     The function's arguments are the kernel's parameters in order: numbers as rank-0 tensors (16-bit floats too, which
     LLVM IR passes in memory), pointers as buffers, records passed by value as buffers of space "parameter". Its body is
     the launch's sizes, one `Parallel`, and `Return`. The function's name is the readable one where the code tells it.
-    The loops named in `uncounted` (by `Assert.counted_loop`) become `DoWhile`s.
+    The loops named in `uncounted` (by `Assert.counted_loop`) become `DoWhile`s. `watch` is told of the function as its
+    control flow was structured, and then after each pass.
 
     Raises RaisingError for what the loop level has no words for: WL0201 to WL0209.
     """
@@ -55,7 +60,11 @@ def import_kernel(code: DeviceCode, mangled_name: str, uncounted: Collection[str
         raise irreducible(module, text, name, error) from error
     translator = Translator(module, text, flow, name)
     memory.find_print_arguments(translator)
-    return build_function(translator, signature, uncounted)
+    function, guards = build_function(translator, signature, uncounted)
+    if watch is not None:
+        watch(AS_STRUCTURED, function)
+    run_passes(function, passes_of_import(guards), watch)
+    return function
 
 
 def irreducible(module: DeviceModule, text: FunctionText, name: str, error: IrreducibleError) -> RaisingError:
@@ -67,8 +76,10 @@ def irreducible(module: DeviceModule, text: FunctionText, name: str, error: Irre
     return module.refusal("WL0201", headline, position, name, help)
 
 
-def build_function(translator: Translator, signature: KernelSignature | None, uncounted: Collection[str]) -> Function:
-    """Parameters, launch sizes, and the body between them."""
+def build_function(
+    translator: Translator, signature: KernelSignature | None, uncounted: Collection[str]
+) -> tuple[Function, Guards]:
+    """Parameters, launch sizes, and the body between them, as the control flow was structured; and loops' guards."""
     text = translator.function
     types: list[Type] = []
     names: list[str] = []
@@ -110,18 +121,14 @@ def build_function(translator: Translator, signature: KernelSignature | None, un
         with Builder(body):
             Yield(())
         move_to_front(translator.emit.prologue, body)
-        replace_idioms(body)
-        remove_unused(body)
-        remove_guards(body, structurer.guards)
         builder.source = translator.position_of(None)
         Parallel(extents, LAUNCH_DIMENSIONS, Region(body))
         Return(())
-    remove_unused(outer)
     function = Function(signature.name if signature is not None else text.name, outer)
     function.source = signature.position if signature is not None else None
     if function.source is None:
         function.source = translator.position_of(None)
-    return function
+    return function, structurer.guards
 
 
 def in_memory(translator: Translator, number: Value) -> Value:
@@ -165,22 +172,3 @@ def move_to_front(prologue: Block, body: Block) -> None:
             body.append(op)
         else:
             body.insert_before(op, first)
-
-
-def remove_unused(block: Block) -> None:
-    """Erase pure ops, loads and allocations whose results nothing uses, inner blocks first."""
-    op = block.last
-    while op is not None:
-        previous = op.previous
-        for region in op.regions:
-            remove_unused(region.block)
-        if op.is_unused and op.results and is_removable(op):
-            op.erase()
-        op = previous
-
-
-def is_removable(op: Op) -> bool:
-    """Whether the op has no effect but its results."""
-    if isinstance(op, Load):
-        return not op.is_volatile
-    return op.is_pure or isinstance(op, Allocate)

@@ -6,11 +6,10 @@ import jax._src.interpreters.mlir as jax_mlir
 import numpy as np
 import pytest
 from jaxlib.mlir import ir as mlir
+from tests.frontends.llvm.running import imported, ops_of, run
 
 from windlass import loops
 from windlass.loops.text import loop_text
-
-from .running import imported, ops_of, run
 
 UPDATES = {
     "guess of zero": "int old = 0, a; do { a = old; old = atomicCAS(p, a, a * x[1] + 1); } while (a != old);",

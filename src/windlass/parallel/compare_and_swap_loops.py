@@ -18,8 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from windlass.frontends.llvm.atomic_kinds import bits_of, find_kind
-from windlass.frontends.llvm.subwords import find_part
 from windlass.ir import Argument, Block, Builder, Op, Region, Terminator, Value, tensor_type
 from windlass.ir.values import Result
 from windlass.loops import Atomic, AtomicUpdate, CompareExchange, Condition, DoWhile, If, Load, Undefined, Yield
@@ -27,16 +25,18 @@ from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Not, Or, Select
+from windlass.parallel.atomic_kinds import bits_of, find_kind
+from windlass.parallel.subwords import find_part
 
 Sides = dict[Op, int]
 """Branches, and which of their regions is run: 0 is the one where the condition holds."""
 
 
-def replace_idioms(block: Block) -> None:
+def replace_compare_and_swap_loops(block: Block) -> None:
     """Replace every such loop in the block and in the regions of its ops."""
     for op in tuple(block):
         for region in op.regions:
-            replace_idioms(region.block)
+            replace_compare_and_swap_loops(region.block)
         if isinstance(op, DoWhile):
             retry = _find_retry(op)
             if retry is not None:

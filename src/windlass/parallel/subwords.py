@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from windlass.frontends.llvm.atomic_kinds import is_outside
 from windlass.ir import Block, Builder, Op, Value, tensor_type
 from windlass.ops.base import INTEGER
 from windlass.ops.comparison import Compare
@@ -32,6 +31,7 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
+from windlass.parallel.atomic_kinds import is_outside
 
 LOW_BITS = 7
 """What names a part are the lowest bits of an index or address."""

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 
 from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_type
 from windlass.loops import Allocate, CheckAlignment, For, Load, Store, ViewBuffer, Yield
-from windlass.ops.conversion import Convert
+from windlass.ops.conversion import Convert, bit_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or
-from windlass.raising.items import is_integer
-from windlass.raising.reinterpretation import byte_width
 
 MOST_COPIES = 16
 ROWS = (4, 2)
@@ -87,7 +85,7 @@ def _reroll_stores(stores: Sequence[Store], row: int, run: Sequence[Store]) -> b
         return False
     copies = _Copies(row)
     offset, value = copies.join([s.offset for s in stores]), copies.join([s.value for s in stores])
-    width = byte_width(first.value.dtype)
+    width = max(bit_width(first.value.dtype) // 8, 1)
     if offset is None or value is None or abs(offset.step) < width:
         return False
     if row < len(stores) and abs(offset.leap) < row * abs(offset.step):
@@ -227,7 +225,7 @@ class _Copies:
             return _Joined("same", first)
         if depth > DEEPEST or any(value.type is not first.type for value in values):
             return None
-        if isinstance(first.type, TensorType) and is_integer(first.dtype):
+        if isinstance(first.type, TensorType) and first.type.is_integer:
             for kind in (Add, Or):
                 steps = _steps(values, kind, self.row)
                 if steps is not None:

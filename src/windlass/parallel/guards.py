@@ -8,11 +8,13 @@ such a guard; here it is checked that the branch does nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from windlass.ir import Block, Op, Value
 from windlass.loops import For, If, Yield
 
 
-def remove_guards(block: Block, guards: dict[Op, tuple[Value, bool]]) -> None:
+def remove_guards(block: Block, guards: Mapping[Op, tuple[Value, bool]]) -> None:
     """Remove the guards in a block and within its ops.
 
     `guards` tells for each guarded loop the condition and what it gives where the loop runs.
@@ -24,7 +26,7 @@ def remove_guards(block: Block, guards: dict[Op, tuple[Value, bool]]) -> None:
             _remove(op, guards)
 
 
-def _remove(branch: If, guards: dict[Op, tuple[Value, bool]]) -> None:
+def _remove(branch: If, guards: Mapping[Op, tuple[Value, bool]]) -> None:
     sides = [(branch.then.block, branch.otherwise.block, True), (branch.otherwise.block, branch.then.block, False)]
     for entered, skipped, holds in sides:
         effects = [op for op in entered if not op.is_pure and not isinstance(op, Yield)]

@@ -1,0 +1,47 @@
+"""Which passes a kernel goes through, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from windlass.ir import Block, Function, Op, Value
+from windlass.parallel.compare_and_swap_loops import replace_compare_and_swap_loops
+from windlass.parallel.dead_code import remove_unused
+from windlass.parallel.guards import remove_guards
+
+Guards: TypeAlias = Mapping[Op, "tuple[Value, bool]"]
+"""For each loop that stands behind a guard which its trip count makes superfluous: the condition, and what it gives."""
+
+
+class LoopPass(NamedTuple):
+    """What changes the blocks of a kernel, in place, and keeps what the kernel does."""
+
+    name: str
+    change: Callable[[Block], None]
+
+
+AS_STRUCTURED = LoopPass("as structured", lambda block: None)
+"""What stands for no pass at all, where one is told of."""
+
+
+def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
+    """Those for a kernel as its control flow was structured; the structurer knows the guards."""
+    return (
+        LoopPass("compare-and-swap loops", replace_compare_and_swap_loops),
+        LoopPass("dead code", remove_unused),
+        LoopPass("guards", lambda block: remove_guards(block, guards)),
+        LoopPass("dead code", remove_unused),
+    )
+
+
+def run_passes(
+    function: Function,
+    passes: Iterable[LoopPass],
+    watch: Callable[[LoopPass, Function], None] | None = None,
+) -> None:
+    """Run them one after the other; `watch` is told after each."""
+    for each in passes:
+        each.change(function.body)
+        if watch is not None:
+            watch(each, function)
