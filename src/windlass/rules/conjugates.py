@@ -24,8 +24,10 @@ from windlass.ops import (
 )
 from windlass.ops.base import COMPLEX_OF_PART, Binary
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute, is_number, splat
 
@@ -170,24 +172,14 @@ def complex_of_negates(x: Value, y: Value) -> Value:
     return Negate(Complex(x, y))
 
 
-@rewrite(Negate(Real(Negate(z))))
-def negated_real_of_negate(z: Value) -> Value:
+@rewrite(Negate(Real(Negate(z))), sample=lambda draw: Negate(Real(Negate(_some_complex(draw)))), dual=PARTS)
+def negated_real_of_negate(z: Value, dual: Dual) -> Value | None:
     """-real(-z) = real(z)
 
     >>> negated_real_of_negate(Negate(Real(Negate(tensor("complex<f32>", name="z")))))
     Real(z)
     """
-    return Real(z)
-
-
-@rewrite(Negate(Imag(Negate(z))), sample=lambda draw: Negate(Imag(Negate(_some_complex(draw)))))
-def negated_imag_of_negate(z: Value) -> Value | None:
-    """-imag(-z) = imag(z)
-
-    >>> negated_imag_of_negate(Negate(Imag(Negate(tensor("complex<f32>", name="z")))))
-    Imag(z)
-    """
-    return Imag(z) if z.tensor.is_complex else None
+    return dual(Real)(z) if z.tensor.is_complex else None
 
 
 @rewrite(Abs(Negate(z)), sample=lambda draw: Abs(Negate(_some_complex(draw))))

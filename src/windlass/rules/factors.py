@@ -16,6 +16,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import made_by, plain, sample_product, sides
+from windlass.rules.duals import SIGNS
 from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
@@ -194,26 +195,12 @@ def _scale_after(op: Add | Subtract) -> Value | None:
     return None
 
 
-@rewrite(Add(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled)
-def sum_with_scaled_product(op: Add) -> Value | None:
+@rewrite(Add(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled, dual=SIGNS)
+def sum_with_scaled_product(op: Add | Subtract) -> Value | None:
     """dot(c · x, y) + z = c · dot(x, y) + z: the factor is done in the loop of the sum
 
     >>> x = Multiply(tensor("f32", 9, 9), Constant.of(3, "f32", (9, 9)))
     >>> sum_with_scaled_product(Add(matmul(x, tensor("f32", 9, 9, name="y")), tensor("f32", 9, 9, name="z"))).lhs.lhs
-    Constant(3.0)
-    """
-    return _scale_after(op)
-
-
-@rewrite(Subtract(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled)
-def difference_with_scaled_product(op: Subtract) -> Value | None:
-    """dot(c · x, y) - z = c · dot(x, y) - z: the factor is done in the loop of the difference
-
-    >>> x = Multiply(tensor("f32", 9, 9), Constant.of(3, "f32", (9, 9)))
-    >>> made = difference_with_scaled_product(
-    ...     Subtract(tensor("f32", 9, 9, name="z"), matmul(x, tensor("f32", 9, 9, name="y")))
-    ... )
-    >>> made.rhs.lhs
     Constant(3.0)
     """
     return _scale_after(op)
@@ -264,29 +251,13 @@ def _factor_out(op: Add | Subtract) -> Value | None:
     reassociates=True,
     by_cost=True,
     sample=sample_sum_with_common_factor,
+    dual=SIGNS,
 )
-def sum_of_dots_with_common_factor(op: Add) -> Value | None:
+def sum_of_dots_with_common_factor(op: Add | Subtract) -> Value | None:
     """dot(x, y) + dot(x, z) = dot(x, y + z), and so on the other side
 
     >>> x, y, z = tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"), tensor("f32", 9, 9, name="z")
     >>> sum_of_dots_with_common_factor(Add(matmul(x, y), matmul(x, z))).rhs
     Add(y, z)
-    """
-    return _factor_out(op)
-
-
-@rewrite(
-    Subtract(any_op(DotGeneral), any_op(DotGeneral)),
-    single_use=True,
-    reassociates=True,
-    by_cost=True,
-    sample=sample_sum_with_common_factor,
-)
-def difference_of_dots_with_common_factor(op: Subtract) -> Value | None:
-    """dot(x, y) - dot(x, z) = dot(x, y - z), and so on the other side
-
-    >>> x, y, z = tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"), tensor("f32", 9, 9, name="z")
-    >>> difference_of_dots_with_common_factor(Subtract(matmul(x, y), matmul(z, y))).lhs
-    Subtract(x, z)
     """
     return _factor_out(op)

@@ -40,6 +40,15 @@ def splat_hole(name: str, number: Any) -> Any:
     return hole(name, lambda value: is_number(value, number))
 
 
+def _holds_everywhere(value: object, truth: bool) -> bool:
+    return isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and bool(value.number) == truth
+
+
+true = hole("true", lambda value: _holds_everywhere(value, True))
+false = hole("false", lambda value: _holds_everywhere(value, False))
+"""Holes for conditions that are known, and the same for all elements."""
+
+
 def compute(op_class: type[Op], *constants: Constant, **fields: Any) -> Constant:
     """What an elementwise op gives for splats, as a splat of the first one's shape.
 

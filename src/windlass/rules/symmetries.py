@@ -23,6 +23,7 @@ from windlass.ops import (
 from windlass.ops.elementwise import And, Xor, width_of
 from windlass.ops.functions import Cbrt
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual, Exchange
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import free, random_type
@@ -94,24 +95,14 @@ def cosine_of_modulus(op: Cosine, x: Value) -> Value | None:
     return None if x.tensor.is_complex else Cosine(x)
 
 
-@rewrite(Negate(Floor(Negate(x))), single_use=True)
-def ceiling_by_floor(x: Value) -> Value:
-    """-floor(-x) = ceil(x)
+@rewrite(Negate(Floor(Negate(x))), single_use=True, dual=Exchange((Floor, Ceil), words=(("floor", "ceiling"),)))
+def ceiling_by_floor(x: Value, dual: Dual) -> Value:
+    """-floor(-x) = ceiling(x)
 
     >>> ceiling_by_floor(Negate(Floor(Negate(tensor("f32")))))
     Ceil(x)
     """
-    return Ceil(x)
-
-
-@rewrite(Negate(Ceil(Negate(x))), single_use=True)
-def floor_by_ceiling(x: Value) -> Value:
-    """-ceil(-x) = floor(x)
-
-    >>> floor_by_ceiling(Negate(Ceil(Negate(tensor("f32")))))
-    Floor(x)
-    """
-    return Floor(x)
+    return dual(Ceil)(x)
 
 
 @rewrite(Negate(Multiply(Negate(x), y)), single_use=True)
