@@ -74,17 +74,6 @@ def and_of_opposites(op: And) -> Value:
     return Constant.of(0, op.dtype, op.shape)
 
 
-@rewrite(Or(x, Not(x)))
-def or_of_opposites(op: Or) -> Value | None:
-    """x or not x = true
-
-    >>> x = tensor("i1")
-    >>> or_of_opposites(Or(x, Not(x)))
-    Constant(True)
-    """
-    return Constant.of(True, "i1", op.shape) if op.tensor.is_boolean else None
-
-
 @rewrite(Xor(x, true))
 def xor_with_true(x: Value) -> Value:
     """x xor true = not x

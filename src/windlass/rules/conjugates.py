@@ -182,16 +182,6 @@ def negated_real_of_negate(z: Value, dual: Dual) -> Value | None:
     return dual(Real)(z) if z.tensor.is_complex else None
 
 
-@rewrite(Abs(Negate(z)), sample=lambda draw: Abs(Negate(_some_complex(draw))))
-def modulus_of_negate(z: Value) -> Value | None:
-    """|-z| = |z|, for complex numbers
-
-    >>> modulus_of_negate(Abs(Negate(tensor("complex<f32>", name="z"))))
-    Abs(z)
-    """
-    return Abs(z) if z.tensor.is_complex else None
-
-
 def _sample_real_modulus(draw: Draw) -> Abs:
     type_ = random_type(draw, ("f32", "f64"))
     return Abs(Complex(free(type_), Constant.of(draw.choose((0.0, -0.0)), type_.dtype, type_.shape)))

@@ -154,8 +154,8 @@ def _is_small(value: Value) -> bool:
 
 
 def sample_movement_of_constant(draw: Draw) -> TensorOp:
-    """A movement of a constant that is one number everywhere."""
-    shape = draw.shape(1, 3, 1)
+    """A movement of a constant that is one number everywhere, often too large to be folded."""
+    shape = (*draw.shape(1, 2, 1), draw.choose((2, LARGEST_FOLDED + 1)))
     x = Constant.of(draw.integer(-2, 2), "f32", shape)
     movement = draw.choose(MOVEMENTS)
     if movement is BroadcastInDim:
@@ -181,7 +181,14 @@ def move_constant(op: TensorOp) -> Value | None:
 x, fill, low, high, interior = hole("x"), hole("fill"), hole("low"), hole("high"), hole("interior")
 
 
-@rewrite(Pad(x, fill, low, high, interior))
+def sample_padded_constant(draw: Draw) -> Pad:
+    """A constant in more of the same, mostly, and often too large to be folded."""
+    inside = Constant.of(draw.integer(0, 1), "f32", (draw.choose((2, LARGEST_FOLDED)), 3))
+    fill = Constant.of(draw.choose((inside.number, inside.number, -0.0)), "f32")
+    return Pad(inside, fill, (draw.integer(-1, 2), 0), (1, draw.integer(0, 2)), (0, draw.integer(0, 1)))
+
+
+@rewrite(Pad(x, fill, low, high, interior), sample=sample_padded_constant)
 def pad_of_constant(op: Pad, x: Value, fill: Value) -> Value | None:
     """pad(constant c, c) = constant c of the larger shape
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def is_number(value: object, number: Any) -> bool:
 
 def splat_hole(name: str, number: Any) -> Any:
     """A hole for a constant that is `number` everywhere, the sign of zero included."""
-    return hole(name, lambda value: is_number(value, number))
+    return hole(name, partial(is_number, number=number))
 
 
 def _holds_everywhere(value: object, truth: bool) -> bool:
