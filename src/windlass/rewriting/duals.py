@@ -21,7 +21,7 @@ from typing import Any
 from windlass.ir import Hole, Op, Result
 from windlass.ops import Constant
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op, is_any
+from windlass.rewriting.pattern import any_op, is_any, parts_of
 
 Dual = Callable[[Any], Any]
 """What the body of a rule with a dual asks for what stands for an op in the rule that is applied."""
@@ -71,7 +71,8 @@ class Exchange:
         op_class = self.of(type(pattern))
         if is_any(pattern):
             only, takes = (tuple(map(self.of, pattern.__dict__[name])) for name in ("only", "takes"))
-            return any_op(op_class, only=only, takes=takes)
+            parts = {name: self.pattern(value) for name, value in parts_of(pattern).items()}
+            return any_op(op_class, only=only, takes=takes, bind=pattern.__dict__["bind"], **parts)
         return op_class(**{name: self.pattern(value) for name, value in pattern.field_values().items()})
 
     def sample(self, sample: Callable[[Draw], Op]) -> Callable[[Draw], Op]:

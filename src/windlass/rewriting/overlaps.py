@@ -27,7 +27,7 @@ from windlass.ops import Return
 from windlass.ops.sampling import RandomDraw
 from windlass.rewriting.facts import granting
 from windlass.rewriting.instances import Mismatch, make_instance
-from windlass.rewriting.pattern import is_any, list_inner_ops, list_roots
+from windlass.rewriting.pattern import is_any, list_inner_ops, list_roots, parts_of
 from windlass.rewriting.rule import Rule
 
 LEAST, ENOUGH, ATTEMPTS = 3, 30, 1000
@@ -133,9 +133,9 @@ def is_telling(pattern: Op) -> bool:
     >>> is_telling(Add(x, y)), is_telling(Add(x, x)), is_telling(Add(x, Negate(y)))
     (False, True, True)
     """
-    if is_any(pattern):
-        return bool(pattern.__dict__["takes"])
-    parts = [each for value in pattern.field_values().values() for each in _flat(value)]
+    if is_any(pattern) and (pattern.__dict__["takes"] or pattern.__dict__["parts"]):
+        return True
+    parts = [each for value in parts_of(pattern).values() for each in _flat(value)]
     holes = [each for each in parts if isinstance(each, Hole)]
     has_given = len(holes) < len(parts) or len({each.name for each in holes}) < len(holes)
     return has_given or bool(list_inner_ops(pattern)) or any(each.accepts for each in holes)
@@ -194,9 +194,12 @@ def _bindings(general: Any, special: Any, bound: Mapping[str, Any]) -> Iterator[
 def _field_bindings(general: Op, special: Op, bound: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if is_any(general):
         takes: tuple[type, ...] = general.__dict__["takes"]
-        operands = () if is_any(special) else special.operands
-        if not takes or any(isinstance(each, takes) for each in operands):
-            yield bound
+        taken = [type(each) for value in parts_of(special).values() for each in _flat(value)]
+        taken = taken or special.__dict__.get("takes", ())
+        if not takes or any(issubclass(each, takes) for each in taken):
+            asked = parts_of(special)
+            pairs = [(each, asked.get(name, Hole(""))) for name, each in parts_of(general).items()]
+            yield from _all_bindings(pairs, bound)
         return
     if is_any(special):
         return

@@ -7,7 +7,7 @@ import numpy as np
 from windlass.ir import Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Negate, Real, Subtract
-from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
+from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX, Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -142,16 +142,6 @@ def sample_part_of_sum(draw: Draw) -> Real:
     return Real(draw.choose((Add, Subtract))(left, right))
 
 
-def _part_of_sum(op: Real | Imag) -> Value | None:
-    """The part of a sum or difference as one of parts that are there already."""
-    total = op.operand
-    if not isinstance(total, Add | Subtract) or not total.tensor.is_complex:
-        return None
-    parts = [_known_part(value, type(op)) for value in total.operands]
-    left, right = parts
-    return None if left is None or right is None else type(total)(left, right)
-
-
 def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
     if isinstance(value, Complex):
         return value.lhs if part is Real else value.rhs
@@ -173,15 +163,22 @@ def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
     return None
 
 
-@rewrite(any_op(Real), sample=sample_part_of_sum, dual=PARTS)
-def real_of_sum(op: Real | Imag) -> Value | None:
+@rewrite(
+    any_op(Real, operand=any_op(Binary, only=(Add, Subtract), bind="total")),
+    sample=sample_part_of_sum,
+    dual=PARTS,
+)
+def real_of_sum(op: Real | Imag, total: Add | Subtract) -> Value | None:
     """real(z + w) = real(z) + real(w), if these are made of parts; and so for z - w
 
     >>> z = Complex(tensor("f32"), tensor("f32", name="y"))
     >>> real_of_sum(Real(Add(z, Constant.of(2 + 2j, "complex<f32>")))).rhs
     Constant(2.0)
     """
-    return _part_of_sum(op)
+    if not total.tensor.is_complex:
+        return None
+    left, right = (_known_part(value, type(op)) for value in total.operands)
+    return None if left is None or right is None else type(total)(left, right)
 
 
 def sample_product_of_reals(draw: Draw) -> Real:

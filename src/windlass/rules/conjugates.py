@@ -27,6 +27,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.contractions import dot
 from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute, is_number, splat
@@ -138,20 +139,15 @@ def _sample_dot(draw: Draw) -> DotGeneral:
     return DotGeneral(Conj(z), Conj(w), (), (), (1,), (0,))
 
 
-@rewrite(any_op(DotGeneral), sample=_sample_dot, reassociates=True)
-def dot_of_conjugates(op: DotGeneral) -> Value | None:
+@rewrite(dot(Conj(z), Conj(w)), sample=_sample_dot, reassociates=True, single_use=True)
+def dot_of_conjugates(op: DotGeneral, z: Value, w: Value) -> Value | None:
     """dot(conj(z), conj(w)) = conj(dot(z, w)), if the result has fewer elements than the operands
 
     >>> z, w = tensor("complex<f32>", 3, 4, name="z"), tensor("complex<f32>", 4, 5, name="w")
     >>> dot_of_conjugates(DotGeneral(Conj(z), Conj(w), (), (), (1,), (0,))).operand.lhs
     z
     """
-    left, right = op.lhs, op.rhs
-    if not isinstance(left, Conj) or not isinstance(right, Conj) or len(left.uses) != 1 or len(right.uses) != 1:
-        return None
-    if op.tensor.size >= left.tensor.size + right.tensor.size:
-        return None
-    return Conj(op.with_operands((left.operand, right.operand)))
+    return Conj(op.with_operands((z, w))) if op.tensor.size < z.tensor.size + w.tensor.size else None
 
 
 # -- complex numbers made of parts ------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def in_order(product: Product, term: Term, new: Term, other: Term) -> tuple[Term
     return (new, other) if term is product.left else (other, new)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_scaled)
+@rewrite(any_op(DotGeneral, takes=(Multiply, Divide)), reassociates=True, sample=sample_product_of_scaled)
 def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     """dot(c · x, y) = c · dot(x, y), if c is constant along what is summed over and the result is smaller than x
 
@@ -69,7 +69,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     >>> dot_of_scaled_operand(matmul(x, tensor("f32", 300, 4, name="y"))).lhs
     Constant(3.0)
     """
-    if not made_by(op, Multiply | Divide) or not is_plain(op):
+    if not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -87,7 +87,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     return None
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_scaled)
+@rewrite(any_op(DotGeneral, takes=(Multiply, Divide)), reassociates=True, sample=sample_product_of_scaled)
 def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
     """dot(c · x, y) = dot(x, c · y), if c has no axes that y lacks and y is smaller than x
 
@@ -96,7 +96,7 @@ def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
     >>> dot_of_weighted_operand(DotGeneral(weighted, tensor("f32", 30, name="y"), (), (), (1,), (0,))).rhs
     Multiply(y, w)
     """
-    if not made_by(op, Multiply | Divide) or not is_plain(op):
+    if not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
