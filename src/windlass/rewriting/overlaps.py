@@ -226,7 +226,8 @@ def _is_same(left: Any, right: Any) -> bool:
     """Whether two parts of one pattern stand for the same thing."""
     if isinstance(left, Hole) or isinstance(right, Hole):
         return isinstance(left, Hole) and isinstance(right, Hole) and left.name == right.name
-    return left is right or (not isinstance(left, Op) and left == right)
+    # Two ops that a pattern asks for may differ, even if they are alike.
+    return not isinstance(left, Op) and left == right
 
 
 def _key(accepts: Any) -> Any:

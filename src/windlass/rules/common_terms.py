@@ -27,7 +27,7 @@ from windlass.ops.elementwise import Popcnt, Xor
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import has_nan, is_finite, range_of
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.comparisons import DIRECTIONS, MIRRORED
 from windlass.rules.duals import LOGIC
@@ -358,6 +358,9 @@ def compare_of_converted_integer(x: Value, c: Constant, direction: str) -> Value
 # -- several bounds of one value --------------------------------------------------------------------------------------
 
 
+COMPARE = any_op(Compare)
+
+
 def _sample_bounds(draw: Draw) -> And:
     type_ = random_type(draw, ("f32", "i32", "ui8", "bf16"))
     x, y, z = (free(type_, name) for name in "xyz")
@@ -394,7 +397,7 @@ def _tighter(y: Value, z: Value, direction: str, is_and: bool) -> Minimum | Maxi
     return Minimum(y, z) if lesser else Maximum(y, z)
 
 
-@rewrite(And(p, q), sample=_sample_bounds, dual=LOGIC.saying(("min", "max"), ("Minimum", "Maximum")))
+@rewrite(And(COMPARE, COMPARE), sample=_sample_bounds, dual=LOGIC.saying(("min", "max"), ("Minimum", "Maximum")))
 def and_of_bounds(op: And | Or) -> Value | None:
     """x < y and x < z = x < min(y, z); likewise for ≤, >, ≥ (disjunctions: of y, z proven not to be NaN)
 
@@ -478,7 +481,7 @@ def _compare(left: float, right: float, direction: str) -> bool:
     }[direction]
 
 
-@rewrite(And(p, q), sample=_sample_numbers, dual=LOGIC.saying(("3", "5")))
+@rewrite(And(COMPARE, COMPARE), sample=_sample_numbers, dual=LOGIC.saying(("3", "5")))
 def and_of_bounds_by_numbers(op: And | Or) -> Value | None:
     """x < 5 and x < 3 = x < 3, x < 3 and x ≥ 5 = false, likewise for all pairs of comparisons with numbers
 

@@ -231,7 +231,7 @@ def sample_bounded_modulus(draw: Draw) -> Compare:
     return Compare(bound, modulus, {"LT": "GT", "LE": "GE"}[direction])
 
 
-@rewrite(Compare(x, y, hole("direction"), hole("kind")), sample=sample_bounded_modulus, reassociates=True)
+@rewrite(any_op(Compare, takes=(Abs,)), sample=sample_bounded_modulus, reassociates=True)
 def modulus_below_bound(op: Compare) -> Value | None:
     """|z| < c = real(z)² + imag(z)² < c², for a positive number c; and so for ≤
 

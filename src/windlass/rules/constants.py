@@ -35,6 +35,7 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.splats import splat
 
 __all__ = ["tensor"]
 
@@ -188,15 +189,13 @@ def sample_padded_constant(draw: Draw) -> Pad:
     return Pad(inside, fill, (draw.integer(-1, 2), 0), (1, draw.integer(0, 2)), (0, draw.integer(0, 1)))
 
 
-@rewrite(Pad(x, fill, low, high, interior), sample=sample_padded_constant)
-def pad_of_constant(op: Pad, x: Value, fill: Value) -> Value | None:
+@rewrite(any_op(Pad, operand=splat("x"), padding_value=any_op(Constant, bind="fill")), sample=sample_padded_constant)
+def pad_of_constant(op: Pad, x: Constant, fill: Constant) -> Value | None:
     """pad(constant c, c) = constant c of the larger shape
 
     >>> pad_of_constant(Pad(Constant.of(0, "f32", (2,)), Constant.of(0, "f32"), (1,), (1,), (0,)))
     Constant(0.0)
     """
-    if not (isinstance(x, Constant) and x.is_splat and isinstance(fill, Constant)):
-        return None
     if x.value.data.tobytes() != fill.value.data.tobytes():
         return None
     return Constant.of(fill.number, fill.dtype, op.shape)
@@ -205,7 +204,7 @@ def pad_of_constant(op: Pad, x: Value, fill: Value) -> Value | None:
 inputs, dimension = hole("inputs"), hole("dimension")
 
 
-@rewrite(Concatenate(inputs, dimension))
+@rewrite(any_op(Concatenate, takes=(Constant,), inputs=inputs, dimension=dimension))
 def concatenate_with_constant(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(constant c, x) = pad(x, c), and so at the other end
 

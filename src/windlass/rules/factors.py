@@ -195,7 +195,7 @@ def _scale_after(op: Add | Subtract) -> Value | None:
     return None
 
 
-@rewrite(Add(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled, dual=SIGNS)
+@rewrite(any_op(Add, takes=(DotGeneral,)), reassociates=True, by_cost=True, sample=sample_sum_with_scaled, dual=SIGNS)
 def sum_with_scaled_product(op: Add | Subtract) -> Value | None:
     """dot(c · x, y) + z = c · dot(x, y) + z: the factor is done in the loop of the sum
 

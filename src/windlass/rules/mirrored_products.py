@@ -153,7 +153,13 @@ def _half(op: Add | Subtract) -> Value | None:
     return first.scale(type(op)(made, turned(first.product, made)))
 
 
-@rewrite(Add(x, y), reassociates=True, single_use=True, sample=sample_sum_of_mirrored, dual=SIGNS)
+@rewrite(
+    any_op(Add, takes=(DotGeneral, Multiply)),
+    reassociates=True,
+    single_use=True,
+    sample=sample_sum_of_mirrored,
+    dual=SIGNS,
+)
 def sum_of_mirrored_dots(op: Add | Subtract) -> Value | None:
     """c · dot(x, yᵀ) + c · dot(y, xᵀ) = c · (s + sᵀ) with s = dot(x, yᵀ): one product instead of two
 
