@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from windlass.ir import Hole, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Compare, Constant, Maximum, Minimum, Or, Pad
@@ -81,3 +83,10 @@ def test_words_are_exchanged_where_they_stand_alone() -> None:
         "min_of_maximal(Minimum(x)): most >= at most 'least'"
     )
     assert Exchange(words=(("3", "5"),)).spell("i32: 3") == "i32: 5"
+
+
+def test_dual_has_to_be_the_last_parameter() -> None:
+    with pytest.raises(TypeError, match="last parameter"):
+
+        @rewrite(Maximum(x, y), dual=ORDER, register=False)
+        def max_of_two(dual: Dual, x: Value) -> Value | None: ...

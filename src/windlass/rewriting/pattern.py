@@ -213,7 +213,8 @@ class _Writer:
         elif isinstance(pattern, Op):
             name = self.fresh()
             self.lines.append(f"    {name} = {expression}")
-            classes = list_roots(pattern)
+            is_exact = is_concrete(type(pattern)) and not is_any(pattern)
+            classes = (type(pattern),) if is_exact else list_roots(pattern)
             if len(classes) == 1:
                 self.require(f"{name}.__class__ is {self.constant(classes[0])}")
             else:

@@ -74,9 +74,11 @@ class Rule:
         unknown = [name for name in parameters if name not in holes and name not in ("op", "dual")]
         if unknown:
             raise TypeError(f"rule {self.name}: {unknown} are not holes of its pattern")
+        if "dual" in parameters[:-1]:
+            raise TypeError(f"rule {self.name}: `dual` has to be the last parameter")
         if "dual" in parameters:
             body = partial(body, dual=exchange.of if exchange else _itself)
-            parameters = parameters[: parameters.index("dual")]
+            parameters = parameters[:-1]
         self.attempts = list_attempts(pattern, single_use, body, parameters)
 
     def __call__(self, op: Value) -> Value | tuple[Value, ...] | None:
@@ -202,7 +204,7 @@ def rewrite(
 
     `sample(draw)` makes a random op that the pattern matches, for patterns that the laws can't instantiate by
     themselves. The docstring's first line is the equation; its example runs as a test. With `dual`, the rule in which
-    that is exchanged is declared too: its body has a parameter `dual` where it names ops (see duals.py).
+    that is exchanged is declared too: the body has a last parameter `dual` where it names ops (see duals.py).
     """
 
     def declare(body: Body) -> Rule:
