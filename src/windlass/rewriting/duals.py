@@ -8,8 +8,8 @@
     def and_absorbs_or(x): ...
 
 This declares the rule `or_absorbs_and` too, with a docstring, example and sample of its own: those of the first with
-all that is exchanged. A body that names ops takes, last, `dual`, a function that gives the op that stands for one in the rule
-that is applied: `dual(Or)(x, y)` is an `Or` in the first, an `And` in the second.
+all that is exchanged. A body that names ops takes, last, `dual`, a function that gives the op that stands for one in
+the rule that is applied: `dual(Or)(x, y)` is an `Or` in the first, an `And` in the second.
 """
 
 from __future__ import annotations
