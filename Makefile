@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts clean
+.PHONY: demo test test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts tour api docs clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -16,8 +16,8 @@ demo: .venv/ready
 	$(BIN)/python examples/waves/run.py
 
 lint: .venv/ready
-	$(BIN)/ruff check src tests examples benchmarks
-	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks docs/build_site.py
+	$(BIN)/ruff format --check src tests examples benchmarks docs/build_site.py
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pyright
 
@@ -48,6 +48,18 @@ rules: .venv/ready
 rule-counts: .venv/ready
 	$(BIN)/python benchmarks/count_rules.py
 	$(MAKE) rules
+
+# The texts of the tour, as the compiler gives them today.
+tour: .venv/ready
+	$(BIN)/python -m tests.documentation.walk
+
+# The page of what users call, from its docstrings.
+api: .venv/ready
+	$(BIN)/python -m tests.documentation.reference
+
+# The documentation as a site.
+docs: .venv/ready
+	$(BIN)/python docs/build_site.py build/site
 
 clean:
 	rm -rf .venv build dist

@@ -29,23 +29,23 @@ from windlass.diagnostics.limits import require_address_space
 if TYPE_CHECKING:
     from windlass import cuda, stablehlo
     from windlass.frontends.arrays import Array
-    from windlass.public.emulation import emulate
-    from windlass.public.explain import explain
-    from windlass.public.jit import jit
-    from windlass.public.optimize import optimize
-    from windlass.public.rules import check_rule, hole, rewrite
+    from windlass.functions.jit import jit
+    from windlass.functions.optimize import optimize
+    from windlass.functions.rules import check_rule, hole, rewrite
+    from windlass.launching.emulation import emulate
+    from windlass.launching.explaining import explain
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "Array": "windlass.frontends.arrays",
-    "check_rule": "windlass.public.rules",
-    "emulate": "windlass.public.emulation",
-    "explain": "windlass.public.explain",
-    "hole": "windlass.public.rules",
-    "jit": "windlass.public.jit",
-    "optimize": "windlass.public.optimize",
-    "rewrite": "windlass.public.rules",
+    "check_rule": "windlass.functions.rules",
+    "emulate": "windlass.launching.emulation",
+    "explain": "windlass.launching.explaining",
+    "hole": "windlass.functions.rules",
+    "jit": "windlass.functions.jit",
+    "optimize": "windlass.functions.optimize",
+    "rewrite": "windlass.functions.rules",
 }
 _MODULES = frozenset({"cuda", "stablehlo"})
 _PLANNED = frozenset(

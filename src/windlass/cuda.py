@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from windlass.diagnostics.options import read_macros, read_path, read_texts
-from windlass.public.kernel import Kernel
-from windlass.public.module import Module
-from windlass.public.program import LaunchRecord, Mode, Program
-from windlass.public.textures import Surface, Texture, surface, texture
+from windlass.hosting.program import LaunchRecord, Mode, Program
+from windlass.launching.kernel import Kernel
+from windlass.launching.module import Module
+from windlass.launching.textures import Surface, Texture, surface, texture
 
 __all__ = [
     "Kernel",

@@ -20,7 +20,6 @@ from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from windlass import ops
-from windlass.diagnostics import CompilationError
 from windlass.diagnostics.progress import telling
 from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
@@ -40,8 +39,6 @@ from windlass.stablehlo.program import Program
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from windlass.frontends.cuda import LinkedUnits, TextureUse
-    from windlass.ir.textures import TextureForm
     from windlass.raising import RaisedKernel
     from windlass.rewriting import Entry, Ledger
 
@@ -137,103 +134,6 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
     return compile_device(source, **options)
 
 
-def build_program(
-    sources: Sequence[Path],
-    include: Sequence[str | Path],
-    define: Mapping[str, object],
-    standard: str,
-    is_library_function: Callable[[str], bool],
-) -> bytes:
-    """A shared library with the host side of a program; library functions are done by the process that loads it.
-
-    Raises CompilationError where it can't be built.
-    """
-    from windlass.frontends.cuda import build_program as build
-
-    return build(sources, include, define, standard, is_library_function)
-
-
-def unresolved_symbols(code: DeviceCode) -> tuple[str, ...]:
-    """Linker names of device functions and variables that the code uses and does not hold."""
-    from windlass.frontends.cuda import unresolved_symbols as find
-
-    return find(code.llvm_ir)
-
-
-def link_units(
-    sources: Sequence[Path], include: Sequence[str | Path], define: Mapping[str, object], standard: str
-) -> LinkedUnits:
-    """The device side of several sources as one module.
-
-    Raises CompilationError where a source does not compile, or where a symbol is defined nowhere or twice.
-    """
-    from windlass.frontends.cuda import link_units as link
-
-    return link(sources, include, define, standard)
-
-
-def find_kernel(
-    code: DeviceCode, name: str, source: str | Path, options: Mapping[str, Any]
-) -> tuple[KernelSignature, DeviceCode]:
-    """The kernel of that name. Where it is an instance of a template that the code does not hold, the source is
-    compiled again with it: the code that is returned holds the kernel.
-
-    Raises CompilationError for names that are not in the source.
-    """
-    from windlass.frontends.cuda import find_kernel as find
-
-    try:
-        return find(code, name), code
-    except CompilationError as error:
-        if "<" not in name or error.diagnostics[0].code != "WL0107":
-            raise
-    instances = (*options.get("instances", ()), name)
-    code = compile_source(source, {**options, "instances": instances})
-    return find(code, name), code
-
-
-def reached_names(code: DeviceCode, signature: KernelSignature) -> frozenset[str]:
-    """Linker names of the functions and variables that a kernel, and what it calls, refer to."""
-    from windlass.frontends.cuda import reached_names as find
-
-    return find(code.llvm_ir, signature.mangled)
-
-
-def texture_uses(code: DeviceCode, signature: KernelSignature) -> tuple[TextureUse, ...]:
-    """The textures and surfaces that a kernel takes as parameters, and the references that it uses."""
-    from windlass.frontends.cuda import texture_uses as find
-
-    return find(code, signature)
-
-
-def texels_variable(number: int) -> str:
-    """The linker name of the device variable that holds the texels of a memory."""
-    from windlass.frontends.cuda import texels_variable as name
-
-    return name(number)
-
-
-def specialize_textures(
-    code: DeviceCode,
-    signature: KernelSignature,
-    textures: Mapping[int | str, tuple[TextureForm, int]],
-    first_memory: int,
-    allow_contraction: bool,
-) -> DeviceCode:
-    """The kernel for textures of these forms, alone in its module; memory k of their texels is the device variable
-    `texels_variable(first_memory + k)`."""
-    from windlass.frontends.cuda import specialize_textures as specialize
-
-    return specialize(code, signature, textures, first_memory, allow_contraction)
-
-
-def give_pointers_apart(code: DeviceCode, signature: KernelSignature, allow_contraction: bool) -> DeviceCode:
-    """The kernel, alone in its module, with the pointers in its structs as parameters behind all others."""
-    from windlass.frontends.cuda import give_pointers_apart as give
-
-    return give(code, signature, allow_contraction)
-
-
 def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collection[str] = ()) -> Function:
     """The kernel as a loop-level function.
 
@@ -242,13 +142,6 @@ def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collectio
     from windlass.frontends.llvm import import_kernel
 
     return import_kernel(code, signature.mangled, uncounted)
-
-
-def initial_values(code: DeviceCode) -> dict[str, bytes]:
-    """What device variables and constant tables hold before any launch, by linker name."""
-    from windlass.frontends.llvm import variable_contents
-
-    return variable_contents(code)
 
 
 def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:

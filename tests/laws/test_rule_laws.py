@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import doctest
 import sys
-from pathlib import Path
 
 import pytest
 
-from windlass import rules
 from windlass.rewriting import Rule
 from windlass.rewriting.laws import RARE, find_breach
 from windlass.rules import catalogue
@@ -48,9 +46,3 @@ def test_rule_has_an_equation_and_an_example_that_works(rule: Rule) -> None:
 def test_rule_names_are_unique() -> None:
     names = [rule.name for rule in RULES]
     assert len(names) == len(set(names))
-
-
-def test_every_file_with_rules_is_part_of_the_catalogue() -> None:
-    folder = Path(rules.__file__).parent
-    declaring = {file.stem for file in folder.glob("*.py") if "\n@rewrite(" in file.read_text()}
-    assert declaring <= set(rules.__all__)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from windlass.ir import Argument, Block, Builder, Value, tensor_type
-from windlass.ops.evaluation import run_op
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.index import (
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import (
     Choice,
     Data,
     FloorDivide,
@@ -22,8 +19,7 @@ from windlass.raising.index import (
     Scalar,
     parts_of,
 )
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import (
+from windlass.affine.predicate import (
     AtLeastZero,
     Condition,
     Conjunction,
@@ -32,6 +28,10 @@ from windlass.raising.predicate import (
     EqualsZero,
     Predicate,
 )
+from windlass.ir import Argument, Block, Builder, Value, tensor_type
+from windlass.ops.evaluation import run_op
+from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import lanes_of as held_by
 
 
 class Program:
@@ -62,12 +62,6 @@ class Program:
         return [type(op).__name__ for op in self.block]
 
 
-def points(dims: Sequence[Dimension], box: Box) -> Iterator[dict[Dimension, int]]:
-    """Every lane of the box."""
-    for place in itertools.product(*(range(*box.bounds(dimension)) for dimension in dims)):
-        yield dict(zip(dims, place, strict=True))
-
-
 def lane_value(lanes: Lanes, array: Any, point: Mapping[Dimension, int]) -> Any:
     """What the lanes' array holds for one lane."""
     return array[tuple(point[each] - lower for each, lower in zip(lanes.dims, lanes.lower, strict=True))]
@@ -93,7 +87,7 @@ def index_value(index: Index, point: Mapping[Dimension, int], program: Program) 
             case Scalar():
                 value = int(program.arrays[atom.value])
             case Data():
-                value = int(lane_value(atom.lanes, program.arrays[atom.lanes.value], point))
+                value = int(lane_value(held_by(atom), program.arrays[held_by(atom).value], point))
             case FloorDivide():
                 value = parts[0] // atom.divisor
             case Modulo():
@@ -118,7 +112,7 @@ def predicate_value(predicate: Predicate, point: Mapping[Dimension, int], progra
         case DiffersFromZero():
             return index_value(predicate.index, point, program) != 0
         case Condition():
-            held = bool(lane_value(predicate.lanes, program.arrays[predicate.lanes.value], point))
+            held = bool(lane_value(held_by(predicate), program.arrays[held_by(predicate).value], point))
             return held != predicate.is_negated
         case Conjunction():
             return all(predicate_value(part, point, program) for part in predicate.parts)

@@ -8,14 +8,23 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import affine_indices, array_accesses, boxes, dimensions, in_bounds, indices, predicates
-from tests.raising.lanes_by_hand import Program, lane_value, lanes_of, points
+from tests.affine.drawing import (
+    affine_indices,
+    array_accesses,
+    boxes,
+    dimensions,
+    in_bounds,
+    indices,
+    points,
+    predicates,
+)
+from tests.raising.lanes_by_hand import Program, lane_value, lanes_of
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.ops.elementwise import Add
 from windlass.ops.extremes import Maximum
 from windlass.raising.access import load, scatter_combine, store
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Index
-from windlass.raising.predicate import TRUE, Predicate
 
 
 def check_load(

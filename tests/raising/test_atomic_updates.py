@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from windlass.public.emulation import emulate_launch
+from windlass.launching.emulation import emulate_launch
 from windlass.runtime.launch_shape import LaunchShape
 
 HEAD = "__global__ void kernel(int *p, const int *x, int *out, int n) { int i = threadIdx.x; if (i >= n) return; "

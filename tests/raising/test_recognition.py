@@ -8,12 +8,12 @@ import numpy as np
 
 from tests.raising.lanes_by_hand import Program
 from tests.raising.test_access import check_load, check_store
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
+from windlass.affine.index import Data, Index, Scalar
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.ops.elementwise import Add
 from windlass.raising.access import load, scatter_combine, store
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension
-from windlass.raising.index import Data, Index, Scalar
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import TRUE, Predicate
+from windlass.raising.lanes import Lanes, condition_of
 
 ROWS, COLUMNS = 6, 10
 y, x = Dimension("y", ROWS, 0), Dimension("x", COLUMNS, 1)
@@ -267,7 +267,7 @@ def test_lanes_whose_activity_is_data_may_stick_out() -> None:
     memory = program.argument(np.arange(COLUMNS, dtype=np.float32))
     inside = Lanes(program.argument(np.arange(COLUMNS) >= 3), (x,))
     with program.building():
-        lanes = load(memory, column - 3, EVERYWHERE, Predicate.data(inside))
+        lanes = load(memory, column - 3, EVERYWHERE, condition_of(inside))
     assert program.run(lanes.value)[3:].tolist() == list(range(COLUMNS - 3))
 
 
@@ -297,7 +297,7 @@ def test_rows_picked_by_data_are_scattered_whole() -> None:
     part = Box().restrict(x, 2, 6)
     with program.building():
         which = Index.of(Data(Lanes(program.argument(picked), (y,)), 0, ROWS - 1))
-        mask = Predicate.data(Lanes(program.argument(active), (y,)))
+        mask = condition_of(Lanes(program.argument(active), (y,)))
         value = Lanes(program.argument(lanes), (y, x), (0, 2))
         after = store(memory, which.scale(COLUMNS) + column, value, part, mask)
     (scatter,) = [op for op in program.block if type(op).__name__ == "Scatter"]

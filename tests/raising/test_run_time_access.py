@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.raising.drawing import affine_indices, array_accesses, boxes, dimensions, indices, predicates
-from tests.raising.lanes_by_hand import Program, index_value, lane_value, lanes_of, points, predicate_value
+from tests.affine.drawing import affine_indices, array_accesses, boxes, dimensions, indices, points, predicates
+from tests.raising.lanes_by_hand import Program, index_value, lane_value, lanes_of, predicate_value
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Data, Index, Scalar
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.ops.elementwise import Add, And, Or, Xor
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising.access import load, scatter_combine, store
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Data, Index, Scalar
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import TRUE, Predicate
+from windlass.raising.lanes import Lanes, condition_of
 
 FAR = 2**31 - 1
 
@@ -50,7 +50,7 @@ def conditions(draw: st.DrawFn, program: Program, dims: Sequence[Dimension], box
     own = draw(subsets(dims))
     generator = np.random.default_rng(draw(st.integers(0, 1000)))
     lanes = lanes_of(program, own, box, lambda *_: generator.random() < 0.6, "bool")
-    condition = Predicate.data(lanes)
+    condition = condition_of(lanes)
     return draw(st.sampled_from([condition, ~condition]))
 
 
@@ -162,5 +162,5 @@ def test_a_window_is_not_trusted_after_idle_lanes_were_folded_away() -> None:
     start = Index.of(Scalar(program.argument(np.array(1, np.int32)), -FAR, FAR))
     value = Lanes(program.argument(np.array(5, np.int32)))
     with program.building():
-        after = scatter_combine(memory, start + Index.of(x), value, Box(), Predicate.data(active), Add, (x, y))
+        after = scatter_combine(memory, start + Index.of(x), value, Box(), condition_of(active), Add, (x, y))
     assert program.run(after).tolist() == [10, 30]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from windlass.public.emulation import emulate_launch
+from windlass.launching.emulation import emulate_launch
 
 BODIES = {
     # Some threads store; all read what they, or the time before, or the beginning left.

@@ -10,7 +10,7 @@ import pytest
 
 import windlass as wl
 from windlass.diagnostics import Step
-from windlass.public.explain import Report
+from windlass.reports.report import Report
 
 N = 32
 

@@ -19,7 +19,7 @@ from rich.text import Text
 import windlass as wl
 from windlass.diagnostics.cache import cache_directory
 from windlass.diagnostics.limits import address_limit
-from windlass.public.explain import spell_size
+from windlass.reports.words import spell_size
 from windlass.rewriting.cost import CPU
 from windlass.stablehlo import calibrating
 

@@ -13,8 +13,9 @@ import windlass as wl
 from windlass.command_line.guessing import Guess, Wishes, guess_launch
 from windlass.diagnostics import LaunchError, RaisingError, WindlassError
 from windlass.ir import Function
-from windlass.public.explain import Report, spell_each
-from windlass.public.kernel import Kernel
+from windlass.launching.kernel import Kernel
+from windlass.reports.report import Report
+from windlass.reports.words import spell_each
 
 MOST_OPS = 8
 """How many kinds of tensor ops are named."""

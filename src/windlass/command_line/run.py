@@ -14,8 +14,8 @@ from rich.text import Text
 import windlass as wl
 from windlass.command_line.explain import read_macro
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
-from windlass.public.explain import Report
-from windlass.public.patience import PATIENCE
+from windlass.launching.patience import PATIENCE
+from windlass.reports.report import Report
 from windlass.runtime.launch_shape import LaunchShape
 
 MODES = ("auto", "raised", "emulated")

@@ -13,8 +13,9 @@ What is tried after it: `turns.py` (threads one after another, where their order
 program runs: `assumptions.py`.
 """
 
+from windlass.raising.codes import FAULTS
 from windlass.raising.kernel import RaisedKernel, raise_kernel
-from windlass.raising.obstacle import FAULTS, UncountedLoopError
+from windlass.raising.obstacle import UncountedLoopError
 from windlass.raising.report import AccessNote, LoopNote, OutsideNote, RaisingReport
 from windlass.raising.specification import (
     KnownScalar,

@@ -13,16 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Index
+from windlass.affine.layout import Access, Layout, Line, Point, Segments, Window, find_layout
+from windlass.affine.predicate import Disjunction, Predicate, equals_zero
 from windlass.ir import Value
 from windlass.ops.elementwise import Select
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.gathers import Combiner, as_index, scatter
-from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Access, Layout, Line, Point, Segments, Window, find_layout
+from windlass.raising.materialize import materialize_condition
 from windlass.raising.plan import Plan, facts_of, make_plan
-from windlass.raising.predicate import Disjunction, Predicate, equals_zero
 from windlass.raising.races import Writers, combine_over, settle
 from windlass.raising.reading import read
 from windlass.raising.regrouping import Regrouping, fuse_line, regrouped_index, regrouped_predicate
@@ -68,7 +69,7 @@ def _side_by_side(memory: Value, plan: Plan, dimension: Dimension) -> Lanes:
         if result is None:
             result = lanes
             continue
-        here = equals_zero(Index.of(dimension) - value, plan.box).to_lanes(plan.box)
+        here = materialize_condition(equals_zero(Index.of(dimension) - value, plan.box), plan.box)
         result = Lanes.elementwise(Select, here, lanes, result, box=plan.box)
     return Lanes(emission.zero_like(memory)) if result is None else result
 

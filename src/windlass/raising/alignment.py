@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windlass.affine.enumeration import holds_somewhere
+from windlass.affine.index import ZERO, Index
+from windlass.affine.predicate import Predicate
 from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.codes import MISALIGNED
 from windlass.raising.divisibility import is_multiple
-from windlass.raising.enumeration import holds_somewhere
-from windlass.raising.index import ZERO, Index
 from windlass.raising.items import Buffer, PointerChoice
-from windlass.raising.obstacle import MISALIGNED
-from windlass.raising.predicate import Predicate
 from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from windlass.affine.index import Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
 from windlass.ir import Op, Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Multiply, Not, Or, Select, Xor
+from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.conditions import merge_items
-from windlass.raising.index import Index
 from windlass.raising.integers import (
     compare_symbolically,
     exceeds_symbolic,
@@ -29,8 +31,7 @@ from windlass.raising.integers import (
 )
 from windlass.raising.items import UNDEFINED, Item, Undefined, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import FALSE, TRUE, Predicate
-from windlass.raising.reductions import Accumulation, AccumulationTest, combine
+from windlass.raising.reductions import combine
 from windlass.raising.whole_floats import note_whole_float, whole_result
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
 from windlass.loops import Atomic
 from windlass.ops.elementwise import Add, Subtract
 from windlass.raising import access, emission
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
 from windlass.raising.items import is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle

@@ -10,15 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.predicate import Predicate
 from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import Or, Select
 from windlass.ops.extremes import Maximum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
-from windlass.raising.lanes import Lanes
-from windlass.raising.obstacle import FAULTS
-from windlass.raising.predicate import Predicate
+from windlass.raising.codes import FAULTS
+from windlass.raising.lanes import Lanes, condition_of
+from windlass.raising.materialize import materialize_condition
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -59,7 +60,7 @@ def nothing_is_violated(state: RaisingState) -> Predicate:
     words = state.assumptions.state.words
     assert words is not None
     zero = emission.constant(0, "i32")
-    return Predicate.data(Lanes(Compare(emission.reshape(words, ()), zero, "EQ")))
+    return condition_of(Lanes(Compare(emission.reshape(words, ()), zero, "EQ")))
 
 
 def assume_never(state: RaisingState, violated: Predicate, assumption: Assumption) -> None:
@@ -73,7 +74,7 @@ def assume_never(state: RaisingState, violated: Predicate, assumption: Assumptio
     known = state.report.assumptions
     if assumption not in known:
         known.append(assumption)
-    lanes = condition.to_lanes(state.box).at(state.box)
+    lanes = materialize_condition(condition, state.box).at(state.box)
     flag = reduce_with(Or, lanes.value, tuple(range(len(lanes.dims)))) if lanes.dims else lanes.value
     number = emission.constant(known.index(assumption) + 1, "i32")
     found = emission.reshape(Select(flag, number, emission.constant(0, "i32")), (1,))

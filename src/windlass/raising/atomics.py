@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.loops import Atomic, CompareExchange
 from windlass.ops.comparison import Compare
@@ -24,29 +28,18 @@ from windlass.ops.elementwise import (
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import BroadcastInDim
 from windlass.raising import access
+from windlass.raising.accumulations import Combiner
 from windlass.raising.arrivals import count_arrivals
+from windlass.raising.codes import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import is_injective
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, Undefined, dimensions_of_item, from_lanes
-from windlass.raising.lanes import Lanes
-from windlass.raising.memory import (
-    Memory,
-    note_access,
-    put_view,
-    read,
-    read_words,
-    record_access,
-    store_words,
-    view,
-    word_index,
-    write,
-)
-from windlass.raising.obstacle import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC, Obstacle
-from windlass.raising.predicate import Predicate
-from windlass.raising.reductions import Combiner
+from windlass.raising.lanes import Lanes, condition_of
+from windlass.raising.loads_and_stores import read, write
+from windlass.raising.memory import Memory
+from windlass.raising.obstacle import Obstacle
+from windlass.raising.operands import buffer_of, index_of
+from windlass.raising.words import note_access, put_view, read_words, record_access, store_words, view, word_index
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -58,8 +51,6 @@ def run_atomic(state: RaisingState, op: Atomic) -> Item:
     Raises Obstacle where the old value is used and several lanes may come to one place: what each of them finds
     depends on their order.
     """
-    from windlass.raising.interpreter import buffer_of, index_of
-
     pointer = buffer_of(state, op.buffer)
     offset = index_of(state, op.offset)
     value = state.lookup(op.value)
@@ -340,8 +331,6 @@ def run_compare_exchange(state: RaisingState, op: CompareExchange) -> Item:
 
     Raises Obstacle where what each lane found is asked for, since that depends on their order.
     """
-    from windlass.raising.interpreter import buffer_of, index_of
-
     pointer, offset = buffer_of(state, op.buffer), index_of(state, op.offset)
     dtype = op.expected.dtype
     bits = f"i{8 * op.tensor.numpy_dtype.itemsize}"
@@ -385,7 +374,7 @@ def _matches(state: RaisingState, one: Item, other: Item, dtype: str, bits: str)
     """Whether two items have the same bits."""
     left, right = (as_words(state.lanes(item, dtype), bits) for item in (one, other))
     found = Lanes.elementwise(lambda x, y: Compare(x, y, "EQ"), left, right, box=state.box)
-    return Predicate.data(found)
+    return condition_of(found)
 
 
 def number_of(op: Op) -> int:

@@ -11,10 +11,13 @@ Sums of floats are then made in an order of XLA's choice, as all sums over threa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass import loops
+from windlass.affine.dimensions import EVERYWHERE, Dimension
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE
 from windlass.ir import Argument, Function, Op, Terminator, Value
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
@@ -23,15 +26,14 @@ from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission
 from windlass.raising.block_execution import BlockExecution
 from windlass.raising.block_values import GaveUp
-from windlass.raising.dimensions import EVERYWHERE, Dimension
+from windlass.raising.collectives import gather_words
 from windlass.raising.fold_forms import Form, Line, Scheme
-from windlass.raising.fold_recipes import Part, Recipe, find_recipes, maker_of
-from windlass.raising.index import Index
+from windlass.raising.fold_recipes import BlockFolds, Part, Recipe, find_recipes, maker_of
 from windlass.raising.items import Item, Pointer, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
+from windlass.raising.operands import index_of
 from windlass.raising.partial_folds import Kind
-from windlass.raising.predicate import TRUE
 from windlass.raising.reductions import identity
 from windlass.raising.reinterpretation import byte_width, reinterpret
 from windlass.raising.running_folds import Combine, Number, moved_on, running_fold
@@ -39,24 +41,6 @@ from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-
-
-@dataclass
-class BlockFolds:
-    """Where a kernel folds over blocks.
-
-    `uses` are the ops that take a fold, and which; `definitions` the ops whose results are folds wherever they are
-    used. `captures` says after which ops to remember what a shared memory holds or a value is.
-    """
-
-    uses: dict[Op, list[Recipe]] = field(default_factory=dict["Op", "list[Recipe]"])
-    definitions: dict[Op, list[Recipe]] = field(default_factory=dict["Op", "list[Recipe]"])
-    captures: dict[Op, list[Value]] = field(default_factory=dict["Op", "list[Value]"])
-    openings: dict[Op, list[Value]] = field(default_factory=dict["Op", "list[Value]"])
-    """Parameters of a loop's body to be remembered before its first op."""
-
-    ops: frozenset[Op] = frozenset()
-    """All ops at which something is to be done."""
 
 
 def find_block_folds(kernel: Function, parallel: loops.Parallel, specification: LaunchSpecification) -> BlockFolds:
@@ -95,8 +79,6 @@ def find_block_folds(kernel: Function, parallel: loops.Parallel, specification: 
 
 def run_with_folds(state: RaisingState, op: Op) -> None:
     """Interpret an op at which something is to be done about folds."""
-    from windlass.raising.interpreter import run_op
-
     folds = state.folds
     for value in folds.openings.get(op, ()):
         _remember_value(state, value)
@@ -107,7 +89,7 @@ def run_with_folds(state: RaisingState, op: Op) -> None:
             before[recipe.value] = state.environment[recipe.value]
             state.environment[recipe.value] = item
     retried = {value: state.retried.pop(value) for value in before if value in state.retried}
-    run_op(state, op)
+    state.run_op(state, op)
     state.environment.update(before)
     state.retried.update(retried)
     for value in folds.captures.get(op, ()):
@@ -140,8 +122,6 @@ def _remember_memory(state: RaisingState, allocation: Value, op: Op) -> None:
 
 
 def _remember_value(state: RaisingState, value: Value) -> None:
-    from windlass.raising.collectives import gather_words
-
     try:
         words = gather_words(state, state.lookup(value), value.dtype)
     except Obstacle:
@@ -194,8 +174,6 @@ def _combined(state: RaisingState, kind: Kind, one: Lanes, other: Lanes) -> Lane
 
 def _load(state: RaisingState, form: Form, words: _Words, recipe: Recipe) -> Lanes:
     """What each lane has of the folds of a form."""
-    from windlass.raising.interpreter import index_of
-
     key = ("folds", form.scheme, recipe.kind, recipe.is_seeded, id(words.value))
     if key not in state.memo:
         state.memo[key] = (words, _fold(form.scheme, words, recipe))

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from windlass.affine.atoms import Choice
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate
 from windlass.raising.assumptions import Assumption, assume_never
-from windlass.raising.atoms import Choice
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
-from windlass.raising.obstacle import OUTSIDE
-from windlass.raising.predicate import Predicate
+from windlass.raising.codes import OUTSIDE
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory

@@ -9,62 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from windlass.affine.choices import box_condition
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Data, Index, Scalar, parts_of
+from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Result
-from windlass.raising.conditions import box_condition, merge_items
+from windlass.raising.accumulations import Accumulation, Root
+from windlass.raising.carried_places import Cell, NeedsCells, PlaceCell, SlotCell
+from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import varies
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Data, Index, Scalar, parts_of
 from windlass.raising.items import Item, Undefined
-from windlass.raising.memory import (
-    Memory,
-    Slot,
-    SlotKey,
-    fresh_version,
-    read_words,
-    record_access,
-    store_slot,
-    write_words,
-)
-from windlass.raising.predicate import Predicate
-from windlass.raising.reductions import Accumulation, Root, finish
+from windlass.raising.lanes import lanes_of
+from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
+from windlass.raising.reductions import finish
 from windlass.raising.reinterpretation import byte_width
+from windlass.raising.slots import store_slot
+from windlass.raising.words import read_words, record_access, write_words
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-
-
-@dataclass(frozen=True)
-class SlotCell:
-    """An element of a local array."""
-
-    memory: Memory
-    key: SlotKey
-
-
-@dataclass(frozen=True)
-class PlaceCell:
-    """A value of some dtype at an address, in bytes, that is the same in all iterations."""
-
-    memory: Memory
-    address: Index
-    dtype: str
-
-
-Cell: TypeAlias = "SlotCell | PlaceCell"
-
-
-class NeedsCells(Exception):
-    """The loop can be vectorized if these places are treated as variables that it carries."""
-
-    def __init__(self, cells: Iterable[Cell], past: Iterable[Dimension] = ()) -> None:
-        super().__init__("places in memory carry values")
-        self.cells = frozenset(cells)
-        self.past = frozenset(past)
-        """Loops that count the cells' elements: it is a loop around them that carries the values."""
 
 
 @dataclass
@@ -111,7 +78,7 @@ def check_addresses(state: RaisingState, cells: Iterable[Cell]) -> None:
 
 def _is_gone(index: Index) -> bool:
     for atom in index.terms:
-        value = atom.lanes.value if isinstance(atom, Data) else atom.value if isinstance(atom, Scalar) else None
+        value = lanes_of(atom).value if isinstance(atom, Data) else atom.value if isinstance(atom, Scalar) else None
         op = value.owner if isinstance(value, Result) else value
         if (isinstance(op, Op) and op.block is None) or any(map(_is_gone, parts_of(atom))):
             return True

@@ -15,8 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from windlass.affine.dimensions import in_order
+from windlass.affine.index import ZERO, Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
 from windlass.ir import Op, Value
 from windlass.loops import Collective
 from windlass.ops.comparison import Compare
@@ -26,15 +29,14 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission
+from windlass.raising.codes import NOT_RAISED
 from windlass.raising.conditions import merge_items
-from windlass.raising.dimensions import in_order
-from windlass.raising.index import ZERO, Index
 from windlass.raising.items import Item, Undefined, dimensions_of_item, dtype_range, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.neighbours import takes_part
-from windlass.raising.obstacle import NOT_RAISED
-from windlass.raising.predicate import FALSE, TRUE, Predicate
-from windlass.raising.state import RaisingState
+
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
 
 WARP = 32
 EVERY_LANE = -1

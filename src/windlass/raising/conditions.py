@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from windlass.ir import Block, Op
-from windlass.ops.elementwise import Select
-from windlass.raising.dimensions import Box
-from windlass.raising.emission import splat_number
-from windlass.raising.index import Atom, Choice, Index, parts_of
-from windlass.raising.items import Item, Pointer, PointerChoice, Undefined, from_lanes
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import (
+from windlass.affine.choices import choose_index, holds_choice, with_bounds
+from windlass.affine.index import Index
+from windlass.affine.predicate import (
     FALSE,
     TRUE,
-    AtLeastZero,
-    Conjunction,
-    DiffersFromZero,
-    Disjunction,
-    EqualsZero,
     Predicate,
 )
-from windlass.raising.prefixes import pad_instead_of_select
+from windlass.ir import Block, Op, TensorType
+from windlass.raising.accumulations import PENDING, Accumulation, AccumulationTest, Term
+from windlass.raising.extremes import complete_pending
+from windlass.raising.items import Item, Pointer, PointerChoice, Undefined
+from windlass.raising.origins import origin
+from windlass.raising.selecting import select_lanes
+from windlass.raising.words import load_words
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-
-MOST_CHOICES = 4
-"""Integers that depend on conditions of more parts than this are selected as values, not symbolically."""
-MOST_WEIGHT = 16
-"""Terms of an index that is still looked into; larger ones are computed as tensors."""
-
-
-def box_condition(box: Box, outer: Box) -> Predicate:
-    """That a lane of the outer box is in the box."""
-    condition = TRUE
-    for dimension in box.restricted:
-        lower, upper = box.bounds(dimension)
-        outer_lower, outer_upper = outer.bounds(dimension)
-        index = Index.of(dimension)
-        if lower > outer_lower:
-            condition = condition & Predicate.compare("GE", index, Index(lower))
-        if upper < outer_upper:
-            condition = condition & Predicate.compare("LT", index, Index(upper))
-    return condition
 
 
 def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str | None) -> Item:
@@ -51,8 +29,6 @@ def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_fal
 
     Each side need be right at its own lanes only. `dtype` is None for buffers.
     """
-    from windlass.raising.reductions import Accumulation, AccumulationTest, merge_accumulations
-
     if on_true is on_false or isinstance(on_false, Undefined):
         return on_true
     if isinstance(on_true, Undefined):
@@ -85,27 +61,6 @@ def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_fal
     return loaded if loaded is not None else select_lanes(state, condition, on_true, on_false, dtype)
 
 
-def select_lanes(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str) -> Item:
-    """The merge as a tensor select, or as a pad where that says the same."""
-    from windlass.raising.memory import note_guarded
-
-    one, other = state.lanes(on_true, dtype), state.lanes(on_false, dtype)
-    merged = pad_instead_of_select(condition, one, other, state.box)
-    if merged is not None:
-        item = from_lanes(merged)
-    else:
-        lanes = [state.condition_lanes(condition), one, other]
-        key = ("select", tuple(map(id, lanes)), state.box)
-        if key not in state.memo:
-            state.memo[key] = (lanes, from_lanes(Lanes.elementwise(Select, *lanes, box=state.box)))
-        item = state.memo[key][1]
-    for loaded, filling, guard in ((on_true, other, condition), (on_false, one, ~condition)):
-        number = splat_number(filling.value)
-        if number is not None:
-            note_guarded(state, item, loaded, guard, number)
-    return item
-
-
 def _merge_indices(
     state: RaisingState, condition: Predicate, on_true: Index, on_false: Index, dtype: str | None
 ) -> Item:
@@ -125,52 +80,8 @@ def _merge_indices(
     return selected
 
 
-def with_bounds(index: Index, lower: int, upper: int) -> Index:
-    """The computed integers with narrower bounds than their dtype's, where these are narrower."""
-    from windlass.raising.index import Data, Scalar
-
-    if len(index.terms) == 1 and not index.constant:
-        ((atom, factor),) = index.terms.items()
-        if factor == 1 and isinstance(atom, Data):
-            return Index.of(Data(atom.lanes, max(lower, atom.lower), min(upper, atom.upper)))
-        if factor == 1 and isinstance(atom, Scalar):
-            return Index.of(Scalar(atom.value, max(lower, atom.lower), min(upper, atom.upper)))
-    return index
-
-
-def choose_index(
-    condition: Predicate, on_true: Index, on_false: Index, box: Box, budget: int = MOST_CHOICES
-) -> Index | None:
-    """The merge of two integers as an index; None where the condition is on data or it grows too large."""
-    if on_true.weight + on_false.weight > MOST_WEIGHT:
-        return None
-    match condition:
-        case AtLeastZero() | EqualsZero() if condition.index.weight > MOST_WEIGHT:
-            return None
-        case AtLeastZero():
-            return Index.choose(condition.index, on_true, on_false, box)
-        case EqualsZero():
-            return Index.choose(condition.index.minimum(-condition.index, box), on_true, on_false, box)
-        case DiffersFromZero():
-            return choose_index(~condition, on_false, on_true, box, budget)
-        case Conjunction() | Disjunction() if len(condition.parts) <= budget:
-            result: Index | None = on_true if isinstance(condition, Conjunction) else on_false
-            for part in reversed(condition.parts):
-                if result is None:
-                    return None
-                if isinstance(condition, Conjunction):
-                    result = choose_index(part, result, on_false, box, budget - 1)
-                else:
-                    result = choose_index(part, on_true, result, box, budget - 1)
-            return result
-        case _:
-            return None
-
-
 def _merge_loads(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str) -> Item | None:
     """Where both sides loaded from the same memory: one load, if the index that it takes is a simple one."""
-    from windlass.raising.memory import load_words, origin
-
     one, other = origin(state, on_true), origin(state, on_false)
     if one is None or other is None or one[:3] != other[:3]:
         return None
@@ -181,15 +92,6 @@ def _merge_loads(state: RaisingState, condition: Predicate, on_true: Item, on_fa
     if chosen is None or holds_choice(chosen):
         return None
     return load_words(state, memory, chosen, dtype)
-
-
-def holds_choice(index: Index) -> bool:
-    """Whether some part of the index still depends on a condition."""
-
-    def in_atom(atom: Atom) -> bool:
-        return isinstance(atom, Choice) or any(holds_choice(part) for part in parts_of(atom))
-
-    return any(in_atom(atom) for atom in index.terms)
 
 
 def split_domains(state: RaisingState, condition: Predicate) -> tuple[Predicate, bool, bool]:
@@ -211,7 +113,37 @@ def is_empty_block(block: Block) -> bool:
 
 def yielded_dtype(op: Op, position: int) -> str | None:
     """The dtype of a result, None for buffers."""
-    from windlass.ir import TensorType
-
     type_ = op.results[position].type
     return type_.dtype if isinstance(type_, TensorType) else None
+
+
+def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item) -> Item:
+    """Where the sides of a branch add different terms: each counts at its own lanes.
+
+    Raises Obstacle where a side does anything else.
+    """
+    completed = complete_pending(state, condition, on_true, on_false)
+    if completed is not None:
+        return completed
+    if (
+        not isinstance(on_true, Accumulation)
+        or not isinstance(on_false, Accumulation)
+        or on_true.root is not on_false.root
+        or on_true.elements != on_false.elements
+        or PENDING in (on_true.nan, on_false.nan)
+    ):
+        raise state.obstacle("a branch replaces a value that other iterations add to")
+    sides = [side for side in (on_true, on_false) if side.terms]
+    kinds = {(side.combiner, side.nan, side.leader, side.direction, id(side.tested)) for side in sides}
+    if len(kinds) > 1:
+        raise state.obstacle("a value is accumulated by several different operations")
+    shared = [term for term in on_true.terms if any(term is other for other in on_false.terms)]
+    terms = list(shared)
+    for side, accumulation in ((condition, on_true), (~condition, on_false)):
+        for term in accumulation.terms:
+            if not any(term is other for other in shared):
+                terms.append(Term(term.item, term.domain.restrict(side)))
+    terms = [term for term in terms if not term.domain.is_empty]
+    if not terms:
+        return Accumulation(on_true.root, elements=on_true.elements)
+    return replace(sides[0], terms=tuple(terms))

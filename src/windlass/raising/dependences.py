@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of, range_of
 from windlass.diagnostics import Position
-from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.frames import AccessRecord, VectorFrame
-from windlass.raising.index import Atom, Data, Index, Scalar, dimensions_of, parts_of, range_of
+from windlass.raising.lanes import lanes_of
 from windlass.raising.obstacle import Obstacle
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def varies(atom: Atom, frame: VectorFrame) -> bool:
     if isinstance(atom, Scalar):
         return frame.is_inner(atom.value)
     if isinstance(atom, Data):
-        if frame.is_inner(atom.lanes.value):
+        if frame.is_inner(lanes_of(atom).value):
             return True
         dims = dimensions_of(atom)
         return frame.dimension in dims or not dims.isdisjoint(frame.inner_dimensions)

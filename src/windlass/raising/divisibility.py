@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from windlass.affine import atoms
+from windlass.affine.index import Index
 from windlass.ir import Value
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
@@ -23,8 +25,7 @@ from windlass.ops.elementwise import (
 )
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import BroadcastInDim, Reshape, Slice, Transpose
-from windlass.raising import atoms
-from windlass.raising.index import Index
+from windlass.raising.lanes import lanes_of
 
 DEEPEST = 8
 MOST = 64
@@ -33,7 +34,7 @@ MOST = 64
 def is_multiple(index: Index, width: int) -> bool:
     """Whether an index is surely a multiple of a power of two.
 
-    >>> from windlass.raising.dimensions import Dimension
+    >>> from windlass.affine.dimensions import Dimension
     >>> x = Index.of(Dimension("x", 8, 1))
     >>> is_multiple(x.scale(12) + 8, 4), is_multiple(x.scale(12) + 8, 8)
     (True, False)
@@ -54,7 +55,7 @@ def _zeros_of_index(index: Index) -> int:
 def _zeros_of_atom(atom: atoms.Atom) -> int:
     match atom:
         case atoms.Data():
-            return _zeros(atom.lanes.value, DEEPEST)
+            return _zeros(lanes_of(atom).value, DEEPEST)
         case atoms.Scalar():
             return _zeros(atom.value, DEEPEST)
         case atoms.Modulo():

@@ -12,21 +12,24 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.domain import Domain
+from windlass.affine.index import Atom, Data, Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Value
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Multiply
 from windlass.raising import emission
-from windlass.raising.cells import Cell, NeedsCells, SlotCell
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.domain import Domain
+from windlass.raising.accumulations import Accumulation, Term
+from windlass.raising.carried_places import Cell, NeedsCells, SlotCell
 from windlass.raising.frames import VectorFrame
-from windlass.raising.index import Atom, Data, Index
 from windlass.raising.items import UNDEFINED, Item, Undefined, integer_item
 from windlass.raising.iterations import lanes_at
-from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import Lanes, lanes_of
+from windlass.raising.memory import Slot, fresh_version
 from windlass.raising.obstacle import Obstacle
-from windlass.raising.predicate import Predicate
-from windlass.raising.reductions import Accumulation, Term, contract
+from windlass.raising.reductions import contract
+from windlass.raising.slots import store_slot
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory, SlotKey
@@ -88,8 +91,6 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
 
     Raises NotElementwise where the array can't be written like that.
     """
-    from windlass.raising.memory import store_slot
-
     coordinates = _coordinates(state, memory, offset)
     key = _only_key(state, memory, dtype)
     counters = _counters(state, memory, coordinates)
@@ -139,8 +140,6 @@ def _only_key(state: RaisingState, memory: Memory, dtype: str) -> SlotKey:
 
 def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item, coordinates: Sequence[Index]) -> None:
     """A store to some elements of an array that nothing else was written to: the others may hold the same number."""
-    from windlass.raising.memory import Slot, fresh_version
-
     slots, home, number = memory.state.slots or {}, memory.home, _number(item)
     old = slots.get(key)
     assert home is not None
@@ -367,7 +366,7 @@ def _renamed_index(state: RaisingState, index: Index, names: Renaming) -> Index:
         if isinstance(atom, Dimension):
             return Index.of(names.get(atom, atom))
         if isinstance(atom, Data):
-            return integer_item(_renamed_lanes(state, atom.lanes, names), (atom.lower, atom.upper))
+            return integer_item(_renamed_lanes(state, lanes_of(atom), names), (atom.lower, atom.upper))
         return Index.of(atom)
 
     return index if index.dimensions.isdisjoint(names) else index.rebuild(leaf)

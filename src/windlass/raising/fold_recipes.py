@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -230,3 +230,20 @@ def _cut(sets: Sequence[int], first: int, count: int) -> list[int]:
     """The part of each set that is of so many leaves from the first on, which is number 0 then."""
     mask = (1 << count) - 1
     return [each >> first & mask for each in sets]
+
+
+@dataclass
+class BlockFolds:
+    """Where a kernel folds over blocks.
+
+    `uses` are the ops that take a fold, and which; `definitions` the ops whose results are folds wherever they are
+    used. `captures` says after which ops to remember what a shared memory holds or a value is.
+    """
+
+    uses: dict[Op, list[Recipe]] = field(default_factory=dict["Op", "list[Recipe]"])
+    definitions: dict[Op, list[Recipe]] = field(default_factory=dict["Op", "list[Recipe]"])
+    captures: dict[Op, list[Value]] = field(default_factory=dict["Op", "list[Value]"])
+    openings: dict[Op, list[Value]] = field(default_factory=dict["Op", "list[Value]"])
+    """Parameters of a loop's body to be remembered before its first op."""
+    ops: frozenset[Op] = frozenset()
+    """All ops at which something is to be done."""

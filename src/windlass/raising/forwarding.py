@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE, Predicate, at_least_zero
 from windlass.raising import access, emission
-from windlass.raising.dimensions import Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import TRUE, Predicate, at_least_zero
 from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:

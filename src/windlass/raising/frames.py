@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate
 from windlass.diagnostics import Position
 from windlass.ir import Argument, Block, Op, Value
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
-from windlass.raising.predicate import Predicate
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
@@ -81,3 +81,13 @@ class VectorFrame:
         if block is None and isinstance(owner, Op):
             block = owner.block
         return block is not None and self.block_depths.get(block, 0) > self.while_depth
+
+
+def is_within(op: Op, outer: Op) -> bool:
+    """Whether an op stands in a region of another."""
+    inner: Op | None = op
+    while inner is not None:
+        if inner is outer:
+            return True
+        inner = inner.parent_op
+    return False

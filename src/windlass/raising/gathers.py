@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Data, Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Region, Value, tensor_type
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.regions import combiner_region, make_region
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Data, Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.materialize import materialize_places
-from windlass.raising.predicate import Predicate
+from windlass.raising.materialize import materialize_condition, materialize_places
 
 Combiner = Callable[[Value, Value], Value]
 
@@ -70,7 +70,7 @@ def scatter(
     places = materialize_places(index, box, size)
     if not mask.is_true:
         nowhere = Lanes(emission.constant(size, places.dtype))
-        places = Lanes.elementwise(Select, mask.to_lanes(box), places, nowhere, box=box)
+        places = Lanes.elementwise(Select, materialize_condition(mask, box), places, nowhere, box=box)
     order = in_order((*places.dims, *value.dims, *dims))
     indices = places.expand(order, box)
     updates = value.expand(order, box)

@@ -6,6 +6,9 @@ that its result is in the range of its dtype. Everything else is left to tensor 
 
 from __future__ import annotations
 
+from windlass.affine.dimensions import Box
+from windlass.affine.index import Data, FloorDivide, Index, Modulo, Range, Scalar
+from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
@@ -26,10 +29,7 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.raising.dimensions import Box
-from windlass.raising.index import Data, FloorDivide, Index, Modulo, Range, Scalar
 from windlass.raising.items import dtype_range
-from windlass.raising.predicate import Predicate
 
 MOST_SYMBOLIC = 2**61
 """Greater numbers are not materialized symbolically: their intermediate results might not fit 64 bits."""

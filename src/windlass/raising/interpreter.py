@@ -5,65 +5,40 @@ Lockstep is one of the interleavings that a race-free kernel allows: all threads
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
 from windlass import loops
-from windlass.ir import Block, Op, TensorType, Value
+from windlass.affine.enumeration import holds_somewhere
+from windlass.affine.index import ZERO, Index
+from windlass.affine.predicate import FALSE, TRUE, Predicate
+from windlass.ir import Op, TensorType
 from windlass.ops.creation import Constant
-from windlass.raising import memory as memories
+from windlass.raising.accumulations import AccumulationTest
 from windlass.raising.alignment import check_vector_alignment
+from windlass.raising.allocation import allocate_local, allocate_shared
 from windlass.raising.arithmetic import constant_item, run_scalar_op
 from windlass.raising.assumptions import Assumption, assume_never
 from windlass.raising.atomics import run_atomic, run_compare_exchange
-from windlass.raising.block_folds import run_with_folds
+from windlass.raising.blocks import run_branch
+from windlass.raising.codes import LAUNCH_MISMATCH, LOOP, NOT_RAISED, STOPS
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
-from windlass.raising.enumeration import holds_somewhere
 from windlass.raising.extremes import select_by_test
-from windlass.raising.index import ZERO, Index
 from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
-from windlass.raising.obstacle import (
-    LAUNCH_MISMATCH,
-    LOOP,
-    NO_MEMORY,
-    NOT_RAISED,
-    STOPS,
-    Obstacle,
-    OutOfTime,
-    UncountedObstacle,
-)
-from windlass.raising.predicate import FALSE, TRUE, Predicate
+from windlass.raising.loads_and_stores import read, write
+from windlass.raising.loops import run_do_while, run_for
+from windlass.raising.obstacle import UncountedObstacle
+from windlass.raising.operands import buffer_of, index_of, predicate_of
 from windlass.raising.racing import check_race, note_load
-from windlass.raising.reductions import AccumulationTest
-from windlass.raising.state import RaisingState
-from windlass.rewriting.deadline import is_late
+from windlass.raising.trail import readable
+from windlass.raising.updates import run_atomic_update
 
-
-def run_block(state: RaisingState, block: Block) -> Op:
-    """Interpret the ops of a block; gives its terminator."""
-    last = block.terminator
-    for op in block:
-        if op is last:
-            break
-        state.builder.source = op.source or state.builder.source
-        if is_late():
-            raise OutOfTime(op.source)
-        try:
-            if op in state.folds.ops:
-                run_with_folds(state, op)
-            else:
-                run_op(state, op)
-        except Obstacle as obstacle:
-            obstacle.op = obstacle.op or op
-            raise
-    return last
+if TYPE_CHECKING:
+    from windlass.raising.state import RaisingState
 
 
 def run_op(state: RaisingState, op: Op) -> None:
     """Interpret one op and enter its results into the environment."""
-    from windlass.raising.loops import run_do_while, run_for
-    from windlass.raising.updates import run_atomic_update
-
     environment = state.environment
     match op:
         case Constant():
@@ -75,7 +50,7 @@ def run_op(state: RaisingState, op: Op) -> None:
             if op.alignment:
                 check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
             note_load(state, op, offset)
-            environment[op] = memories.read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
+            environment[op] = read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
         case loops.Store():
             item = state.lookup(op.value)
             if not isinstance(item, Undefined):
@@ -83,7 +58,7 @@ def run_op(state: RaisingState, op: Op) -> None:
                 if op.alignment:
                     check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
                 check_race(state, op, offset)
-                memories.write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
+                write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
         case loops.If():
             run_if(state, op)
         case loops.For():
@@ -176,44 +151,7 @@ def stop_where(state: RaisingState, violated: Predicate, reason: str) -> None:
 # -- operands ---------------------------------------------------------------------------------------------------------
 
 
-def buffer_of(state: RaisingState, value: Value) -> Buffer:
-    """What a buffer operand stands for.
-
-    Raises Obstacle where it is not known which memory it goes into.
-    """
-    item = state.environment[value]
-    if isinstance(item, Pointer | PointerChoice):
-        return item
-    raise state.obstacle("it is not known which array a pointer goes into", NO_MEMORY, value=value)
-
-
-def index_of(state: RaisingState, value: Value) -> Index:
-    """An integer operand."""
-    item = state.lookup(value)
-    if isinstance(item, Index):
-        return item
-    if isinstance(item, Undefined):
-        return Index(0)
-    raise state.obstacle("an address depends on earlier iterations in a way that is no plain counter", value=value)
-
-
-def predicate_of(state: RaisingState, value: Value) -> Predicate:
-    """A boolean operand."""
-    item = state.lookup(value)
-    if isinstance(item, Predicate):
-        return item
-    if isinstance(item, Undefined):
-        return FALSE
-    raise state.obstacle("a condition depends on earlier iterations", value=value)
-
-
 # -- branches ---------------------------------------------------------------------------------------------------------
-
-
-def run_branch(state: RaisingState, block: Block) -> list[Item]:
-    """Interpret one side of a branch; gives what it yields."""
-    last = run_block(state, block)
-    return [state.lookup(value) for value in last.operands]
 
 
 def run_if(state: RaisingState, op: loops.If) -> None:
@@ -260,19 +198,9 @@ def _run_if_of_test(state: RaisingState, op: loops.If) -> None:
 def allocate(state: RaisingState, op: loops.Allocate) -> Pointer:
     """A local array of each thread, or a shared one of each block."""
     if op.space == "shared":
-        return Pointer(memories.allocate_shared(state, readable(op.variable) or "shared memory", op.size))
+        return Pointer(allocate_shared(state, readable(op.variable) or "shared memory", op.size))
     axes = state.register_tiles.arrays.get(op, ())
-    return Pointer(memories.allocate(state, readable(op.variable) or "local array", op.size, axes))
-
-
-def readable(variable: str) -> str:
-    """The source's name of a variable, from the linker's.
-
-    >>> readable("_ZZ4tilePfE6buffer"), readable("tile")
-    ('buffer', 'tile')
-    """
-    found = re.fullmatch(r"_ZZ.*E(\d+)(\w+)", variable)
-    return found.group(2)[: int(found.group(1))] if found else variable
+    return Pointer(allocate_local(state, readable(op.variable) or "local array", op.size, axes))
 
 
 def variable_pointer(state: RaisingState, variable: str) -> Pointer:

@@ -13,17 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Data, Index, Range, Scalar
+from windlass.affine.predicate import Predicate
 from windlass.ir import Value
 from windlass.ops.base import FLOAT, INTEGER
 from windlass.ops.conversion import bit_width
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import Data, Index, Range, Scalar
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import Predicate
+from windlass.raising.lanes import Lanes, condition_of
 
 if TYPE_CHECKING:
+    from windlass.raising.accumulations import Accumulation, AccumulationTest
     from windlass.raising.memory import Memory
-    from windlass.raising.reductions import Accumulation, AccumulationTest
 
 
 class Undefined:
@@ -82,7 +82,7 @@ def from_lanes(lanes: Lanes, bounds: Range | None = None) -> Index | Predicate |
     """
     dtype = lanes.dtype
     if dtype == "i1":
-        return Predicate.data(lanes)
+        return condition_of(lanes)
     if not is_integer(dtype):
         return lanes
     return integer_item(lanes, bounds or dtype_range(dtype))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Atom, Data, Index
+from windlass.affine.predicate import Predicate
 from windlass.raising import emission
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import Atom, Data, Index
 from windlass.raising.items import Item, from_lanes, integer_item
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import Predicate
+from windlass.raising.lanes import Lanes, lanes_of
+from windlass.raising.materialize import materialize_condition
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -41,8 +42,8 @@ def at_iteration(state: RaisingState, item: Item, dimension: Dimension, place: i
             def leaf(atom: Atom) -> Index:
                 if atom is dimension:
                     return Index(place)
-                if isinstance(atom, Data) and dimension in atom.lanes.dims:
-                    return integer_item(lanes_at(atom.lanes, dimension, place), (atom.lower, atom.upper))
+                if isinstance(atom, Data) and dimension in atom.handle.dims:
+                    return integer_item(lanes_at(lanes_of(atom), dimension, place), (atom.lower, atom.upper))
                 return Index.of(atom)
 
             return item.rebuild(leaf, state.box)
@@ -53,6 +54,6 @@ def at_iteration(state: RaisingState, item: Item, dimension: Dimension, place: i
                 return item.substitute({dimension: Index(place)}, state.box)
             except ValueError:
                 box = state.box.restrict(dimension, place, place + 1)
-                return from_lanes(lanes_at(item.to_lanes(box), dimension, place))
+                return from_lanes(lanes_at(materialize_condition(item, box), dimension, place))
         case _:
             return item

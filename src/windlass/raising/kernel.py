@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from windlass.affine.dimensions import Box
+from windlass.affine.domain import Domain
+from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
@@ -15,21 +18,12 @@ from windlass.ops.control import Return
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
-from windlass.raising.dimensions import Box
-from windlass.raising.domain import Domain
-from windlass.raising.interpreter import run_block, run_op
+from windlass.raising.blocks import run_block
+from windlass.raising.codes import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, TOO_SLOW
+from windlass.raising.interpreter import run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
-from windlass.raising.obstacle import (
-    LAUNCH_MISMATCH,
-    RACE,
-    RESULT_OF_ATOMIC,
-    TOO_SLOW,
-    Obstacle,
-    OutOfTime,
-    UncountedObstacle,
-)
-from windlass.raising.predicate import TRUE
+from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
 from windlass.raising.reinterpretation import byte_width, write_back
@@ -45,7 +39,7 @@ from windlass.raising.specification import (
     TracedScalar,
 )
 from windlass.raising.state import CountingBuilder, RaisingState
-from windlass.raising.threads import split_dimensions, thread_ids
+from windlass.raising.threads import ThreadIds, split_dimensions, thread_ids
 from windlass.raising.turns import BLOCKS, THREADS, take_turns
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 from windlass.rewriting.deadline import ending_at
@@ -183,33 +177,19 @@ def _raise_kernel(
     types += [tensor_type((), dtype) for dtype in specification.traced_dtypes()]
     body = Block(types)
     words = body.arguments[: len(specification.memories)]
-    traced = iter(body.arguments[len(specification.memories) :])
     with CountingBuilder(body, [0]) as builder:
         assert isinstance(builder, CountingBuilder)
         builder.source = kernel.source
         ids = split_dimensions(thread_ids(parallel.body.block, list(kernel.arguments), specification), cuts or {})
-        state = RaisingState(specification, builder, Domain(ids.dimensions, Box(), TRUE))
+        state = RaisingState(run_op, specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.register_tiles = tiles
         state.turns = turns
-        state.thread_dimensions = ids.dimensions
         state.folds = find_block_folds(kernel, parallel, specification)
-        inside = {dimension for item in ids.items[3:] for dimension in item.dimensions}
-        state.block_dimensions = frozenset(ids.dimensions) - inside
-        for number, (each, argument) in enumerate(zip(specification.memories, words, strict=True)):
-            strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
-            memory = Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides)
-            memory.misalignment = each.misalignment
-            state.memories.append(memory)
-        # A memory, so that loops carry it.
-        state.memories.append(Memory("assumptions", 4, MemoryState(emission.constant(0, "i32", (1,)))))
+        _enter_memories(state, words)
+        traced = iter(body.arguments[len(specification.memories) :])
         for argument, given in zip(kernel.arguments, specification.arguments, strict=True):
             state.environment[argument] = _argument_item(state, argument, given, traced)
-        state.environment.update(zip(parallel.body.block.arguments, ids.items, strict=True))
-        x, y, z = ids.items[:3]
-        state.block_number = x + (y + z.scale(specification.grid[1])).scale(specification.grid[0])
-        x, y, z = state.thread_ids = ids.items[3:]
-        state.thread_number = x + (y + z.scale(specification.block[1])).scale(specification.block[0])
-        globals_count = len(specification.memories)
+        _enter_threads(state, ids, parallel.body.block)
         for op in kernel.body:
             if op is parallel:
                 run_block(state, parallel.body.block)
@@ -217,26 +197,56 @@ def _raise_kernel(
                 break
             else:
                 run_op(state, op)
-        results: list[Value] = []
-        written: list[int] = []
-        for number, memory in enumerate(state.memories[:globals_count]):
-            value = memory.state.words
-            assert value is not None
-            if memory.state.is_written:
-                written.append(number)
-                results.append(write_back(value, words[number]))
-        assumptions: tuple[Assumption, ...] = ()
-        failed = state.assumptions.state
-        if failed.is_written and failed.words is not None:
-            assumptions = tuple(state.report.assumptions)
-            results.append(emission.reshape(failed.words, ()))
-        Return(tuple(results))
+        written, assumptions = _return_written(state, words)
     share_common_subexpressions(body)
     remove_dead_ops(body)
     state.report.note_stores_that_are_gone()
     function = Function(kernel.name, body)
     function.source = kernel.source
-    return RaisedKernel(function, tuple(written), assumptions, state.report), state
+    return RaisedKernel(function, written, assumptions, state.report), state
+
+
+def _enter_memories(state: RaisingState, words: Sequence[Argument]) -> None:
+    """The memories of the launch, which hold what the program takes, and the word of assumptions."""
+    for number, (each, argument) in enumerate(zip(state.specification.memories, words, strict=True)):
+        strides = tuple(stride * byte_width(each.word_dtype) for stride in each.row_strides)
+        memory = Memory(f"memory {number}", each.size_bytes, MemoryState(argument), strides)
+        memory.misalignment = each.misalignment
+        state.memories.append(memory)
+    # A memory, so that loops carry it.
+    state.memories.append(Memory("assumptions", 4, MemoryState(emission.constant(0, "i32", (1,)))))
+
+
+def _enter_threads(state: RaisingState, ids: ThreadIds, body: Block) -> None:
+    """Which block and thread each lane is."""
+    specification = state.specification
+    state.environment.update(zip(body.arguments, ids.items, strict=True))
+    state.thread_dimensions = ids.dimensions
+    inside = {dimension for item in ids.items[3:] for dimension in item.dimensions}
+    state.block_dimensions = frozenset(ids.dimensions) - inside
+    x, y, z = ids.items[:3]
+    state.block_number = x + (y + z.scale(specification.grid[1])).scale(specification.grid[0])
+    x, y, z = state.thread_ids = ids.items[3:]
+    state.thread_number = x + (y + z.scale(specification.block[1])).scale(specification.block[0])
+
+
+def _return_written(state: RaisingState, words: Sequence[Argument]) -> tuple[tuple[int, ...], tuple[Assumption, ...]]:
+    """Return the memories that were written; gives which, and the assumptions that the last result tells of."""
+    results: list[Value] = []
+    written: list[int] = []
+    for number, (memory, argument) in enumerate(zip(state.memories, words, strict=False)):
+        value = memory.state.words
+        assert value is not None
+        if memory.state.is_written:
+            written.append(number)
+            results.append(write_back(value, argument))
+    assumptions: tuple[Assumption, ...] = ()
+    failed = state.assumptions.state
+    if failed.is_written and failed.words is not None:
+        assumptions = tuple(state.report.assumptions)
+        results.append(emission.reshape(failed.words, ()))
+    Return(tuple(results))
+    return tuple(written), assumptions
 
 
 def _argument_item(state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]) -> Item:

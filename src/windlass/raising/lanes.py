@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
+from windlass.affine.atoms import Data
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.predicate import FALSE, TRUE, Condition, Predicate
 from windlass.ir import Value
 from windlass.ops.movement import Transpose
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension, in_order
 
 
 class Lanes:
@@ -33,6 +35,11 @@ class Lanes:
     def over(value: Value, dims: Sequence[Dimension], box: Box) -> Lanes:
         """Lanes whose axes start where the box starts."""
         return Lanes(value, dims, [box.lower(dimension) for dimension in dims])
+
+    @property
+    def identity(self) -> Hashable:
+        """Lanes of one identity hold the same values."""
+        return id(self.value), self.dims, self.lower
 
     @property
     def dtype(self) -> str:
@@ -135,3 +142,19 @@ class Lanes:
             for dimension, lower, extent in zip(self.dims, self.lower, self.value.shape, strict=True)
         )
         return f"Lanes({self.dtype}; {ranges})"
+
+
+def lanes_of(holder: Data | Condition) -> Lanes:
+    """What holds the numbers or truth values that are known at run time only."""
+    assert isinstance(holder.handle, Lanes)
+    return holder.handle
+
+
+def condition_of(lanes: Lanes) -> Predicate:
+    """The condition that lanes of i1 hold."""
+    if lanes.dtype != "i1":
+        raise ValueError(f"a condition has dtype i1, not {lanes.dtype}")
+    number = emission.splat_number(lanes.value)
+    if number is not None:
+        return TRUE if number else FALSE
+    return Condition(lanes)

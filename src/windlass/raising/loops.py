@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate
 from windlass.ir import Block
 from windlass.loops import DoWhile, For
+from windlass.raising.blocks import run_block
+from windlass.raising.codes import LOOP
 from windlass.raising.conditions import merge_items, yielded_dtype
-from windlass.raising.index import Index
 from windlass.raising.items import Item
-from windlass.raising.obstacle import LOOP, Attempt, Obstacle
-from windlass.raising.predicate import Predicate
+from windlass.raising.obstacle import Attempt, Obstacle
+from windlass.raising.operands import index_of, predicate_of
 from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
 from windlass.raising.vectorization import vectorize
@@ -39,8 +42,6 @@ def run_for(state: RaisingState, op: For) -> None:
 
     Raises Obstacle if none does.
     """
-    from windlass.raising.interpreter import index_of
-
     trips = index_of(state, op.trip_count).simplify(state.box)
     count = trips.value_range(state.box)[1]
     if count <= 0 or state.domain.is_empty:
@@ -129,8 +130,6 @@ def weight(block: Block) -> int:
 
 def _unroll_for(state: RaisingState, op: For, trips: Index, count: int) -> str:
     """Interpret the body once for each iteration, under a mask where some lanes have fewer."""
-    from windlass.raising.interpreter import run_block
-
     body = op.body.block
     domain = state.domain
     items: list[Item] = [state.lookup(initial) for initial in op.initial]
@@ -161,8 +160,6 @@ def _unroll_do_while(state: RaisingState, op: DoWhile) -> str:
 
     Raises Obstacle where that depends on data or takes too many rounds.
     """
-    from windlass.raising.interpreter import predicate_of, run_block
-
     body = op.body.block
     dtypes = [yielded_dtype(op, position) for position in range(len(op.initial))]
     items: list[Item] = [state.lookup(initial) for initial in op.initial]

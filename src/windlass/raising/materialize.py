@@ -1,16 +1,30 @@
-"""Indices and affine comparisons as tensors: iota arithmetic, no tables."""
+"""Indices and conditions as tensors: iota arithmetic, no tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from windlass.affine import index as indices
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import Atom, Choice, Data, FloorDivide, Index, Modulo, Scalar
+from windlass.affine.predicate import (
+    AtLeastZero,
+    Condition,
+    Conjunction,
+    DiffersFromZero,
+    Disjunction,
+    EqualsZero,
+    Predicate,
+)
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import (
     Add,
+    And,
     Divide,
     Multiply,
+    Or,
     Remainder,
     Select,
     ShiftRightArithmetic,
@@ -18,10 +32,7 @@ from windlass.ops.elementwise import (
 )
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising import emission
-from windlass.raising import index as indices
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.index import Atom, Choice, Data, FloorDivide, Index, Modulo, Scalar
-from windlass.raising.lanes import Lanes
+from windlass.raising.lanes import Lanes, lanes_of
 
 WORKING_RANGES: Mapping[str, tuple[int, int]] = {"i32": (-(2**31), 2**31 - 1), "i64": (-(2**63), 2**63 - 1)}
 
@@ -91,7 +102,7 @@ def _atom(atom: Atom, box: Box, dtype: str) -> Lanes:
         case Scalar():
             return _convert(Lanes(atom.value), dtype)
         case Data():
-            return _convert(atom.lanes.cover(box), dtype)
+            return _convert(lanes_of(atom).cover(box), dtype)
         case FloorDivide() | Modulo():
             return _division(atom, box, dtype)
         case indices.Minimum() | indices.Maximum():
@@ -100,7 +111,7 @@ def _atom(atom: Atom, box: Box, dtype: str) -> Lanes:
             left, right = _index(atom.left, box, working), _index(atom.right, box, working)
             return _convert(Lanes.elementwise(op, left, right, box=box), dtype)
         case Choice():
-            condition = at_least_zero(atom.condition, box)
+            condition = _compare(atom.condition, "GE", box)
             left, right = _index(atom.left, box, dtype), _index(atom.right, box, dtype)
             return Lanes.elementwise(Select, condition, left, right, box=box)
 
@@ -165,14 +176,36 @@ def dtype_of_places(size: int) -> str:
     return "i32" if size <= WORKING_RANGES["i32"][1] else "i64"
 
 
-def at_least_zero(index: Index, box: Box) -> Lanes:
-    """Where the index is >= 0, as lanes of i1."""
-    return _compare(index, "GE", box)
+def materialize_condition(condition: Predicate, box: Box) -> Lanes:
+    """Where the condition holds, as lanes of i1 over just the dimensions that it depends on."""
+    match condition:
+        case AtLeastZero():
+            return _compare(condition.index, "GE", box)
+        case EqualsZero():
+            return _compare(condition.index, "EQ", box)
+        case DiffersFromZero():
+            return _negate(_compare(condition.index, "EQ", box))
+        case Condition():
+            inner = lanes_of(condition).cover(box)
+            return _negate(inner) if condition.is_negated else inner
+        case Conjunction():
+            return _combine(And, condition.parts, box)
+        case Disjunction():
+            return _combine(Or, condition.parts, box)
+        case _:
+            return Lanes(emission.constant(condition.is_true, "i1"))
 
 
-def equals_zero(index: Index, box: Box) -> Lanes:
-    """Where the index is 0, as lanes of i1."""
-    return _compare(index, "EQ", box)
+def _negate(lanes: Lanes) -> Lanes:
+    return Lanes(emission.negate(lanes.value), lanes.dims, lanes.lower)
+
+
+def _combine(op: type[And | Or], parts: Sequence[Predicate], box: Box) -> Lanes:
+    """Those over few dimensions first, so that little is broadcast."""
+    first, *others = sorted((materialize_condition(part, box) for part in parts), key=lambda each: len(each.dims))
+    for each in others:
+        first = Lanes.elementwise(op, first, each, box=box)
+    return first
 
 
 def _compare(index: Index, direction: str, box: Box) -> Lanes:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import Index
-from windlass.raising.predicate import Predicate, conjunction
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import Predicate, conjunction
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

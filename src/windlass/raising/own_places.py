@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.enumeration import holds_at, points_of, values_of
+from windlass.affine.index import Index, dimensions_of
+from windlass.affine.predicate import EqualsZero, Predicate
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import And, Or
 from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
 from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.codes import RACE
 from windlass.raising.dependences import is_injective
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.enumeration import holds_at, points_of, values_of
-from windlass.raising.index import Index, dimensions_of
-from windlass.raising.lanes import Lanes
-from windlass.raising.materialize import dtype_of_places, materialize
-from windlass.raising.obstacle import RACE
-from windlass.raising.predicate import EqualsZero, Predicate
+from windlass.raising.lanes import Lanes, condition_of
+from windlass.raising.materialize import dtype_of_places, materialize, materialize_condition
 from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _meets(state: RaisingState, memory: Memory, address: Index, dtype: str) -> P
     dims = in_order({*threads, *index.dimensions, *mask.dimensions})
     places = materialize(index, box, "i64")
     numbers = materialize(_number(threads, box), box, dtype_of_places(box.count(threads)))
-    lanes = [places, numbers] if mask.is_true else [places, numbers, mask.to_lanes(box)]
+    lanes = [places, numbers] if mask.is_true else [places, numbers, materialize_condition(mask, box)]
     count, words = box.count(dims), _size(memory) // width
     if count * count > words:
         return _meet_in_table(words, index, numbers, box, mask)
@@ -150,7 +150,7 @@ def _meets(state: RaisingState, memory: Memory, address: Index, dtype: str) -> P
     for each in active:
         for axis in (0, 1):
             meets = And(meets, emission.broadcast(each, (count, count), (axis,)))
-    return Predicate.data(Lanes(reduce_with(Or, meets, (0, 1))))
+    return condition_of(Lanes(reduce_with(Or, meets, (0, 1))))
 
 
 def _meet_in_table(words: int, index: Index, numbers: Lanes, box: Box, mask: Predicate) -> Predicate:
@@ -161,4 +161,4 @@ def _meet_in_table(words: int, index: Index, numbers: Lanes, box: Box, mask: Pre
         return Compare(one, other, "NE")
 
     found = access.load(owners, index, box, mask)
-    return Predicate.data(Lanes.elementwise(differ, found, numbers, box=box))
+    return condition_of(Lanes.elementwise(differ, found, numbers, box=box))

@@ -20,8 +20,8 @@ from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import Add, And, Or, Select
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.regions import identity_of
+from windlass.raising.accumulations import COMBINERS, Combiner
 from windlass.raising.items import is_float, is_integer
-from windlass.raising.reductions import COMBINERS, Combiner
 
 Array: TypeAlias = "NDArray[Any]"
 

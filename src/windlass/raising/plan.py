@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.index import Index
-from windlass.raising.layout import Access, Layout, Segments, Take, find_layout
-from windlass.raising.predicate import Predicate
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.index import Index
+from windlass.affine.layout import Access, Layout, Segments, Take, find_layout
+from windlass.affine.predicate import Predicate, conjunction
 from windlass.raising.regrouping import (
     FEWEST_BLOCKS,
     Regrouping,
@@ -109,6 +109,4 @@ def _unroll(index: Index, size: int, access: Access, dimension: Dimension, layou
 
 def facts_of(mask: Predicate) -> Predicate:
     """What the mask says without run-time data: it holds at all active lanes, and may hold at others."""
-    from windlass.raising.predicate import conjunction
-
     return conjunction(each for each in mask.conjuncts() if not each.has_data)

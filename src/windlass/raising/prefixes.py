@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.predicate import AtLeastZero, Predicate
 from windlass.ir import Value
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import AtLeastZero, Predicate
 
 
 def pad_instead_of_select(condition: Predicate, on_true: Lanes, on_false: Lanes, box: Box) -> Lanes | None:

@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
 from windlass.ir import Block, BufferType, Op, Terminator, Value
 from windlass.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhile, For, Store, ViewBuffer
 from windlass.raising import emission
-from windlass.raising.dimensions import Dimension
-from windlass.raising.frames import AccessRecord, VectorFrame
-from windlass.raising.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
+from windlass.raising.frames import AccessRecord, VectorFrame, is_within
 from windlass.raising.items import Pointer
+from windlass.raising.lanes import lanes_of
 from windlass.raising.memory import Memory, MemoryState, fresh_version
 from windlass.raising.reinterpretation import byte_width
 
@@ -131,8 +132,6 @@ def _is_within_loop(op: Op) -> bool:
 
 def _is_read_outside(state: RaisingState, loop: Op, memory: Memory) -> bool:
     """Whether anything but the loop may read a shared memory."""
-    from windlass.raising.vectorization import is_within
-
     outermost: Op = loop
     while outermost.parent_op is not None:
         outermost = outermost.parent_op
@@ -185,5 +184,5 @@ def _changes(atom: Atom, frame: VectorFrame) -> bool:
     if isinstance(atom, Scalar):
         return frame.is_inner(atom.value)
     if isinstance(atom, Data):
-        return frame.is_inner(atom.lanes.value) or frame.dimension in dimensions_of(atom)
+        return frame.is_inner(lanes_of(atom).value) or frame.dimension in dimensions_of(atom)
     return any(_changes(part, frame) for index in parts_of(atom) for part in index.terms)

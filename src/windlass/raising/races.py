@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.predicate import TRUE, Predicate, conjunction
 from windlass.ir import Op, Value
 from windlass.ops.elementwise import (
     Add,
@@ -19,10 +21,9 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension, in_order
 from windlass.raising.gathers import Combiner
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import TRUE, Predicate, conjunction
+from windlass.raising.lanes import Lanes, condition_of
+from windlass.raising.materialize import materialize_condition
 
 REPEATABLE: frozenset[type[Op]] = frozenset({Maximum, Minimum, And, Or})
 """Combining the same value once more changes nothing."""
@@ -75,8 +76,8 @@ def any_over(mask: Predicate, dims: Sequence[Dimension], box: Box) -> Predicate:
     """Whether the mask holds for some value of the dimensions."""
     apart = [each for each in mask.conjuncts() if each.dimensions.isdisjoint(dims)]
     joint = conjunction(each for each in mask.conjuncts() if not each.dimensions.isdisjoint(dims))
-    lanes = joint.to_lanes(box)
-    return conjunction([*apart, Predicate.data(_fold(lanes, dims, Or, False))])
+    lanes = materialize_condition(joint, box)
+    return conjunction([*apart, condition_of(_fold(lanes, dims, Or, False))])
 
 
 def combine_over(writers: Writers, dims: Sequence[Dimension], combiner: Combiner) -> Writers | None:
@@ -101,7 +102,7 @@ def combine_over(writers: Writers, dims: Sequence[Dimension], combiner: Combiner
     lanes = value.at(box)
     if not joint.is_true:
         neutral = Lanes(emission.constant(identity, dtype))
-        lanes = Lanes.elementwise(Select, joint.to_lanes(box), lanes, neutral, box=box)
+        lanes = Lanes.elementwise(Select, materialize_condition(joint, box), lanes, neutral, box=box)
     order = in_order((*lanes.dims, *over))
     lanes = Lanes.over(lanes.expand(order, box), order, box)
     has_idle = writers.has_idle or not joint.is_true

@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Box
+from windlass.affine.index import Index
 from windlass.ir import Argument, Op, Value
 from windlass.loops import Load, Store
-from windlass.raising.dimensions import Box
-from windlass.raising.index import Index
+from windlass.raising.codes import RACE
 from windlass.raising.items import Pointer, dimensions_of_item
-from windlass.raising.obstacle import RACE
 from windlass.raising.own_places import HELP, check_own_places, have_own_places
 
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.layout import Axis, Layout, Line, Point, Segments, Take, Window
+from windlass.affine.pieces import Piece
 from windlass.ir import Value
 from windlass.ops.elementwise import Or, Select
 from windlass.ops.movement import DynamicSlice
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.gathers import gather_axis
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Axis, Layout, Line, Point, Segments, Take, Window
 from windlass.raising.materialize import dtype_of_places, scalar_start
-from windlass.raising.pieces import Piece
 
 
 def read(memory: Value, layout: Layout, box: Box) -> Lanes:

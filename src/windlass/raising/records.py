@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Box
+from windlass.affine.domain import Domain
+from windlass.affine.predicate import TRUE
 from windlass.ir import Value
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.raising.arithmetic import constant_item
-from windlass.raising.dimensions import Box
-from windlass.raising.domain import Domain
 from windlass.raising.items import Item, Pointer, is_integer, scalar_item
 from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey
-from windlass.raising.predicate import TRUE
 from windlass.raising.reductions import wrapped
 from windlass.raising.specification import KnownScalar, RecordArgument
 

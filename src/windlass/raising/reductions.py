@@ -9,9 +9,14 @@ whose factors lie over different dimensions become contractions.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from windlass.affine.choices import box_condition
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import FALSE, Predicate, conjunction
 from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
 from windlass.ops.contraction import DotGeneral
@@ -30,77 +35,28 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.raising import emission
-from windlass.raising.conditions import box_condition, merge_items
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.domain import Domain
-from windlass.raising.items import Item, from_lanes, is_float
+from windlass.raising.accumulations import (
+    KEEPS_NUMBERS,
+    LEAVES_NAN,
+    PENDING,
+    Accumulation,
+    AccumulationTest,
+    Combiner,
+    Root,
+    Term,
+    check_depth,
+)
+from windlass.raising.conditions import merge_items
+from windlass.raising.extremes import make_test, select_by_test
+from windlass.raising.integers import fit
+from windlass.raising.items import Item, dtype_range, from_lanes, is_float
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import FALSE, Predicate, conjunction
+from windlass.raising.materialize import materialize_condition
+from windlass.raising.strides import split_back
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
     from windlass.raising.strides import Fusion
-
-Combiner: TypeAlias = "type[Add | Multiply | Minimum | Maximum | And | Or | Xor]"
-COMBINERS: tuple[Combiner, ...] = (Add, Multiply, Minimum, Maximum, And, Or, Xor)
-
-
-class Root:
-    """What a loop carries from one iteration to the next in one place. Compared by identity."""
-
-    def __init__(self, dtype: str, while_depth: int, loop_depth: int) -> None:
-        self.dtype = dtype
-        self.while_depth = while_depth
-        self.loop_depth = loop_depth
-        """How many loops are being vectorized where it is carried, its own among them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """Something that the lanes of a domain combine into an accumulation."""
-
-    item: Item
-    domain: Domain
-
-
-LEAVES_NAN = "leaves out NaN"
-"""As `x < least ? x : least` does: NaN is never taken, but stays if it was there before."""
-KEEPS_NUMBERS = "keeps numbers"
-"""As `fmin` does: of NaN and a number the number."""
-PENDING = "pending"
-"""Half of `fmin` is there as yet."""
-
-
-@dataclass(frozen=True, eq=False)
-class Accumulation:
-    """The root's value before the loop, combined with terms by one op; `combiner` is None while there are no terms.
-
-    `nan` says how minima and maxima of floats treat NaN; empty where it spreads. Where there is a `leader`, the one
-    term is kept whenever that other accumulation takes a new extreme by a comparison of this `direction`.
-    """
-
-    root: Root
-    combiner: Combiner | None = None
-    terms: tuple[Term, ...] = ()
-    nan: str = ""
-    leader: Root | None = None
-    direction: str = ""
-    tested: Item | None = None
-    """What is compared with the leader."""
-    elements: frozenset[tuple[Dimension, Dimension]] = frozenset()
-    """Where it is that of a local array's elements: the loops that count them, each with the array's own dimension."""
-
-
-@dataclass(frozen=True, eq=False)
-class AccumulationTest:
-    """The comparison `item direction accumulation`, with which a loop keeps the least or greatest item.
-
-    With the direction "NAN": whether the accumulation is NaN.
-    """
-
-    direction: str
-    item: Item
-    accumulation: Accumulation
 
 
 def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
@@ -108,8 +64,6 @@ def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
 
     Raises Obstacle where that is no step of a reduction.
     """
-    from windlass.raising.extremes import make_test, select_by_test
-
     match op:
         case Add() | Multiply() | Minimum() | Maximum() | And() | Or() | Xor():
             one, other = items
@@ -153,16 +107,6 @@ def _merge_truths(state: RaisingState, condition: Predicate, on_true: Item, on_f
     return merge_items(state, condition, on_true, on_false, dtype)
 
 
-def check_depth(state: RaisingState, accumulation: Accumulation) -> None:
-    """Raise Obstacle unless the innermost loop is the one that carries the accumulation."""
-    if accumulation.root.while_depth != state.while_depth:
-        raise state.obstacle("a sum over an outer loop is made within a loop that can't be vectorized")
-    counters = {counter for counter, _ in accumulation.elements}
-    depth = accumulation.root.loop_depth
-    if depth > len(state.frames) or any(frame.dimension not in counters for frame in state.frames[depth:]):
-        raise state.obstacle("a sum over an outer loop is made within an inner one in a way that is no reduction")
-
-
 def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
     check_depth(state, accumulation)
     # A pair of half an `fmin` starts from what numbers were kept before.
@@ -175,49 +119,12 @@ def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combin
 
 def negate_item(state: RaisingState, item: Item, dtype: str) -> Item:
     """-item, which wraps around for integers."""
-    from windlass.raising.index import Index
-    from windlass.raising.integers import fit
-
     if isinstance(item, Index):
         fitted = fit(-item, dtype, state.box)
         if fitted is not None:
             return fitted
     lanes = state.lanes(item, dtype)
     return from_lanes(Lanes(Negate(lanes.value), lanes.dims, lanes.lower))
-
-
-def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item) -> Item:
-    """Where the sides of a branch add different terms: each counts at its own lanes.
-
-    Raises Obstacle where a side does anything else.
-    """
-    from windlass.raising.extremes import complete_pending
-
-    completed = complete_pending(state, condition, on_true, on_false)
-    if completed is not None:
-        return completed
-    if (
-        not isinstance(on_true, Accumulation)
-        or not isinstance(on_false, Accumulation)
-        or on_true.root is not on_false.root
-        or on_true.elements != on_false.elements
-        or PENDING in (on_true.nan, on_false.nan)
-    ):
-        raise state.obstacle("a branch replaces a value that other iterations add to")
-    sides = [side for side in (on_true, on_false) if side.terms]
-    kinds = {(side.combiner, side.nan, side.leader, side.direction, id(side.tested)) for side in sides}
-    if len(kinds) > 1:
-        raise state.obstacle("a value is accumulated by several different operations")
-    shared = [term for term in on_true.terms if any(term is other for other in on_false.terms)]
-    terms = list(shared)
-    for side, accumulation in ((condition, on_true), (~condition, on_false)):
-        for term in accumulation.terms:
-            if not any(term is other for other in shared):
-                terms.append(Term(term.item, term.domain.restrict(side)))
-    terms = [term for term in terms if not term.domain.is_empty]
-    if not terms:
-        return Accumulation(on_true.root, elements=on_true.elements)
-    return replace(sides[0], terms=tuple(terms))
 
 
 # -- after the loop ---------------------------------------------------------------------------------------------------
@@ -323,8 +230,6 @@ def _with_nan(
 
 def _split_back(lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | float | bool) -> tuple[Lanes, Domain]:
     """A term over the fused dimension as one over the loop's counter and the thread."""
-    from windlass.raising.strides import split_back
-
     box = domain.box
     if fusion.fused not in lanes.dims:
         lanes = Lanes.over(
@@ -337,8 +242,6 @@ def _split_back(lanes: Lanes, domain: Domain, fusion: Fusion, filling: int | flo
 
 def is_zero(item: Item) -> bool:
     """Whether an item is the number zero, to which sums are added for nothing."""
-    from windlass.raising.index import Index
-
     if isinstance(item, Index):
         return item.constant_value == 0
     return isinstance(item, Lanes) and emission.splat_number(item.value) == 0
@@ -352,8 +255,6 @@ def _is_positive_zero(item: Item) -> bool:
 
 def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dtype: str, nan: str) -> Item:
     """The value before the loop combined with the total of one term."""
-    from windlass.raising.extremes import select_by_test
-
     if isinstance(item, Accumulation):
         if nan == LEAVES_NAN:
             test = AccumulationTest("LT" if combiner is Minimum else "GT", from_lanes(total), item)
@@ -434,8 +335,6 @@ def _reduce(
 
 def wrapped(number: int, dtype: str) -> int:
     """The number modulo the period of an integer type."""
-    from windlass.raising.items import dtype_range
-
     least, most = dtype_range(dtype)
     return (number - least) % (most - least + 1) + least
 
@@ -456,7 +355,7 @@ def _extend(
         return lanes
     condition = box_condition(Box({each: domain.box.bounds(each) for each in missing}), box)
     neutral = Lanes(emission.constant(identity(combiner, dtype) if start is None else start, dtype))
-    return Lanes.elementwise(Select, condition.to_lanes(box), state.covering(lanes), neutral, box=box)
+    return Lanes.elementwise(Select, materialize_condition(condition, box), state.covering(lanes), neutral, box=box)
 
 
 def box_difference(inner: Box, outer: Box) -> list[Dimension]:

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import FloorDivide, Index, Modulo
 from windlass.ir import Argument, Block, Op, Result, Value
 from windlass.loops import Allocate, DoWhile, For, Load, Store, ViewBuffer
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import FloorDivide, Index, Modulo
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from windlass.raising import emission
-from windlass.raising.dimensions import EVERYWHERE, Box, Dimension, in_order
-from windlass.raising.index import Atom, Data, FloorDivide, Index, Modulo, parts_of
-from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Line
-from windlass.raising.predicate import (
+from windlass.affine.dimensions import EVERYWHERE, Box, Dimension, in_order
+from windlass.affine.index import Atom, Data, FloorDivide, Index, Modulo, parts_of
+from windlass.affine.layout import Line
+from windlass.affine.predicate import (
     TRUE,
     AtLeastZero,
     Condition,
@@ -30,6 +28,8 @@ from windlass.raising.predicate import (
     conjunction,
     disjunction,
 )
+from windlass.raising import emission
+from windlass.raising.lanes import Lanes, lanes_of
 
 FEWEST_BLOCKS = 4
 """A quotient of fewer values than this is better taken apart into pieces."""
@@ -182,7 +182,7 @@ def _divisions(index: Index) -> Iterator[FloorDivide | Modulo]:
 
 def _is_data_over(index: Index, dimension: Dimension) -> bool:
     return any(
-        dimension in atom.lanes.dims
+        dimension in atom.handle.dims
         if isinstance(atom, Data)
         else any(_is_data_over(part, dimension) for part in parts_of(atom))
         for atom in index.terms
@@ -242,7 +242,7 @@ def regrouped_predicate(predicate: Predicate, regrouping: Regrouping, box: Box) 
             predicate = type(predicate)(_with_data(predicate.index, regrouping, box))
             return predicate.substitute(regrouping.replacements, box.without(regrouping.removed))
         case Condition():
-            return Condition(regrouping.forward(predicate.lanes, box), predicate.is_negated)
+            return Condition(regrouping.forward(lanes_of(predicate), box), predicate.is_negated)
         case Conjunction():
             return conjunction(regrouped_predicate(part, regrouping, box) for part in predicate.parts)
         case Disjunction():
@@ -253,8 +253,8 @@ def regrouped_predicate(predicate: Predicate, regrouping: Regrouping, box: Box) 
 
 def _with_data(index: Index, regrouping: Regrouping, box: Box) -> Index:
     def leaf(atom: Atom) -> Index:
-        if isinstance(atom, Data) and set(atom.lanes.dims) & set(regrouping.removed):
-            return Index.of(Data(regrouping.forward(atom.lanes, box), atom.lower, atom.upper))
+        if isinstance(atom, Data) and set(atom.handle.dims) & set(regrouping.removed):
+            return Index.of(Data(regrouping.forward(lanes_of(atom), box), atom.lower, atom.upper))
         return Index.of(atom)
 
     return index.rebuild(leaf)

@@ -5,24 +5,26 @@ Going back is what makes strategies cheap to try: `checkpoint`, try, and on an `
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import ZERO, Data, Index, Scalar
+from windlass.affine.predicate import TRUE, Predicate
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops.conversion import Convert
-from windlass.raising.block_folds import BlockFolds
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.domain import Domain
-from windlass.raising.index import ZERO, Data, Index, Scalar
+from windlass.raising import emission
+from windlass.raising.codes import LOOP, TOO_IRREGULAR
+from windlass.raising.fold_recipes import BlockFolds
 from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, Undefined
-from windlass.raising.lanes import Lanes
-from windlass.raising.materialize import materialize
-from windlass.raising.obstacle import LOOP, TOO_IRREGULAR, Obstacle, OutOfTime
-from windlass.raising.predicate import TRUE, Predicate
+from windlass.raising.lanes import Lanes, lanes_of
+from windlass.raising.materialize import materialize, materialize_condition
+from windlass.raising.obstacle import Obstacle, OutOfTime
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
@@ -31,7 +33,7 @@ from windlass.rewriting.deadline import is_late
 if TYPE_CHECKING:
     from windlass.loops import For, Load
     from windlass.raising.arrivals import Visit
-    from windlass.raising.cells import PlaceCell
+    from windlass.raising.carried_places import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
     from windlass.raising.racing import LoadedFrom, SharedStore
@@ -94,6 +96,8 @@ class RaisingState:
     index, ops by operands, conditions by box.
     """
 
+    run_op: Callable[[RaisingState, Op], None]
+    """Interprets one op: blocks within ops come back to it."""
     specification: LaunchSpecification
     builder: CountingBuilder
     domain: Domain
@@ -265,8 +269,6 @@ class RaisingState:
             case Predicate():
                 return self.condition_lanes(item)
             case Undefined():
-                from windlass.raising import emission
-
                 return Lanes(emission.constant(0, dtype))
             case _:
                 raise self.obstacle("a value that depends on earlier iterations is used in a way that is no reduction")
@@ -278,7 +280,7 @@ class RaisingState:
         ((atom, factor),) = index.terms.items()
         if factor != 1 or not isinstance(atom, Data | Scalar):
             return None
-        lanes = self.covering(atom.lanes) if isinstance(atom, Data) else Lanes(atom.value)
+        lanes = self.covering(lanes_of(atom)) if isinstance(atom, Data) else Lanes(atom.value)
         return lanes if lanes.dtype == dtype else Lanes(Convert(lanes.value, dtype), lanes.dims, lanes.lower)
 
     def covering(self, lanes: Lanes) -> Lanes:
@@ -292,7 +294,7 @@ class RaisingState:
         """A condition as lanes of i1 for the current box."""
         key = ("condition", condition, self.box)
         if key not in self.memo:
-            self.memo[key] = condition.to_lanes(self.box)
+            self.memo[key] = materialize_condition(condition, self.box)
         return self.memo[key]
 
 

@@ -9,14 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from windlass.ir import Block, Value
-from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension, in_order
-from windlass.raising.domain import Domain
-from windlass.raising.index import Atom, Data, FloorDivide, Index, Maximum, Minimum
-from windlass.raising.items import Item, Pointer, PointerChoice, integer_item
-from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import (
+from windlass.affine.dimensions import Box, Dimension, in_order
+from windlass.affine.domain import Domain
+from windlass.affine.index import Atom, Data, FloorDivide, Index, Maximum, Minimum
+from windlass.affine.predicate import (
     Condition,
     Conjunction,
     Disjunction,
@@ -24,7 +20,12 @@ from windlass.raising.predicate import (
     conjunction,
     disjunction,
 )
-from windlass.raising.reductions import Accumulation, AccumulationTest
+from windlass.ir import Block, Value
+from windlass.raising import emission
+from windlass.raising.accumulations import Accumulation, AccumulationTest
+from windlass.raising.items import Item, Pointer, PointerChoice, integer_item
+from windlass.raising.lanes import Lanes, condition_of, lanes_of
+from windlass.raising.materialize import materialize_condition
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -136,8 +137,8 @@ def _move_index(index: Index, fusion: Fusion) -> Index:
     def leaf(atom: Atom) -> Index:
         if isinstance(atom, Dimension) and atom in fusion.replacements:
             return fusion.replacements[atom]
-        if isinstance(atom, Data) and fusion.thread in atom.lanes.dims:
-            return integer_item(_move_lanes(atom.lanes, fusion), (atom.lower, atom.upper))
+        if isinstance(atom, Data) and fusion.thread in atom.handle.dims:
+            return integer_item(_move_lanes(lanes_of(atom), fusion), (atom.lower, atom.upper))
         return Index.of(atom)
 
     return index.rebuild(leaf, fusion.domain.box)
@@ -152,12 +153,12 @@ def _move_predicate(predicate: Predicate, fusion: Fusion) -> Predicate:
         case Disjunction():
             return disjunction(_move_predicate(part, fusion) for part in predicate.parts)
         case Condition():
-            moved_lanes = Predicate.data(_move_lanes(predicate.lanes, fusion))
+            moved_lanes = condition_of(_move_lanes(lanes_of(predicate), fusion))
             return ~moved_lanes if predicate.is_negated else moved_lanes
         case _:
             if predicate.has_data:
-                lanes = predicate.to_lanes(fusion.domain.box.without([fusion.fused]))
-                return Predicate.data(_move_lanes(lanes, fusion))
+                lanes = materialize_condition(predicate, fusion.domain.box.without([fusion.fused]))
+                return condition_of(_move_lanes(lanes, fusion))
             return predicate.substitute(fusion.replacements, fusion.domain.box)
 
 

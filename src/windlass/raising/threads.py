@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from windlass.affine.dimensions import Dimension
+from windlass.affine.index import Index
 from windlass.ir import Block, Op, TensorType, Value
 from windlass.loops import LaunchSize
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
-from windlass.raising.dimensions import Dimension
-from windlass.raising.index import Index
 from windlass.raising.items import is_integer
 from windlass.raising.specification import KnownScalar, LaunchSpecification
 

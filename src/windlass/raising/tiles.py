@@ -12,21 +12,22 @@ functions of the cell, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE, at_least_zero
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension
-from windlass.raising.domain import Domain
 from windlass.raising.forwarding import Source, StoreRecord
-from windlass.raising.index import Index
 from windlass.raising.items import Item
 from windlass.raising.lanes import Lanes
-from windlass.raising.predicate import TRUE, at_least_zero
 from windlass.raising.reinterpretation import byte_width
+from windlass.raising.selecting import select_lanes
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
@@ -36,6 +37,9 @@ WORD_ORDER = 300
 """Dimensions that count words stored at once stand behind all others."""
 
 Ranges = tuple[tuple[int, int], ...]
+
+LoadWords: TypeAlias = "Callable[[RaisingState, Memory, Index, str], Item]"
+"""Loads words of the memory that a tile is a copy of, which may be a tile itself."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class _Part:
         return found
 
 
-def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> Item | None:
+def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str, load_words: LoadWords) -> Item | None:
     """What each lane reads at a word index of shared memory, loaded from where the tile was; None if not known."""
     stores = _joined(memory.state.stores)
     sources = [store.source for store in stores]
@@ -99,7 +103,7 @@ def read_tile(state: RaisingState, memory: Memory, index: Index, dtype: str) -> 
         return None
     if not all(_was_stored(part, cells, state.domain, owners) for part in parts):
         return None
-    return _load(state, tile, cells)
+    return _load(state, tile, cells, load_words)
 
 
 # -- several words at once --------------------------------------------------------------------------------------------
@@ -310,10 +314,7 @@ def _was_stored(part: _Part, cells: Sequence[Index], domain: Domain, owners: fro
     return needed.simplify(box).is_true or mask.implies(needed, box)
 
 
-def _load(state: RaisingState, tile: Source, cells: Sequence[Index]) -> Item | None:
-    from windlass.raising.conditions import select_lanes
-    from windlass.raising.memory import load_words
-
+def _load(state: RaisingState, tile: Source, cells: Sequence[Index], load_words: LoadWords) -> Item | None:
     box = state.box
     counters = sorted(
         (each for each in tile.index.dimensions | tile.guard.dimensions if each.name.startswith("cell.")),

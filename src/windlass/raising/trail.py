@@ -6,6 +6,7 @@ else back to the loads and to what loops carry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from windlass import loops
 from windlass.diagnostics import Position, Step
 from windlass.ir import Argument, Block, Op, Result, Value
 from windlass.ops.creation import Constant
-from windlass.raising.obstacle import MISALIGNED, OUTSIDE, RACE, RESULT_OF_ATOMIC
+from windlass.raising.codes import MISALIGNED, OUTSIDE, RACE, RESULT_OF_ATOMIC
 
 if TYPE_CHECKING:
     from windlass.raising.obstacle import Obstacle
@@ -212,8 +213,6 @@ def _describe(value: Value) -> Iterable[tuple[Op, str]]:
 
 def _memory_name(buffer: Value) -> str:
     """The name of the memory that a pointer goes into."""
-    from windlass.raising.interpreter import readable
-
     for _ in range(MOST_VISITED):
         match buffer:
             case loops.ViewBuffer():
@@ -266,3 +265,13 @@ def _outermost(op: Op) -> Block:
         op, parent = parent, parent.parent_op
     assert op.block is not None
     return op.block
+
+
+def readable(variable: str) -> str:
+    """The source's name of a variable, from the linker's.
+
+    >>> readable("_ZZ4tilePfE6buffer"), readable("tile")
+    ('buffer', 'tile')
+    """
+    found = re.fullmatch(r"_ZZ.*E(\d+)(\w+)", variable)
+    return found.group(2)[: int(found.group(1))] if found else variable

@@ -13,6 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.dimensions import EVERYWHERE, Dimension
+from windlass.affine.domain import Domain
+from windlass.affine.index import Index
+from windlass.affine.predicate import TRUE
 from windlass.ir import Block, Builder, Op, Region, Value
 from windlass.loops import AtomicUpdate
 from windlass.ops.comparison import Compare
@@ -34,6 +38,7 @@ from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import reduce_with
 from windlass.ops.regions import identity_of
 from windlass.raising import emission
+from windlass.raising.accumulations import Accumulation, AccumulationTest, Combiner
 from windlass.raising.atomics import (
     as_words,
     combine_into,
@@ -44,16 +49,15 @@ from windlass.raising.atomics import (
     scatter_into,
     target_memory,
 )
-from windlass.raising.dimensions import EVERYWHERE, Dimension
-from windlass.raising.domain import Domain
+from windlass.raising.blocks import run_block
 from windlass.raising.extremes import TURNED_ROUND
-from windlass.raising.index import Index
 from windlass.raising.items import UNDEFINED, Item, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
-from windlass.raising.memory import Memory, put_view, read, view, write
-from windlass.raising.predicate import TRUE
-from windlass.raising.reductions import Accumulation, AccumulationTest, Combiner
+from windlass.raising.loads_and_stores import read, write
+from windlass.raising.memory import Memory
+from windlass.raising.operands import buffer_of, index_of
 from windlass.raising.while_loops import close_over
+from windlass.raising.words import put_view, view
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -68,8 +72,6 @@ def run_atomic_update(state: RaisingState, op: AtomicUpdate) -> Item:
     Raises Obstacle where several lanes may come to one place and what memory holds afterwards, or what a lane finds,
     depends on their order.
     """
-    from windlass.raising.interpreter import buffer_of, index_of
-
     pointer, offset = buffer_of(state, op.buffer), index_of(state, op.offset)
     (old,) = op.body.block.arguments
     (new,) = op.body.block.terminator.operands
@@ -106,8 +108,6 @@ def run_atomic_update(state: RaisingState, op: AtomicUpdate) -> Item:
 
 def _new_item(state: RaisingState, op: AtomicUpdate, old: Item) -> Item:
     """What the update makes of an old value."""
-    from windlass.raising.interpreter import run_block
-
     block = op.body.block
     state.environment[block.arguments[0]] = old
     run_block(state, block)

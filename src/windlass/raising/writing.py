@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import Index
+from windlass.affine.layout import Axis, Layout, Line, Point, Take, Window
+from windlass.affine.predicate import Predicate
 from windlass.ir import Value
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Scatter
 from windlass.ops.movement import DynamicSlice, DynamicUpdateSlice
 from windlass.raising import emission
-from windlass.raising.dimensions import Box, Dimension
 from windlass.raising.gathers import Combiner, scattering_region
-from windlass.raising.index import Index
 from windlass.raising.lanes import Lanes
-from windlass.raising.layout import Axis, Layout, Line, Point, Take, Window
-from windlass.raising.materialize import dtype_of_places, materialize_places, scalar_start
-from windlass.raising.predicate import Predicate
+from windlass.raising.materialize import dtype_of_places, materialize_condition, materialize_places, scalar_start
 from windlass.raising.reading import shape_memory
 
 SPARSEST = 16
@@ -98,7 +98,7 @@ def write(
     if is_all and writes_all and combiner is None:
         return _put_back(memory, update, layout)
     array = shape_memory(memory, layout)
-    active = None if writes_all else _in_window(mask.to_lanes(box), targets, box)
+    active = None if writes_all else _in_window(materialize_condition(mask, box), targets, box)
     zeros = [0] * len(targets)
     update = emission.pad(update, zeros, zeros, _gaps(targets))
     if not writes_all or combiner is not None:
@@ -161,7 +161,7 @@ def write_rows(
             if is_masked:
                 # Rows that are not active go to a place outside, which a scatter leaves out.
                 nowhere = Lanes(emission.constant(axis.size, dtype))
-                lanes = Lanes.elementwise(Select, mask.to_lanes(box), lanes, nowhere, box=box)
+                lanes = Lanes.elementwise(Select, materialize_condition(mask, box), lanes, nowhere, box=box)
                 is_masked = False
             components.append(lanes.expand(batch, box))
             mapped.append(place)

@@ -16,7 +16,8 @@ import pytest
 
 import windlass as wl
 from windlass.diagnostics import CompilationError, ProgramError
-from windlass.frontends.cuda import child, host_code
+from windlass.frontends.cuda import child
+from windlass.hosting import host_code
 
 KERNEL = "__global__ void k(int *x) { x[0] = VALUE; }"
 TEMPLATES = """

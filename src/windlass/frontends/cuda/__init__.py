@@ -11,7 +11,6 @@ textures are known, `records.py` those whose structs hold pointers, `linking.py`
 """
 
 from windlass.frontends.cuda.compilation import compile_device
-from windlass.frontends.cuda.host_code import build_program
 from windlass.frontends.cuda.linking import LinkedUnits, link_units, unresolved_symbols
 from windlass.frontends.cuda.lookup import find_kernel
 from windlass.frontends.cuda.reach import reached_names
@@ -21,7 +20,6 @@ from windlass.frontends.cuda.textures import TextureUse, specialize_textures, te
 __all__ = [
     "LinkedUnits",
     "TextureUse",
-    "build_program",
     "compile_device",
     "find_kernel",
     "give_pointers_apart",

@@ -8,7 +8,7 @@ from typing import Any
 
 from windlass.frontends.kernels import promotion
 from windlass.frontends.kernels.calls import Calls
-from windlass.frontends.kernels.intrinsics import Intrinsic, grid_group
+from windlass.frontends.kernels.intrinsics import INTEGER_LIBRARY, Intrinsic, grid_group
 from windlass.frontends.kernels.names import cpp_name
 from windlass.frontends.kernels.types import (
     Array,
@@ -63,34 +63,6 @@ _STATEMENTS = {
     "threadfence_block": "__threadfence_block()",
     "threadfence_system": "__threadfence_system()",
     "this_grid().sync": "cooperative_groups::this_grid().sync()",
-}
-_INTEGER_LIBRARY = {
-    "abs": ("abs", int32, int32),
-    "llabs": ("llabs", int64, int64),
-    "max": ("max", int32, int32),
-    "min": ("min", int32, int32),
-    "llmax": ("max", int64, int64),
-    "llmin": ("min", int64, int64),
-    "umax": ("max", uint32, uint32),
-    "umin": ("min", uint32, uint32),
-    "ullmax": ("max", uint64, uint64),
-    "ullmin": ("min", uint64, uint64),
-    "clz": ("__clz", int32, int32),
-    "clzll": ("__clzll", int64, int32),
-    "popc": ("__popc", int32, int32),
-    "popcll": ("__popcll", int64, int32),
-    "ffs": ("__ffs", int32, int32),
-    "ffsll": ("__ffsll", int64, int32),
-    "brev": ("__brev", int32, int32),
-    "brevll": ("__brevll", int64, int64),
-    "mulhi": ("__mulhi", int32, int32),
-    "umulhi": ("__umulhi", int32, int32),
-    "mul24": ("__mul24", int32, int32),
-    "mul64hi": ("__mul64hi", int64, int64),
-    "sad": ("__sad", int32, int32),
-    "byte_perm": ("__byte_perm", int32, int32),
-    "hadd": ("__hadd", int32, int32),
-    "rhadd": ("__rhadd", int32, int32),
 }
 
 
@@ -371,8 +343,8 @@ class DeviceCalls(Calls):
     def _library(self, node: ast.Call, name: str, arguments: list[Value]) -> Value:
         """A function of CUDA's device library: those whose names end with f take and give float32."""
         values = [self.number_argument(node, value) for value in arguments]
-        if name in _INTEGER_LIBRARY:
-            function, taken, given = _INTEGER_LIBRARY[name]
+        if name in INTEGER_LIBRARY:
+            function, taken, given = INTEGER_LIBRARY[name]
             texts = ", ".join(convert_number(value, taken) for value in values)
             return self.compute(node, given, f"({given.cpp}){function}({texts})")
         if "2" in name.removeprefix("fast_") and name.split("2", maxsplit=1)[0] in _CONVERTED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import CompilationError, Diagnostic
+from windlass.frontends.kernels.types import int32, int64, uint32, uint64
 
 
 class Intrinsic:
@@ -47,8 +48,36 @@ _REAL = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh co
     log2 logb nearbyint nextafter normcdf normcdfinv pow powi rcbrt remainder rint round rsqrt scalbn sin sinh sinpi
     sqrt tan tanh tgamma trunc y0 y1 yn""".split()  # noqa: SIM905
 _FAST = ("cosf", "exp10f", "expf", "fdividef", "log10f", "log2f", "logf", "powf", "sinf", "tanf")
-_INTEGER = """abs brev brevll byte_perm clz clzll ffs ffsll hadd llabs llmax llmin max min mul24 mul64hi mulhi popc
-    popcll rhadd sad ullmax ullmin umax umin umulhi finitef isnand isnanf isinfd isinff isfinited""".split()  # noqa: SIM905
+INTEGER_LIBRARY = {
+    "abs": ("abs", int32, int32),
+    "llabs": ("llabs", int64, int64),
+    "max": ("max", int32, int32),
+    "min": ("min", int32, int32),
+    "llmax": ("max", int64, int64),
+    "llmin": ("min", int64, int64),
+    "umax": ("max", uint32, uint32),
+    "umin": ("min", uint32, uint32),
+    "ullmax": ("max", uint64, uint64),
+    "ullmin": ("min", uint64, uint64),
+    "clz": ("__clz", int32, int32),
+    "clzll": ("__clzll", int64, int32),
+    "popc": ("__popc", int32, int32),
+    "popcll": ("__popcll", int64, int32),
+    "ffs": ("__ffs", int32, int32),
+    "ffsll": ("__ffsll", int64, int32),
+    "brev": ("__brev", int32, int32),
+    "brevll": ("__brevll", int64, int64),
+    "mulhi": ("__mulhi", int32, int32),
+    "umulhi": ("__umulhi", int32, int32),
+    "mul24": ("__mul24", int32, int32),
+    "mul64hi": ("__mul64hi", int64, int64),
+    "sad": ("__sad", int32, int32),
+    "byte_perm": ("__byte_perm", int32, int32),
+    "hadd": ("__hadd", int32, int32),
+    "rhadd": ("__rhadd", int32, int32),
+}
+"""By its name there: the function of CUDA C++, the type of its arguments, the type of its result."""
+_TESTS = ("finitef", "isnand", "isnanf", "isinfd", "isinff", "isfinited")
 _ROUNDED = [f"{kind}{name}_{mode}" for kind in "fd" for name in ("add", "mul", "div", "rcp", "sqrt") for mode in _MODES]
 _CONVERTED = [
     f"{source}2{target}_{mode}"
@@ -64,7 +93,8 @@ LIBRARY_NAMES = frozenset(
         *_REAL,
         *(f"{name}f" for name in _REAL),
         *(f"fast_{name}" for name in _FAST),
-        *_INTEGER,
+        *INTEGER_LIBRARY,
+        *_TESTS,
         *_ROUNDED,
         *_CONVERTED,
         *("int2double", "uint2double", "float2double"),

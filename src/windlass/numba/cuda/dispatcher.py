@@ -26,10 +26,10 @@ from windlass.frontends.kernels.types import (
     layout_of,
     type_of,
 )
+from windlass.launching.emulation import emulate, emulate_launch
 from windlass.numba.cuda.device_array import DeviceNDArray, HostArray, data_of, is_cuda_array
 from windlass.numba.types import read_signature
-from windlass.public.emulation import emulate, emulate_launch
-from windlass.public.explain import Report
+from windlass.reports.report import Report
 from windlass.runtime.arguments import check_written
 from windlass.runtime.launch_shape import read_launch_shape
 

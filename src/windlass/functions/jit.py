@@ -1,0 +1,548 @@
+"""`wl.jit`: NumPy code, jax.numpy code and kernel launches, compiled as one program.
+
+At a call, arrays become traced `Array`s and the function runs once. What it did is then one JAX program: the values it
+returns and the last contents of the arrays that it wrote, which go back into the caller's NumPy arrays. The program is
+taken through Windlass's own optimizer as a whole, raised kernels inlined.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast, overload
+
+import jax
+import numpy as np
+from jax.core import Tracer
+from numpy.typing import NDArray
+
+from windlass import pipeline
+from windlass.diagnostics import Diagnostic, LaunchError, Position, WindlassError
+from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.array import wrapped
+from windlass.frontends.arrays.capture import captured
+from windlass.frontends.arrays.explaining import as_told
+from windlass.frontends.arrays.random_state import warn_of_draws
+from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
+from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
+from windlass.reports.lowered import Lowered
+from windlass.runtime.compiled_store import CompiledStore
+from windlass.runtime.memories import ArrayForm, plan_memories
+from windlass.runtime.needed_memory import as_out_of_memory
+from windlass.runtime.staging import LARGE
+from windlass.stablehlo.program import Program, is_wide
+from windlass.stablehlo.waiting import require_threads, wait_for
+
+Result = TypeVar("Result")
+
+
+class JitFunction:
+    """A function compiled by `wl.jit`. Call it as the function itself; `lower(*arguments).text(stage)` shows it."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static: tuple[str, ...] = (),
+        donate: tuple[str, ...] = (),
+        exact: bool = True,
+    ) -> None:
+        _expect_function(function)
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.static = frozenset(static)
+        self.donate = frozenset(donate)
+        self.exact = exact
+        self._signature = inspect.signature(function)
+        self._compiled: CompiledStore[Any, CompiledCall] = CompiledStore()
+        self._lock = threading.RLock()
+        unknown = [name for name in (*static, *donate) if name not in self._signature.parameters]
+        if unknown:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0911", f"{self.name} has no parameter called '{unknown[0]}'", help="check static= and donate="
+                )
+            )
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    def __repr__(self) -> str:
+        return f"<windlass.jit {self.name}>"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        if current_tracing() is not None:
+            # Within another compiled function it is a part of that one.
+            return captured(self.function)(*positional, **named)
+        leaves, structure = self._flatten(positional, named)
+        key = _key(leaves, structure)
+        call = self._compiled.get(key)
+        if call is None:
+            call = self._compile(leaves, structure, key)
+        return call.run(leaves)
+
+    def lower(self, *positional: Any, **named: Any) -> Lowered:
+        """The stages of the program for such arguments: "tensor" as traced, "optimized" by the rules, "hlo" by XLA."""
+        leaves, structure = self._flatten(positional, named)
+        call = self._compile(leaves, structure, _key(leaves, structure))
+        return call.lowered(self.name)
+
+    def _flatten(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Any]:
+        """Arrays and numbers in order, and the structure that they stand in; static arguments are in the structure."""
+        if self.static or named:
+            bound = self._signature.bind(*positional, **named)
+            for name in self.static:
+                if name in bound.arguments:
+                    bound.arguments[name] = Static.of(bound.arguments[name])
+            positional, named = bound.args, bound.kwargs
+        leaves, structure = jax.tree.flatten((tuple(positional), dict(named)))
+        kept: list[Any] = []
+        marks: list[Any] = []
+        for leaf in leaves:
+            if _is_static(leaf):
+                marks.append(Static.of(leaf))
+            else:
+                marks.append(None)
+                kept.append(leaf)
+        return kept, (structure, tuple(marks))
+
+    def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall:
+        require_threads()
+        with self._lock:
+            found = self._compiled.get(key)
+            if found is None:
+                found = CompiledCall(self, leaves, structure)
+                self._compiled.keep(key, found)
+            return found
+
+
+class Static:
+    """An argument that is compiled in. Hashable: two calls share a program if theirs are equal."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @classmethod
+    def of(cls, value: Any) -> Static:
+        """The argument.
+
+        Raises LaunchError (WL0911) where it is not hashable.
+        """
+        try:
+            hash(value)
+        except TypeError:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0911",
+                    f"an argument of type {type(value).__name__} can't be compiled in: it is not hashable",
+                    help="pass numbers and arrays, in lists, tuples or dictionaries if need be",
+                )
+            ) from None
+        return cls(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+jax.tree_util.register_pytree_node(Static, lambda each: ((), each), lambda each, _: each)
+
+
+class CompiledCall:
+    """A program for arguments of one key, and where its arguments and results go."""
+
+    def __init__(self, owner: JitFunction, leaves: Sequence[Any], structure: Any) -> None:
+        self._owner = owner
+        self._structure = structure
+        self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
+        self._is_numpy = [isinstance(leaf, np.ndarray) for leaf in leaves]
+        self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
+        self._places = _places_of(leaves)
+        self._returned: Any = None
+        self._written: list[int] = []
+        self._aliases: list[int | Static | None] = []
+        """For each result the NumPy argument that it is, or what it is in any call, or None for what is computed."""
+        # Python's numbers stay weak in promotion, as they are for NumPy.
+        arguments = list(leaves)
+        with jax.enable_x64(True):
+            traced = self._trace_with_variables(arguments)
+            self._refuse_read_only(leaves)
+            self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
+        self._donate = self._donated(leaves)
+        self._function = self.program.jitted(self._donate)
+        self._wide = self.program.needs_x64
+        result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
+        self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
+
+    def _trace_with_variables(self, arguments: Sequence[Any]) -> Any:
+        """Trace the function; the device variables that it reads become arguments after the others.
+
+        Which these are is known only afterwards, so a function that reads some is traced once more.
+        """
+        self._variables: list[tuple[NDArray[Any], ArrayForm]] = []
+        while True:
+            inputs = VariableInputs()
+            token = variable_inputs.set(inputs)
+            try:
+                self._inputs = inputs
+                values = [entering_now(storage, form) for storage, form in self._variables]
+                traced = jax.jit(self._trace, keep_unused=True).trace(*arguments, *values)
+            finally:
+                variable_inputs.reset(token)
+            self._emulated = inputs.emulated
+            if not inputs.missing:
+                return traced
+            self._variables += inputs.missing
+
+    def _donated(self, leaves: Sequence[Any]) -> tuple[int, ...]:
+        """Arguments whose buffers become results: NumPy arrays that are written, and what the user gives up."""
+        if not self._owner.donate:
+            return tuple(index for index in self._written if self._is_numpy[index])
+        names = self._leaf_names(leaves)
+        return tuple(
+            index
+            for index in range(len(leaves))
+            if (self._is_numpy[index] and index in self._written) or names[index] in self._owner.donate
+        )
+
+    def _refuse_read_only(self, leaves: Sequence[Any]) -> None:
+        """Raises LaunchError (WL0406) for a NumPy array that the function writes and that may not be written."""
+        for index in self._written:
+            if self._is_numpy[index] and not leaves[index].flags.writeable:
+                name = self._leaf_names(leaves)[index]
+                raise LaunchError(
+                    Diagnostic(
+                        "WL0406",
+                        f"{self._owner.name}: argument '{name}' is read-only, and the function writes to it",
+                        help=f"pass a writable array: {name} = {name}.copy()",
+                    )
+                )
+
+    def _refuse_variables(self, leaves: Sequence[Any]) -> None:
+        """Raises LaunchError (WL0912) for arguments that are device variables which a kernel uses, where one is
+        written."""
+        read = [storage for storage, _ in self._variables]
+        for index, leaf in enumerate(leaves):
+            if self._is_numpy[index] and not leaf.flags.owndata:
+                name = f"{self._owner.name}: argument '{self._leaf_names(leaves)[index]}'"
+                used = [*self._emulated, *read] if index in self._written else self._emulated
+                refuse_variable(name, leaf, used, "a kernel")
+
+    def _leaf_names(self, leaves: Sequence[Any]) -> list[str]:
+        """For each leaf the parameter that it belongs to."""
+        marked = iter(range(len(leaves)))
+        structure, marks = self._structure
+        numbers = [None if mark is not None else next(marked) for mark in marks]
+        positional, named = jax.tree.unflatten(structure, [_Number(each) for each in numbers])
+        bound = self._owner._signature.bind(*positional, **named)  # pyright: ignore[reportPrivateUsage]
+        names = [""] * len(leaves)
+        for name, value in bound.arguments.items():
+            for number in jax.tree.leaves(value, is_leaf=lambda each: isinstance(each, _Number)):
+                if isinstance(number, _Number) and number.value is not None:
+                    names[number.value] = name
+        return names
+
+    def _trace(self, *values: Any) -> Any:
+        """Run the user's function on traced arrays; gives its results and the arrays that it wrote."""
+        count = len(values) - len(self._variables)
+        for (storage, form), value in zip(self._variables, values[count:], strict=True):
+            self._inputs.values[id(storage), form] = value
+        self._tracing = tracing = Tracing()
+        with tracing_as(tracing):
+            return self._trace_function(values[:count], tracing)
+
+    def _trace_function(self, values: Sequence[Any], tracing: Tracing) -> Any:
+        arrays = [wrapped(value, is_array) for value, is_array in zip(values, self._is_array, strict=True)]
+        given = self._share(arrays)
+        before = [array.storage.value for array in arrays]
+        structure, marks = self._structure
+        remaining = iter(given)
+        leaves = [mark.value if mark is not None else next(remaining) for mark in marks]
+        positional, named = jax.tree.unflatten(structure, leaves)
+        positional = tuple(_without_static(each) for each in positional)
+        named = {name: _without_static(each) for name, each in named.items()}
+        with warn_of_draws(self._owner.function):
+            try:
+                result = captured(self._owner.function)(*positional, **named)
+            except Exception as error:
+                told = as_told(error)
+                if told is error:
+                    raise
+                raise told from None
+        outcome, self._returned = jax.tree.flatten(result, is_leaf=lambda each: isinstance(each, TracedArray))
+        self._aliases = [
+            self._alias(each, given) if isinstance(each, TracedArray | jax.Array | np.ndarray) else Static(each)
+            for each in outcome
+        ]
+        self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
+        results = [_as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
+        self._results_are_arrays = [
+            isinstance(each, TracedArray) and not each.is_scalar
+            for each, alias in zip(outcome, self._aliases, strict=True)
+            if alias is None
+        ]
+        self._has_checks = tracing.has_checks
+        failures = [tracing.failure.value] if self._has_checks else []
+        return results, [arrays[index].storage.value for index in self._written], failures
+
+    def _share(self, arrays: list[TracedArray]) -> list[TracedArray]:
+        """The arrays that the function sees: those that are views into one buffer share it here too."""
+        given = list(arrays)
+        for index, first in enumerate(self._places):
+            if first is not None:
+                given[index] = arrays[first]
+        return given
+
+    def _alias(self, value: Any, given: Sequence[TracedArray]) -> int | None:
+        """The argument that a result is, if it is one of the NumPy arrays itself."""
+        if not isinstance(value, TracedArray):
+            return None
+        for index, array in enumerate(given):
+            if value is array and self._is_numpy[index]:
+                return index
+        return None
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else _as_argument(leaf) for leaf in leaves]
+        if self._variables or self._emulated:
+            self._refuse_variables(leaves)
+        values += [entering_now(storage, form) for storage, form in self._variables]
+        try:
+            return self._run(leaves, values)
+        except Exception as error:
+            original = as_out_of_memory(as_raised(error), self.program.name)
+            if original is error:
+                raise
+            raise original from None
+
+    def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
+        if self._any_jax and any(isinstance(value, Tracer) for value in values):
+            found = self.program.bind(*values)  # part of a program of JAX's
+        elif self._wide:
+            with jax.enable_x64(True):
+                self.program.compile(values, self._donate)
+                found = self._function(*values)
+        else:
+            self.program.compile(values, self._donate)
+            found = self._function(*values)
+        for each in found:
+            if not isinstance(each, Tracer) and not each.is_ready():
+                wait_for(each)
+        if self._gives_large_numpy:
+            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
+            jax.block_until_ready(found)
+        if self._has_checks:
+            *found, failure = found
+            # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.
+            if not isinstance(failure, Tracer) and (code := int(failure)):
+                raise self._tracing.error_for(code)
+        count = len(found) - len(self._written)
+        for index, result in zip(self._written, found[count:], strict=True):
+            if self._is_numpy[index]:
+                np.copyto(leaves[index], np.asarray(result))
+        fresh = zip(found[:count], self._results_are_arrays, strict=True)
+        results: list[Any] = []
+        for alias in self._aliases:
+            if alias is None:
+                value, is_array = next(fresh)
+                results.append(value if self._any_jax else _as_numpy(value, is_array))
+            else:
+                results.append(alias.value if isinstance(alias, Static) else leaves[alias])
+        return jax.tree.unflatten(self._returned, results)
+
+    def lowered(self, name: str) -> Lowered:
+        """The stages of this call."""
+        return Lowered(
+            name,
+            {
+                "tensor": lambda: pipeline.module_text(self._before),
+                "optimized": lambda: pipeline.module_text(self._after),
+                "hlo": lambda: self.program.lower().compile().as_text(),
+            },
+        )
+
+
+class _Number:
+    """Stands for a leaf while leaves are counted."""
+
+    def __init__(self, value: int | None) -> None:
+        self.value = value
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> JitFunction: ...
+@overload
+def jit(
+    *, static: str | Sequence[str] = (), donate: str | Sequence[str] = (), allow_contraction: bool = False
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static: str | Sequence[str] = (),
+    donate: str | Sequence[str] = (),
+    allow_contraction: bool = False,
+) -> Any:
+    """Compile a function of arrays and numbers, in which NumPy, jax.numpy and kernel launches mix, as one program.
+
+    NumPy arrays are updated in place where the function writes to them. JAX arrays can't be: their new values have to
+    be returned; those of the parameters in `donate` are given up, so that their memory can be used again. Numbers are
+    unknown while the function is compiled, so that a call with others takes no compilation; parameters in `static` are
+    compiled in, as are strings, kernels and other objects. `for ... in range(...)` loops become one operation.
+
+    >>> import numpy as np
+    >>> @jit
+    ... def smooth(u, steps):
+    ...     for _ in range(steps):
+    ...         u[1:-1] = (u[:-2] + u[2:]) / 2
+    >>> u = np.array([0.0, 0.0, 8.0, 0.0, 0.0])
+    >>> smooth(u, 2)
+    >>> u.tolist()
+    [0.0, 0.0, 4.0, 0.0, 0.0]
+    """
+    options = {
+        "static": (static,) if isinstance(static, str) else tuple(static),
+        "donate": (donate,) if isinstance(donate, str) else tuple(donate),
+        "exact": not allow_contraction,
+    }
+    if function is None:
+        return lambda each: JitFunction(each, **cast("Any", options))
+    return JitFunction(function, **cast("Any", options))
+
+
+def _expect_function(function: Any) -> None:
+    """Raises LaunchError (WL0915) for what is called like a function and is none that can run once and be done."""
+    kinds = {
+        "a class": inspect.isclass(function),
+        "a generator function": inspect.isgeneratorfunction(function),
+        "a coroutine function": inspect.iscoroutinefunction(function),
+        "an asynchronous generator function": inspect.isasyncgenfunction(function),
+        "no function": not callable(function),
+    }
+    kind = next((name for name, is_it in kinds.items() if is_it), None)
+    if kind is None:
+        return
+    code = getattr(function, "__code__", None)
+    raise LaunchError(
+        Diagnostic(
+            "WL0915",
+            f"{getattr(function, '__name__', repr(function))} is {kind}: wl.jit can't compile it",
+            None if code is None else Position(code.co_filename, code.co_firstlineno),
+            help="compile the functions that it calls for its computations",
+        )
+    )
+
+
+def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, Any]:
+    """The traced function as one program, optimized; with the modules before and after."""
+    lowered = traced.lower()
+    callbacks = lowered._lowering.compile_args["host_callbacks"]
+    module = pipeline.import_lowered(name, lowered)
+    optimized = pipeline.optimize_module(module)
+    final = pipeline.protect_module(optimized) if exact else optimized
+    return pipeline.export_module(name, final, callbacks), module, optimized
+
+
+def _key(leaves: Sequence[Any], structure: Any) -> Any:
+    key: list[Any] = [structure]
+    arrays: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, np.ndarray):
+            key += (np.ndarray, leaf.dtype, leaf.shape, leaf.flags.writeable)
+            arrays.append(leaf)
+        elif isinstance(leaf, jax.Array):
+            key += (jax.Array, leaf.dtype, leaf.shape, leaf.weak_type)
+        else:
+            key.append(type(leaf))
+    if len(arrays) > 1 and not (
+        all(leaf.flags.owndata for leaf in arrays) and len(set(map(id, arrays))) == len(arrays)
+    ):
+        key.append(tuple(_places_of(leaves)))
+    return tuple(key)
+
+
+def _places_of(leaves: Sequence[Any]) -> list[int | None]:
+    """For each leaf the earlier one that it is the same array as, or None.
+
+    Raises WindlassError (WL0912) for arrays that overlap in another way.
+    """
+    arrays = [leaf if isinstance(leaf, np.ndarray) else None for leaf in leaves]
+    plans, _ = plan_memories(
+        [None if each is None else each if each.flags.c_contiguous else None for each in arrays], {}
+    )
+    places: list[int | None] = [None] * len(leaves)
+    for plan in plans:
+        if plan.is_staged:
+            raise WindlassError(
+                Diagnostic(
+                    "WL0912",
+                    "two arguments overlap without being the same array",
+                    help="pass the array that both are views of, and make the views inside the function",
+                )
+            )
+        first = plan.members[0][0]
+        for position, _ in plan.members[1:]:
+            places[position] = first
+    return places
+
+
+def _is_static(leaf: Any) -> bool:
+    if isinstance(leaf, int) and not isinstance(leaf, bool) and not -(1 << 63) <= leaf < 1 << 63:
+        raise LaunchError(
+            Diagnostic(
+                "WL0911",
+                f"an integer of {leaf.bit_length()} bits can't be an argument: numbers are traced with 64 bits",
+                help="compile it in, with @windlass.jit(static=...), or pass a float",
+            )
+        )
+    if isinstance(leaf, np.ndarray):
+        if isinstance(leaf, np.ma.MaskedArray):
+            raise LaunchError(
+                Diagnostic("WL0911", "a masked array can't be traced", help="pass array.data, or array.filled(value)")
+            )
+        if leaf.dtype.names is not None or leaf.dtype.kind in "OSUMm":
+            raise LaunchError(
+                Diagnostic(
+                    "WL0911", f"an array of {leaf.dtype} can't be traced", help="launch kernels on it outside wl.jit"
+                )
+            )
+        return False
+    return not isinstance(leaf, jax.Array | np.generic | int | float | complex | bool)
+
+
+def _without_static(value: Any) -> Any:
+    return value.value if isinstance(value, Static) else value
+
+
+def _as_argument(leaf: Any) -> Any:
+    """The leaf as JAX takes it: Python numbers in NumPy's types."""
+    if isinstance(leaf, bool):
+        return np.bool_(leaf)
+    if isinstance(leaf, int):
+        return np.int64(leaf)
+    if isinstance(leaf, float):
+        return np.float64(leaf)
+    return np.complex128(leaf) if isinstance(leaf, complex) else leaf
+
+
+def _as_result(value: Any) -> Any:
+    return value.value if isinstance(value, TracedArray) else value
+
+
+def _as_numpy(value: Any, is_array: bool) -> Any:
+    array = np.array(value)
+    return array if is_array or array.ndim else array[()]
+
+
+__all__ = ["JitFunction", "is_wide", "jit"]

@@ -1,0 +1,202 @@
+"""`wl.optimize`: a JAX function whose programs, derivatives included, go through Windlass's optimizer.
+
+A call becomes one operation of JAX that holds the traced function. JAX's transformations change what it holds: under
+`grad` there is one such operation for the forward and one for the backward pass. Each is optimized when JAX lowers it,
+and the result is merged into the program that JAX is building.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, overload
+
+import jax
+
+from windlass.reports.lowered import Lowered
+from windlass.rewriting import Rule
+from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.optimizing import Choices, Report, optimize_module
+from windlass.stablehlo.private_jax import (
+    LoweredApart,
+    constants_as_arguments,
+    define_call,
+    is_plain,
+    is_tracer,
+    trace,
+)
+
+
+class OptimizedFunction:
+    """A JAX function made by `wl.optimize`. Call it as the function itself, under any of JAX's transformations.
+
+    `explain(*arguments)` tells what the optimizer does for such arguments; `lower(*arguments).text(stage)` shows it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        choices: Choices,
+        static_argnums: int | Sequence[int] | None,
+        static_argnames: str | Iterable[str] | None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.choices = choices
+
+        @functools.wraps(function)
+        def apply(*positional: Any, **named: Any) -> Any:
+            return self._apply(positional, named)
+
+        self._static: dict[str, Any] = {}
+        if static_argnums is not None:
+            self._static["static_argnums"] = static_argnums
+        if static_argnames is not None:
+            self._static["static_argnames"] = static_argnames
+        self._jitted = jax.jit(apply, **self._static)
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    def __repr__(self) -> str:
+        return f"<windlass.optimize {self.name}>"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
+            return self.function(*positional, **named)
+        return self._jitted(*positional, **named)
+
+    def _apply(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Trace the function and bind it as one operation. JAX's `jit` has made tracers of all but static arguments."""
+        leaves, structure = jax.tree.flatten((positional, named))
+        given = [leaf for leaf in leaves if is_tracer(leaf)]
+
+        def flat(*values: Any) -> Any:
+            rest = iter(values)
+            positional, named = jax.tree.unflatten(
+                structure, [next(rest) if is_tracer(leaf) else leaf for leaf in leaves]
+            )
+            return self.function(*positional, **named)
+
+        flat.__name__ = flat.__qualname__ = self.name
+        closed, shapes = trace(flat, *given)
+        if not is_plain(closed):
+            return flat(*given)
+        captured, closed = constants_as_arguments(closed, is_tracer)
+        results = optimized_call.bind(*captured, *given, jaxpr=closed, name=self.name, choices=self.choices)
+        return jax.tree.unflatten(jax.tree.structure(shapes), results)
+
+    def lower(self, *positional: Any, **named: Any) -> Lowered:
+        """The stages of the program for such arguments: "tensor" as traced, "optimized" by the rules, "hlo" by XLA."""
+        return Lowered(
+            self.name,
+            {
+                "tensor": lambda: self._plain(positional, named).as_text(),
+                "optimized": lambda: self._jitted.lower(*positional, **named).as_text(),
+                "hlo": lambda: self._jitted.lower(*positional, **named).compile().as_text() or "",
+            },
+        )
+
+    def explain(self, *positional: Any, **named: Any) -> Report:
+        """What the optimizer does to the program for such arguments, each rewrite with what it saves by estimate."""
+        from windlass import pipeline
+
+        module = pipeline.import_lowered(self.name, self._plain(positional, named))
+        return optimize_module(module, self.choices, estimates=True)
+
+    def _plain(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The function as JAX lowers it without the optimizer."""
+        return jax.jit(self.function, **self._static).lower(*positional, **named)
+
+
+def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) -> list[Any]:
+    """The optimized program, merged into the module that JAX is building."""
+    from windlass import pipeline
+
+    apart = LoweredApart(context, values, jaxpr)
+    platforms = context.module_context.platforms
+    program = pipeline.optimize_lowered(apart.module, choices, platforms, apart.is_partitioned)
+    digest = hashlib.sha256(program).hexdigest()[:16]
+    symbol = "_".join(("windlass", re.sub(r"\W+", "_", name), digest))
+    return apart.results(embed_module(context, symbol, program, apart.operands))
+
+
+optimized_call: Any = define_call("windlass_optimize", _lower)
+
+
+@overload
+def optimize(
+    function: Callable[..., Any],
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    exact: bool = False,
+    assumes: str | Iterable[str] = (),
+    compile_seconds: float = 10.0,
+    device: str | None = None,
+    rules: Iterable[Rule] = (),
+    without: str | Iterable[str] = (),
+) -> OptimizedFunction: ...
+@overload
+def optimize(
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    exact: bool = False,
+    assumes: str | Iterable[str] = (),
+    compile_seconds: float = 10.0,
+    device: str | None = None,
+    rules: Iterable[Rule] = (),
+    without: str | Iterable[str] = (),
+) -> Callable[[Callable[..., Any]], OptimizedFunction]: ...
+
+
+def optimize(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    exact: bool = False,
+    assumes: str | Iterable[str] = (),
+    compile_seconds: float = 10.0,
+    device: str | None = None,
+    rules: Iterable[Rule] = (),
+    without: str | Iterable[str] = (),
+) -> Any:
+    """Optimize a JAX function; what comes back is used as `jax.jit(function)` would be.
+
+    It may be called inside other JAX functions, under `jit`, `grad`, `vmap`, `jvp`, `vjp`, `scan`, `checkpoint` and
+    `shard_map`: what these make of it is optimized too. Arguments and results are pytrees. As for `jax.jit`,
+    `static_argnums` and `static_argnames` name arguments that are compiled in; buffers are donated by a `jax.jit`
+    around it.
+
+    Integer and boolean results stay the same. So do float results but for the order of sums and products, as in XLA's
+    own reductions; with `exact` that order is kept too. `assumes` grants what rules may take for granted of floats, in
+    arguments and in what is computed from them: "no NaN", "finite" (implies it), "no -0.0" (signs of zeros don't
+    count). `compile_seconds` bounds the time of the optimizer for each program. `device` is the one whose costs count,
+    by default the one that JAX compiles for. `rules` are rules of your own, declared by `wl.rewrite`, and `without`
+    names rules to be left out.
+
+    Raises WindlassError (WL08xx) where one of the rules breaks its laws and for choices that there are not.
+
+    >>> import jax.numpy as jnp
+    >>> @optimize
+    ... def trace_of_product(a, b):
+    ...     return jnp.trace(a.T.T @ b)
+    >>> float(trace_of_product(jnp.eye(3), jnp.ones((3, 3))))
+    3.0
+    >>> jax.grad(trace_of_product)(jnp.eye(2), jnp.ones((2, 2))).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
+    if function is None:
+        return lambda each: OptimizedFunction(each, choices, static_argnums, static_argnames)
+    return OptimizedFunction(function, choices, static_argnums, static_argnames)

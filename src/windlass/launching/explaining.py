@@ -1,0 +1,85 @@
+"""What becomes of a launch, without running it: its report, and its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from windlass import pipeline
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.launching.array_binding import bind_arrays
+from windlass.launching.records import with_pointers_apart
+from windlass.launching.texture_forms import with_known_textures
+from windlass.reports.lowered import Lowered
+from windlass.reports.report import Report
+from windlass.runtime.arguments import check_argument, order_arguments
+from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+
+if TYPE_CHECKING:
+    from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.pipeline import CompiledLaunch
+
+
+def explain(kernel: LoadedKernel, grid: Any = None, block: Any = None, *given: Any, shared_bytes: int = 0) -> Report:
+    """What becomes of a kernel in a launch; without grid and arguments, what became of it in its last launch.
+
+    The launch is compiled if need be, and not run. Raises LaunchError (WL0415) where there was no launch yet.
+    """
+    if grid is None:
+        if kernel.last_report is None:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0415",
+                    f"{kernel.name} was not launched yet: what it becomes depends on the launch",
+                    help="give grid, block and arguments: kernel.explain(grid, block, *arguments)",
+                )
+            )
+        return kernel.last_report
+    kernel, arguments = with_pointers_apart(*with_known_textures(kernel, given))
+    shape = read_launch_shape(kernel.signature, (grid, block, shared_bytes))
+    try:
+        return kernel.report_on(shape, compile_for(kernel, shape, arguments))
+    except RaisingError as error:
+        return Report(kernel.name, shape, error)
+
+
+def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> Lowered:
+    """The stages of one launch. Stages after "loops" raise RaisingError where the kernel has no tensor form."""
+    found: list[CompiledLaunch] = []
+
+    def compiled() -> CompiledLaunch:
+        if not found:
+            found.append(compile_for(kernel, shape, arguments))
+        return found[0]
+
+    return Lowered(
+        kernel.name,
+        {
+            "llvm": lambda: kernel.module.code.llvm_ir,
+            "loops": lambda: pipeline.loop_text(kernel.function),
+            "tensor": lambda: pipeline.tensor_text(compiled().tensor),
+            "optimized": lambda: pipeline.tensor_text(compiled().optimized),
+            "hlo": lambda: compiled().program.lower().compile().as_text(),
+        },
+    )
+
+
+def compile_for(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> CompiledLaunch:
+    """The compiled form of a launch on such arguments, without running it. JAX arrays count as NumPy arrays."""
+    signature = kernel.signature
+    ordered = order_arguments(signature, arguments, {})
+    plain = [_as_numpy(argument) for argument in ordered]
+    checked = [
+        check_argument(signature, parameter, argument)
+        for parameter, argument in zip(signature.parameters, plain, strict=True)
+    ]
+    return kernel.compile(bind_arrays(kernel, shape, checked)[1])
+
+
+def _as_numpy(argument: Any) -> Any:
+    if isinstance(argument, jax.ShapeDtypeStruct):
+        return np.zeros(argument.shape, argument.dtype)
+    return np.asarray(argument) if isinstance(argument, jax.Array) else argument

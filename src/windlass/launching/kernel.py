@@ -1,0 +1,85 @@
+"""A kernel: something to launch, on NumPy arrays or inside JAX, and to ask about."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from windlass.ir.signature import KernelSignature
+from windlass.launching.explaining import explain, lower_launch
+from windlass.launching.jax_function import jax_function
+from windlass.launching.launch import Launch
+from windlass.launching.loaded_kernel import MOST_LAUNCHES, LoadedKernel
+from windlass.launching.loaded_module import LoadedModule
+from windlass.launching.record_launch import form_without_textures
+from windlass.launching.records import apart_function, takes_pointers_in_records, with_pointers_apart
+from windlass.launching.texture_forms import no_function, with_known_textures
+from windlass.launching.texture_launch import TextureLaunch
+from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+
+if TYPE_CHECKING:
+    from windlass.reports.lowered import Lowered
+    from windlass.reports.report import Report
+
+
+class Kernel(LoadedKernel):
+    """A `__global__` function of a module.
+
+    `kernel[grid, block](*arguments)` runs it on NumPy arrays, which are updated in place as device memory would be;
+    `kernel[grid, block, shared_bytes]` gives it dynamic shared memory. Extents are integers or up to three of them.
+    `kernel.jax(grid, block)(*arguments)` is a pure function for JAX. Arguments may be given by parameter name.
+    """
+
+    def __init__(self, module: LoadedModule, signature: KernelSignature) -> None:
+        super().__init__(module, signature)
+        self._jax_functions: dict[LaunchShape, Callable[..., Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its module and its name; what was compiled for it is compiled anew where it is used again."""
+        return operator.getitem, (self.module, self.signature.mangled)
+
+    def __call__(self, *_: object, **__: object) -> None:
+        read_launch_shape(self.signature, None)
+
+    def __getitem__(self, brackets: Any) -> Launch:
+        try:
+            return self.launches[brackets]
+        except (KeyError, TypeError):
+            pass
+        shape = read_launch_shape(self.signature, brackets)
+        launch = self.launch(shape, TextureLaunch if self.texture_uses else form_without_textures(self))
+        with contextlib.suppress(TypeError):
+            self.launches[brackets] = launch
+        return launch
+
+    def jax(self, grid: Any, block: Any, shared_bytes: int = 0) -> Callable[..., Any]:
+        """A pure function of the kernel's arguments, for use under `jax.jit`, `vmap` and `shard_map`.
+
+        It takes JAX (or NumPy) arrays and numbers and returns the new value of the array that the kernel writes, or a
+        tuple of them in the order of the parameters where there are several. Arrays are values: the same one given
+        twice is two memories. Python integers are compiled in; traced integers stay unknown.
+        """
+        if self.texture_uses:
+            raise no_function(self)
+        shape = read_launch_shape(self.signature, (grid, block, shared_bytes))
+        function = self._jax_functions.get(shape)
+        if function is None:
+            if len(self._jax_functions) >= MOST_LAUNCHES:
+                self._jax_functions.clear()
+            if takes_pointers_in_records(self):
+                function = apart_function(self, lambda kernel: jax_function(kernel, shape))
+            else:
+                function = jax_function(self, shape)
+            self._jax_functions[shape] = function
+        return function
+
+    def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
+        """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch."""
+        return explain(self, grid, block, *arguments, shared_bytes=shared_bytes)
+
+    def lower(self, grid: Any, block: Any, *arguments: Any, shared_bytes: int = 0) -> Lowered:
+        """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""
+        kernel, given = with_pointers_apart(*with_known_textures(self, arguments))
+        return lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)

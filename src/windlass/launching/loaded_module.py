@@ -1,0 +1,56 @@
+"""Device code with the memory of its variables: what kernels run on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from windlass.frontends.llvm import variable_contents
+from windlass.launching.textures import TextureReferences
+from windlass.launching.variables import Variables
+
+if TYPE_CHECKING:
+    from windlass.diagnostics import Position
+    from windlass.emulator import Emulator
+    from windlass.ir.signature import DeviceCode
+
+
+class LoadedModule:
+    """Device code, its variables and texture references; several may have these in common.
+
+    With `allow_contraction` a multiplication and an addition may be fused.
+    """
+
+    def __init__(
+        self, code: DeviceCode, allow_contraction: bool, variables: Variables, textures: TextureReferences
+    ) -> None:
+        self.allow_contraction = allow_contraction
+        self.variables = variables
+        self.textures = textures
+        self._adopt(code)
+
+    def _adopt(self, code: DeviceCode) -> None:
+        self.code = code
+        self._emulator: Emulator | None = None
+        self.variables.declare(code.variables, variable_contents(code))
+        self.textures.declare(code.variables)
+
+    def with_code(self, code: DeviceCode) -> LoadedModule:
+        """Other code that works on the variables and textures of this module."""
+        return LoadedModule(code, self.allow_contraction, self.variables, self.textures)
+
+    def source_line(self, position: Position) -> str | None:
+        """The text of a line of a source that was given as text; None for files, which are read from disk."""
+        text = self.code.source_text.get(position.file)
+        if text is None:
+            return None
+        lines = text.splitlines()
+        return lines[position.line - 1] if 0 < position.line <= len(lines) else None
+
+    @property
+    def emulator(self) -> Emulator:
+        """The emulator of this module's device code; it works on this module's variables."""
+        if self._emulator is None:
+            from windlass.emulator import Emulator
+
+            self._emulator = Emulator(self.code, self.variables.storage)
+        return self._emulator

@@ -1,0 +1,213 @@
+"""Whether launches are raised at once, or emulated until that takes long: what `windlass run` does.
+
+Raising takes a second or so and pays off where kernels work for long; the emulator starts at once. By default launches
+from Python are raised at once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
+from windlass.diagnostics.progress import telling
+from windlass.launching.emulation import emulate_launch
+from windlass.launching.explaining import explain
+
+if TYPE_CHECKING:
+    from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.reports.report import Report
+    from windlass.runtime.launch_shape import LaunchShape
+
+Mode: TypeAlias = Literal["auto", "raised", "emulated"]
+"""How kernels run: emulated at first and raised where that takes long, raised where they can be, or never."""
+How: TypeAlias = Literal["raised", "emulated"]
+
+PATIENCE = 1.0
+"""Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
+
+EMULATED_THREAD = 15e-9
+"""Seconds that the emulator takes for a thread that does next to nothing."""
+KNOWN_LONG = 2.0
+"""A launch that the emulator surely takes longer for is raised at once, and told of where it can't be."""
+PATIENCE_WITHOUT_MEMORY = 10.0
+"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
+PATIENCE_WITHOUT_FORM = 3600.0
+"""A launch without a tensor form is emulated, unless that surely takes longer."""
+
+
+def least_seconds(shape: LaunchShape) -> float:
+    """How long the emulator takes at least for a launch: as if no thread had anything to do."""
+    return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
+
+
+def require_time(name: str, shape: LaunchShape, reason: RaisingError | LaunchError) -> None:
+    """Check that the emulator would come to an end with a launch that for this reason is not raised.
+
+    Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
+    """
+    seconds = least_seconds(shape)
+    first = reason.diagnostics[0]
+    if (first.code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY) or first.code == "WL0419":
+        raise LaunchError(*reason.diagnostics) from None
+    if seconds > PATIENCE_WITHOUT_FORM:
+        threads = prod(shape.grid) * prod(shape.block)
+        raise LaunchError(
+            Diagnostic(
+                "WL0419",
+                f"{name}: the emulator would take {seconds / 3600:.0f} hours or more",
+                first.position,
+                source=first.source,
+                notes=(
+                    f"launched with grid {shape.grid} and block {shape.block}: {threads} threads",
+                    f"{first.headline} ({first.code})",
+                ),
+                help="launch fewer threads, or let the kernel be raised: see the note",
+            )
+        ) from reason
+
+
+def telling_of_emulation(name: str, shape: LaunchShape) -> AbstractContextManager[None]:
+    """Tells that a launch is emulated if it takes long, and of one that is known to, how long it takes at least."""
+    seconds = least_seconds(shape)
+    threads = prod(shape.grid) * prod(shape.block)
+    expected = f", {threads} threads: this takes {seconds:.0f} seconds or more" if seconds > KNOWN_LONG else ""
+    return telling(f"emulating {name}{expected}")
+
+
+@dataclass(frozen=True)
+class ObservedLaunch:
+    """What is known of a launch afterwards; `reason` is why it was not raised, where that was tried.
+
+    `explain` gives the report on such a launch, which is compiled if need be. It may be called while the launch is
+    observed.
+    """
+
+    kernel: LoadedKernel
+    shape: LaunchShape
+    how: How
+    seconds: float
+    reason: RaisingError | LaunchError | None
+    explain: Callable[[], Report]
+
+
+@dataclass
+class Policy:
+    """How launches run from now on; forms that were made before stay as they are."""
+
+    mode: Mode = "raised"
+    observe: Callable[[ObservedLaunch], None] | None = None
+    is_usual: bool = True
+    """Whether launches are raised at once, and nobody watches."""
+
+    def choose(self, mode: Mode, observe: Callable[[ObservedLaunch], None] | None) -> None:
+        """From now on launches run like this, and `observe` is told of each."""
+        self.mode, self.observe = mode, observe
+        self.is_usual = mode == "raised" and observe is None
+
+
+policy = Policy()
+
+
+def _left_out(kernel: LoadedKernel, before: str = "", severity: str = "error") -> Diagnostic:
+    """What is said of a kernel that prints, and why it stays in the emulator."""
+    return Diagnostic(
+        "WL0412", f"{before}it prints, which only the emulator does", kernel.left_out[0].source, severity=severity
+    )
+
+
+class Tier:
+    """How the launches of a kernel with one grid and block run: raised, or in the emulator while that is quick."""
+
+    __slots__ = ("_emulated_seconds", "_is_raised", "_kernel", "_mode", "_shape", "reason")
+
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, mode: Mode) -> None:
+        self._kernel = kernel
+        self._mode: Mode = mode
+        # The emulator runs blocks one after another, which a barrier across the grid does not allow.
+        has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
+        self._shape = shape
+        is_long = least_seconds(shape) > KNOWN_LONG
+        self._is_raised = mode == "raised" or (mode == "auto" and (has_grid_barrier or is_long))
+        if mode == "auto" and has_grid_barrier and kernel.left_out:
+            print(
+                _left_out(kernel, f"{kernel.name} is raised for its barrier across the grid: ", "warning"),
+                file=sys.stderr,
+            )
+        self._emulated_seconds = 0.0
+        self.reason: RaisingError | LaunchError | None = None
+        """Why launches are not raised, where that was tried."""
+        if mode == "auto" and is_long and kernel.left_out and not has_grid_barrier:
+            self.reason = RaisingError(_left_out(kernel))
+
+    def run(
+        self,
+        run_raised: Callable[[], None],
+        emulate: Callable[[], None],
+        refusals: tuple[type[RaisingError | LaunchError], ...] = (RaisingError,),
+    ) -> tuple[How, float]:
+        """Run a launch one way or the other; gives which way, and how many seconds it took.
+
+        `run_raised` may raise an error of `refusals` before it has changed anything: the launch, and all that follow,
+        are emulated then.
+        """
+        begin = time.perf_counter()
+        if self._is_raised and self.reason is None:
+            try:
+                run_raised()
+            except refusals as error:
+                self.reason = error
+            else:
+                return "raised", time.perf_counter() - begin
+        if self.reason is not None:
+            require_time(self._kernel.name, self._shape, self.reason)
+        try:
+            with telling_of_emulation(self._kernel.name, self._shape):
+                emulate()
+        except EmulationError as error:
+            raise self._with_reason(error) from None
+        seconds = time.perf_counter() - begin
+        self._emulated_seconds += seconds
+        if self._mode == "auto" and self._emulated_seconds > PATIENCE and not self._is_raised:
+            self._is_raised = True
+            if self._kernel.left_out:
+                self.reason = RaisingError(_left_out(self._kernel))
+        return "emulated", seconds
+
+    def _with_reason(self, error: EmulationError) -> EmulationError:
+        """An error for what the emulator can't do also says why the kernel was not raised."""
+        if self.reason is None or error.diagnostics[0].code != "WL0611":
+            return error
+        note = f"it was not raised: {self.reason.diagnostics[0].headline}"
+        return EmulationError(*(replace(each, notes=(*each.notes, note)) for each in error.diagnostics))
+
+
+class WatchedForm:
+    """A launch from Python under a policy other than the usual one."""
+
+    __slots__ = ("_kernel", "_run_raised", "_shape", "_tier")
+
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, run_raised: Callable[[Sequence[Any]], None]) -> None:
+        self._kernel = kernel
+        self._shape = shape
+        self._run_raised = run_raised
+        self._tier = Tier(kernel, shape, policy.mode)
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        """Run it, and tell who watches."""
+        kernel, shape = self._kernel, self._shape
+        how, seconds = self._tier.run(
+            lambda: self._run_raised(arguments),
+            lambda: emulate_launch(kernel, shape, arguments, finds_races=False),
+        )
+        if policy.observe is not None:
+
+            def report() -> Report:
+                return explain(kernel, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
+
+            policy.observe(ObservedLaunch(kernel, shape, how, seconds, self._tier.reason, report))

@@ -1,0 +1,224 @@
+"""What runs a launch that was raised: a tensor program, and where its arguments and results go.
+
+What follows from the key of a call is worked out once, as the form is made. A call on arrays that the program takes and
+gives as they are, which most are, does no more than it has to: it picks the arguments, calls the compiled program, and
+copies what the kernel writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.launching.emulated_form import Form, fall_back
+from windlass.runtime.lines import from_line_start, offset_in_line
+from windlass.runtime.memories import MemoryPlan, bytes_of
+from windlass.runtime.needed_memory import as_out_of_memory
+from windlass.runtime.scalars import ScalarReader
+from windlass.runtime.staging import LARGE, needs_staging, pool
+from windlass.runtime.written_parts import WrittenPart
+from windlass.stablehlo.waiting import require_threads, wait_for
+
+if TYPE_CHECKING:
+    from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.pipeline import CompiledLaunch
+    from windlass.runtime.launch_shape import LaunchShape
+    from windlass.stablehlo.program import Program
+
+Array: TypeAlias = NDArray[Any]
+
+
+class RaisedForm(Form):
+    """A tensor program and where its arguments and results go."""
+
+    __slots__ = (
+        "_assumptions", "_compiled", "_function", "_is_brief", "_is_small", "_kernel", "_large", "_memories",
+        "_outputs", "_parts", "_picks", "_program", "_scalars", "_shape", "_taken", "_touched",
+        "_variables", "_wide", "_writes",
+    )  # fmt: skip
+
+    def __init__(
+        self, kernel: LoadedKernel, shape: LaunchShape, plans: Sequence[MemoryPlan], compiled: CompiledLaunch
+    ) -> None:
+        self._kernel = kernel
+        self._shape = shape
+        self._assumptions = compiled.raised.assumptions
+        binding = compiled.binding
+        signature = kernel.signature
+        variables = kernel.variables()
+        storage = tuple(variables[name] for name in binding.variables)
+        self._touched = tuple(array for name, array in variables.items() if name not in binding.variables)
+        self._memories = tuple((plan.members[0][0], None if plan.is_plain else plan) for plan in plans)
+        self._variables = tuple(zip(storage, binding.forms[len(plans) :], strict=True))
+        self._scalars = tuple((scalar.position, ScalarReader(signature, scalar)) for scalar in binding.scalars)
+        self._outputs = tuple(
+            (plans[memory].members[0][0], None if plans[memory].is_one_plain_array else plans[memory], None)
+            if memory < len(plans)
+            else (0, None, storage[memory - len(plans)])
+            for memory in compiled.raised.written
+        )
+        self._compiled = compiled
+        self._program, parts = compiled.program_of_parts
+        self._parts = tuple(zip(compiled.raised.written, parts.parts, strict=True))
+        self._taken = parts.taken
+        """Which of the memories, variables and scalars the program takes."""
+        self._function: Any = None
+        """The program as it was compiled."""
+        self._is_brief = compiled.is_brief
+        self._wide = self._program.needs_x64
+        self._large = tuple(
+            place
+            for place, index in enumerate(parts.taken)
+            if index < len(plans) and plans[index].form.size_bytes >= LARGE
+        )
+        self._writes = self._find_writes()
+        self._is_small = not self._large and all(each.bytes < LARGE for each in self._program.code.result_types)
+        self._picks = None if self._writes is None else self._find_picks()
+
+    def _find_picks(self) -> tuple[tuple[int, ScalarReader | None], ...] | None:
+        """Where all that the program takes are arguments, and arrays as they are: their positions."""
+        if self._touched or self._variables or any(plan is not None for _, plan in self._memories):
+            return None
+        given = (*((position, None) for position, _ in self._memories), *self._scalars)
+        return tuple(given[index] for index in self._taken)
+
+    def _find_writes(self) -> tuple[tuple[int, WrittenPart | None], ...] | None:
+        """Where each result goes, where that is to arguments alone: the position, and the part if not the whole."""
+        if any(plan is not None or storage is not None for _, plan, storage in self._outputs):
+            return None
+        return tuple(
+            (position, part)
+            for (position, _, _), (_, parts) in zip(self._outputs, self._parts, strict=True)
+            for part in ((None,) if parts is None else parts)
+        )
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        try:
+            self._run(arguments)
+        except jax.errors.JaxRuntimeError as error:
+            grid, block, _ = self._shape
+            known = as_out_of_memory(error, f"{self._kernel.name} with grid {grid} and block {block}")
+            if known is error:
+                raise
+            raise known from None
+
+    def _run(self, arguments: Sequence[Any]) -> None:
+        if not self._outputs:
+            return
+        require_threads()
+        picks = self._picks
+        if picks is None:
+            arrays = (*arguments, *self._touched)
+            values = self._values(arguments, arrays)
+            taken = [values[index] for index in self._taken]
+        else:
+            arrays, values = arguments, ()
+            taken = [
+                arguments[position] if reader is None else reader.read(arguments[position])
+                for position, reader in picks
+            ]
+        staged: list[Array] | None = None
+        program = self._program
+        if self._large:
+            program = self._take_from_lines(taken)
+            staged = self._stage(taken)
+        function = self._function if program is self._program else None
+        if self._wide:
+            with jax.enable_x64(True):
+                results = (function or self._function_of(program, taken))(*taken)
+        else:
+            results = (function or self._function_of(program, taken))(*taken)
+        if not (self._is_brief and self._is_small):  # NumPy waits for results as it copies them
+            self._await(results)
+        if self._assumptions and (violated := int(results[-1])):
+            kernel = self._kernel
+            error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
+            fall_back(kernel, self._shape, error).run(arguments)
+            return
+        writes = self._writes
+        if writes is None:
+            self._write(values, arguments, arrays, results)
+        else:
+            for (position, part), result in zip(writes, results, strict=False):
+                if part is None:
+                    arguments[position][...] = np.asarray(result)
+                else:
+                    part.write(arguments[position], np.asarray(result))
+        if staged:
+            # All results are there, so nothing reads the inputs any more.
+            for copy in staged:
+                pool.give_back(copy)
+
+    def _values(self, arguments: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        """The memories, variables and scalars that the program may take."""
+        values = [arrays[position] if plan is None else plan.gather(arrays) for position, plan in self._memories]
+        values += [form.to_program(storage) for storage, form in self._variables]
+        values += [reader.read(arguments[position]) for position, reader in self._scalars]
+        return values
+
+    def _await(self, results: Sequence[Any]) -> None:
+        """Return when the results are there, or the user has pressed Ctrl-C where that may take long."""
+        last = results[-1]
+        if self._is_brief:
+            last.block_until_ready()
+        elif not last.is_ready():
+            wait_for(last)
+        if not self._is_small:
+            # NumPy's view of an array that could not be allocated would end the process; waiting raises XLA's error.
+            for result in results:
+                result.block_until_ready()
+
+    def _write(
+        self, values: Sequence[Any], arguments: Sequence[Any], arrays: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Put the results where they belong: into variables, and into memories that several arrays may lie in."""
+        given = iter(results)
+        for (position, plan, storage), (memory, parts) in zip(self._outputs, self._parts, strict=True):
+            if parts is not None:
+                whole = values[memory] if plan is None or plan.is_staged else plan.written(arrays)
+                for part in parts:
+                    part.write(whole, np.asarray(next(given)))
+                if plan is not None and plan.is_staged:
+                    plan.write_back(arrays, whole)
+            elif storage is not None:
+                bytes_of(storage)[:] = bytes_of(np.asarray(next(given)))
+            elif plan is None:
+                arguments[position][...] = np.asarray(next(given))
+            else:
+                plan.write_back(arrays, np.asarray(next(given)))
+
+    def _function_of(self, program: Program, taken: Sequence[Any]) -> Any:
+        """The program as a function, compiled. One that takes arrays from lines is kept by the launch, not here."""
+        program.compile(taken)
+        function = program.jitted()
+        if program is self._program:
+            self._function = function
+        return function
+
+    def _take_from_lines(self, taken: list[Any]) -> Program:
+        """The program to run; large arrays that it takes from the beginning of their cache lines on are put so."""
+        if not self._compiled.reads_lines_well:
+            return self._program
+        offsets = [0] * len(taken)
+        for place in self._large:
+            offsets[place] = max(0, offset_in_line(taken[place]))
+        program = self._compiled.program_from_lines(tuple(offsets))
+        if program is None:
+            return self._program
+        for place in self._large:
+            if offsets[place]:
+                taken[place] = from_line_start(taken[place], offsets[place])
+        return program
+
+    def _stage(self, taken: list[Any]) -> list[Array]:
+        """Put copies of large arrays that XLA would copy in their places; gives the copies."""
+        staged: list[Array] = []
+        for place in self._large:
+            if needs_staging(taken[place]):
+                taken[place] = pool.copy_of(taken[place])
+                staged.append(taken[place])
+        return staged

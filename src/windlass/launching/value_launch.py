@@ -1,0 +1,354 @@
+"""A launch on JAX values: memories go in, new values of the written memories come out."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from numpy.typing import NDArray
+
+from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
+from windlass.frontends.arrays.tracing import current_tracing
+from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
+from windlass.launching.emulation import emulate_launch
+from windlass.launching.likely_integers import with_likely_integers
+from windlass.runtime.arguments import Checked, check_argument
+from windlass.runtime.binding import Binding, ScalarInput, bind
+from windlass.runtime.launch_shape import LaunchShape
+from windlass.runtime.memories import ArrayForm, form_of, overlap, signless
+from windlass.runtime.settings import fallback_is_allowed
+from windlass.stablehlo.program import is_wide
+
+if TYPE_CHECKING:
+    from windlass.ir.signature import KernelSignature, Parameter
+    from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.pipeline import CompiledLaunch
+    from windlass.raising.assumptions import Assumption
+
+Array: TypeAlias = NDArray[Any]
+
+
+def is_jax_value(value: object) -> bool:
+    """Whether it is a JAX array or tracer."""
+    return isinstance(value, jax.Array)
+
+
+def check_value(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:
+    """A by-value argument: a checked NumPy scalar, or a JAX scalar as it is."""
+    if parameter.kind == "record" and any(isinstance(each, Tracer) for each in jax.tree.leaves(value)):
+        raise LaunchError(
+            Diagnostic(
+                "WL0401",
+                f"{signature.name}: argument '{parameter.name}' is a struct by value, and its members can't be traced",
+                help="let the kernel take what changes as parameters of their own, or through a pointer",
+            )
+        )
+    if not is_jax_value(value) or parameter.kind == "record":
+        return check_argument(signature, parameter, value)
+    expected = parameter.dtype
+    if expected is None:
+        return check_argument(signature, parameter, None)
+    is_number = value.shape == () and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    kind = np.dtype(value.dtype).kind if is_number else "O"
+    if not is_number or kind == "c" or (kind in "fV" and expected.kind in "biu"):
+        got = f"a traced {value.dtype}" if is_number else f"a JAX array of {value.dtype} with shape {value.shape}"
+        raise LaunchError(
+            Diagnostic(
+                "WL0401" if is_number else "WL0407",
+                f"{signature.name}: argument '{parameter.name}' must be a number of type {parameter.type_name}, "
+                f"got {got}",
+                help=f"convert it: {parameter.name}.astype(numpy.{expected.name})" if is_number else None,
+            )
+        )
+    return value
+
+
+def bind_values(
+    kernel: LoadedKernel,
+    shape: LaunchShape,
+    values: Sequence[Any],
+    places: Mapping[int, tuple[int, int]],
+    forms: Sequence[ArrayForm],
+) -> Binding:
+    """The binding of a launch on JAX values; by-value arguments that are JAX values stay unknown."""
+    traced = frozenset(
+        position
+        for position, parameter in enumerate(kernel.signature.parameters)
+        if parameter.kind == "scalar" and is_jax_value(values[position])
+    )
+    checked = [
+        cast("Checked", None if parameter.kind == "pointer" or position in traced else value)
+        for position, (parameter, value) in enumerate(zip(kernel.signature.parameters, values, strict=True))
+    ]
+    binding = bind(
+        kernel.signature,
+        shape,
+        checked,
+        places,
+        forms,
+        kernel.variables(),
+        traced,
+        kernel.module.allow_contraction,
+    )
+    return Binding(
+        binding.specification,
+        (
+            *binding.forms[: len(forms)],
+            *(form.in_halves() if is_wide(form.dtype) else form for form in binding.forms[len(forms) :]),
+        ),
+        tuple(_entering(scalar, values[scalar.position]) for scalar in binding.scalars),
+        binding.variables,
+    )
+
+
+def _entering(scalar: ScalarInput, value: Any) -> ScalarInput:
+    """How the scalar reaches the program: 64 bits can't under JAX's default settings."""
+    enters_as = scalar.enters_as
+    if not is_jax_value(value):
+        enters_as = "halves" if is_wide(enters_as) else enters_as
+    elif is_wide(enters_as) and MLIR_DTYPES[np.dtype(value.dtype)] != MLIR_DTYPES[scalar.dtype]:
+        # Converted inside the program; the value is exact in the narrower type that it has.
+        enters_as = MLIR_DTYPES[np.dtype(value.dtype)]
+    return ScalarInput(scalar.position, scalar.offset, scalar.dtype, enters_as)
+
+
+def compile_on_values(
+    kernel: LoadedKernel,
+    shape: LaunchShape,
+    values: Sequence[Any],
+    places: Mapping[int, tuple[int, int]],
+    forms: Sequence[ArrayForm],
+) -> CompiledLaunch:
+    """The program of a launch on JAX values.
+
+    Raises RaisingError where the kernel has no tensor form, and LaunchError (WL0906) where it writes device variables.
+    """
+    binding = bind_values(kernel, shape, values, places, forms)
+    compiled = kernel.compile(binding)
+    kernel.note_raised(shape, compiled)
+
+    def bind_with(integers: Mapping[int, Any]) -> Binding:
+        known = [integers.get(position, value) for position, value in enumerate(values)]
+        return bind_values(kernel, shape, known, places, forms)
+
+    compiled = with_likely_integers(kernel, compiled, forms, bind_with)
+    beyond = [memory for memory in compiled.raised.written if memory >= len(forms)]
+    if beyond:
+        name = binding.variables[beyond[0] - len(forms)]
+        raise LaunchError(
+            Diagnostic(
+                "WL0906",
+                f"{kernel.name} writes the device variable '{name}', which a pure function can't do",
+                help=f"launch it on NumPy arrays: {kernel.name}[grid, block](...)",
+            )
+        )
+    return compiled
+
+
+class VariableInputs:
+    """The device variables that a function being traced reads, so that its program can take them as arguments.
+
+    `values` has the traced value of those that are known already; the others are noted in `missing`. Both by the
+    identity of the variable's storage and the form in which it enters.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[int, ArrayForm], Any] = {}
+        self.missing: list[tuple[Array, ArrayForm]] = []
+        self.emulated: list[Array] = []
+        """Variables that kernels in the emulator may read and write."""
+
+    def value_of(self, storage: Array, form: ArrayForm) -> Any:
+        """The variable in the program that is being traced; what it holds now while it is no argument yet."""
+        value = self.values.get((id(storage), form))
+        if value is None:
+            self.missing.append((storage, form))
+            self.values[id(storage), form] = value = entering_now(storage, form)
+        return value
+
+
+def refuse_variable(name: str, argument: object, variables: Iterable[Array], what: str) -> None:
+    """Raise LaunchError (WL0912) for a NumPy array that lies in one of these device variables.
+
+    As values the two would be different memories, and on a device they are one.
+    """
+    if isinstance(argument, np.ndarray) and not argument.flags.owndata:
+        array = cast("Array", argument)
+        if array.flags.c_contiguous and any(overlap(array, variable) for variable in variables):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0912",
+                    f"{name} is the memory of a device variable, which {what} uses too",
+                    notes=("as values the array and the variable are two memories",),
+                    help="pass a copy, or launch the kernel on NumPy arrays: kernel[grid, block](...)",
+                )
+            )
+
+
+variable_inputs: ContextVar[VariableInputs | None] = ContextVar("variable_inputs", default=None)
+"""Set while `wl.jit` traces a function."""
+
+
+def entering_now(storage: Array, form: ArrayForm) -> Array:
+    """What a device variable holds now, as a program takes it. A copy: the program may run after it changes."""
+    return np.array(form.to_program(storage))
+
+
+def variable_values(kernel: LoadedKernel, compiled: CompiledLaunch) -> list[Any]:
+    """The device variables as the kernel's program takes them: what they hold now, or traced by `wl.jit`."""
+    variables = kernel.variables()
+    forms = compiled.binding.forms
+    inputs = variable_inputs.get()
+    take = entering_now if inputs is None else inputs.value_of
+    return [
+        take(storage, form)
+        for storage, form in zip(variables.values(), forms[len(forms) - len(variables) :], strict=True)
+    ]
+
+
+def launch_on_values(
+    kernel: LoadedKernel,
+    shape: LaunchShape,
+    memories: Sequence[Any],
+    forms: Sequence[ArrayForm],
+    places: Mapping[int, tuple[int, int]],
+    values: Sequence[Any],
+) -> dict[int, Any]:
+    """The new values of the memories that the kernel writes, within a program that is optimized as a whole.
+
+    The kernel's part goes in as it is before its float results are protected: that is done for the whole. `memories`
+    are JAX values of the forms' shapes. Raises RaisingError where the kernel has no tensor form.
+    """
+    compiled = compile_on_values(kernel, shape, values, places, forms)
+    scalars = [scalar_for_program(scalar, values[scalar.position]) for scalar in compiled.binding.scalars]
+    results = compiled.plain_program.bind(*memories, *variable_values(kernel, compiled), *scalars)
+    tracing = current_tracing()
+    if tracing is not None and compiled.raised.assumptions:
+        for number, assumption in enumerate(compiled.raised.assumptions, 1):
+            tracing.require_never(results[-1] == number, _unmet(kernel, assumption))
+    # In a pure function nothing can be done where an assumption does not hold: that result is left out.
+    return dict(zip(compiled.raised.written, results, strict=False))
+
+
+def _unmet(kernel: LoadedKernel, assumption: Assumption) -> WindlassError:
+    """What is said where something does not hold that the kernel's tensor form takes for granted."""
+    error = kernel.with_source(assumption.as_error(kernel.name))
+    first = error.diagnostics[0]
+    help_ = f"launch it outside of wl.jit, where the emulator does it: {kernel.name}[grid, block](...)"
+    return type(error)(replace(first, notes=(*first.notes, *((first.help,) if first.help else ())), help=help_))
+
+
+def scalar_for_program(scalar: ScalarInput, value: Any) -> Any:
+    """A checked by-value argument, or a JAX scalar, as the program takes it."""
+    if not is_jax_value(value):
+        return scalar.read_halves(value) if scalar.enters_as == "halves" else scalar.read(value)
+    target = NUMPY_DTYPES[scalar.enters_as]
+    if scalar.enters_as == signless(MLIR_DTYPES[scalar.dtype]) and target != scalar.dtype:
+        return jax.lax.bitcast_convert_type(value.astype(scalar.dtype), target)
+    return value.astype(target)
+
+
+# -- JAX arrays as memories -------------------------------------------------------------------------------------------
+
+
+def value_form(value: Any, inner: tuple[int, ...] = ()) -> ArrayForm:
+    """The form in which a JAX array is a memory."""
+    return form_of(np.dtype(value.dtype), tuple(value.shape), inner)
+
+
+def enter(value: Any, form: ArrayForm) -> Any:
+    """The JAX array as the program takes it."""
+    if form.view is None:
+        return value
+    if jnp.issubdtype(value.dtype, jnp.complexfloating):
+        return jnp.stack([value.real, value.imag], -1).reshape(form.shape)
+    return value.astype(form.view).reshape(form.shape)
+
+
+def leave(value: Any, form: ArrayForm, like: Any) -> Any:
+    """The inverse of `enter`: an array of the shape and dtype of `like`."""
+    if form.view is None:
+        return value
+    if jnp.issubdtype(like.dtype, jnp.complexfloating):
+        parts = value.reshape(*like.shape, 2)
+        return jax.lax.complex(parts[..., 0], parts[..., 1])
+    return (value != 0).reshape(like.shape) if like.dtype == jnp.bool_ else value.reshape(like.shape)
+
+
+# -- without a tensor form --------------------------------------------------------------------------------------------
+
+
+def emulate_on_values(
+    kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int], error: RaisingError
+) -> list[Any]:
+    """The kernel in the emulator, called back from the compiled program; gives the arrays at positions `written`.
+
+    Raises the RaisingError itself where the user forbids the emulator.
+    """
+    if not fallback_is_allowed():
+        raise error
+    if kernel.note_emulated(shape, error):
+        warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=4)
+    inputs = variable_inputs.get()
+    if inputs is not None:
+        inputs.emulated += kernel.module.variables.storage.values()
+    dynamic = [position for position, value in enumerate(values) if is_jax_value(value)]
+
+    def run(*arrays: Any) -> list[Array]:
+        arguments: list[Any] = list(values)
+        for position, array in zip(dynamic, arrays, strict=True):
+            copy = np.array(array)
+            arguments[position] = copy if kernel.signature.parameters[position].kind == "pointer" else copy[()]
+        try:
+            emulate_launch(kernel, shape, arguments, finds_races=False)
+        except WindlassError as failure:
+            _failures.append(failure)
+            raise
+        return [arguments[position] for position in written]
+
+    shapes = [jax.ShapeDtypeStruct(values[position].shape, values[position].dtype) for position in written]
+    return jax.pure_callback(run, shapes, *(values[position] for position in dynamic), vmap_method="sequential")
+
+
+_failures: deque[WindlassError] = deque(maxlen=16)
+"""What the emulator raised in callbacks, which JAX turns into text within errors of its own."""
+
+
+def as_raised(error: Exception) -> Exception:
+    """The emulator's own error, where JAX's error tells of one; else the error itself."""
+    text = str(error)
+    found = next((each for each in reversed(_failures) if each.diagnostics[0].headline in text), None)
+    return error if found is None or isinstance(error, WindlassError) else found
+
+
+def fallback_diagnostic(kernel: LoadedKernel, error: RaisingError) -> Diagnostic:
+    """What is said, once per kernel, when it runs in the emulator."""
+    reason = error.diagnostics[0]
+    return Diagnostic(
+        "WL0413",
+        f"{kernel.name} runs in the emulator, which is slow: {reason.headline}",
+        reason.position,
+        source=reason.source,
+        notes=reason.notes,
+        help=reason.help or "set WINDLASS_FALLBACK=error to have this raised as an error",
+        severity="warning",
+    )
+
+
+def print_diagnostic(kernel: LoadedKernel) -> Diagnostic:
+    """What is said, once per kernel, when its printf is left out."""
+    return Diagnostic(
+        "WL0412",
+        f"{kernel.name} prints nothing: its raised form has no printf",
+        next((op.source for op in kernel.left_out), None),
+        help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
+        severity="warning",
+    )
