@@ -37,7 +37,7 @@ def test_rule_keeps_the_laws_on_many_instances(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rule_has_an_equation_and_an_example_that_works(rule: Rule) -> None:
     assert rule.equation
-    scope = dict(vars(sys.modules[rule.__module__]))
+    scope = {**vars(sys.modules[rule.__module__]), rule.name: rule}
     example = doctest.DocTestParser().get_doctest(rule.__doc__ or "", scope, rule.name, None, None)
     assert example.examples, "no example"
     assert doctest.DocTestRunner().run(example).failed == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from windlass.ops.base import TensorOp
 from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
 from windlass.ops.sampling import Draw, Unsuitable
-from windlass.rewriting.pattern import is_any, list_roots
+from windlass.rewriting.pattern import is_any, list_roots, parts_of
 from windlass.rewriting.rule import Rule
 
 
@@ -32,28 +32,32 @@ def make_instance(rule: Rule, draw: Draw) -> Op:
         if rule.sample is not None and draw.integer(0, 3):
             return rule.sample(draw)
         made = _build(rule.pattern, {}, draw)
-    except (TypeFault, Unsuitable, NotImplementedError) as fault:
+    except (TypeFault, Unsuitable, NotImplementedError, ArithmeticError, LookupError, ValueError) as fault:
+        # The last three: where operands that a pattern asks for have not the shapes that random fields are drawn for.
         raise Mismatch(str(fault)) from fault
     assert isinstance(made, Op)
     return made
 
 
 def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
-    if is_any(pattern):
-        concrete = [each for each in list_roots(pattern) if not each.region_names]
-        return _random_op(draw.choose(concrete), draw)
     op_class = type(pattern)
+    if is_any(pattern):
+        op_class = draw.choose([each for each in list_roots(pattern) if not each.region_names])
+        if not parts_of(pattern):
+            return _random_op(op_class, draw)
     assert issubclass(op_class, TensorOp)
     types = op_class.sample_operands(draw)
-    known = [operand for operand in _operand_patterns(pattern) if isinstance(operand, Op)]
+    parts = {field.name: Hole(f"{id(pattern)} {field.name}") for field in op_class.fields} | parts_of(pattern)
+    operands = [parts[field.name] for field in op_class.fields if field.kind == "operand"]
+    known = [operand for operand in operands if isinstance(operand, Op)]
     built = {id(operand): _build(operand, bound, draw) for operand in known}
     anchor = next(iter(built.values())).type if built else None
     if isinstance(anchor, TensorType):
         types = _types_near(anchor, types, draw)
     fields: dict[str, Any] = {}
     remaining = iter(types)
-    for field in pattern.fields:
-        wanted = getattr(pattern, field.name)
+    for field in op_class.fields:
+        wanted = parts[field.name]
         if field.kind == "operand":
             type_ = next(remaining, types[-1] if types else None)
             fields[field.name] = built.get(id(wanted)) or _fill(wanted, type_, bound, draw)
@@ -66,18 +70,12 @@ def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
         value.tensor for given in fields.values() for value in (given if isinstance(given, tuple) else (given,))
     ]
     sampled = op_class.sample(draw, *operand_types)
-    for field in pattern.fields:
+    for field in op_class.fields:
         if field.kind == "attribute":
-            wanted = getattr(pattern, field.name)
+            wanted = parts[field.name]
             drawn = sampled.get(field.name, field.default)
             fields[field.name] = bound.setdefault(wanted.name, drawn) if isinstance(wanted, Hole) else wanted
     return op_class(**fields)
-
-
-def _operand_patterns(pattern: Op) -> Iterator[Any]:
-    for field in pattern.fields:
-        if field.kind == "operand":
-            yield getattr(pattern, field.name)
 
 
 def _types_near(anchor: TensorType, types: tuple[TensorType, ...], draw: Draw) -> tuple[TensorType, ...]:

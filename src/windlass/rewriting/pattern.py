@@ -9,6 +9,9 @@
 
 where `body` is the rule's function of x, p and q. An abstract op class in a pattern (`Elementwise`, `Op`) stands for
 all its subclasses. A commutative op matches with its operands in either order.
+
+`any_op` is for ops of many fields, of which few matter, and for one of several classes: a product of negated operands
+is `any_op(DotGeneral, lhs=Negate(x), rhs=Negate(y))`, a sum or difference `any_op(Binary, only=(Add, Subtract))`.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import product
+from itertools import product, takewhile
 from typing import Any
 
 from windlass.ir import Hole, Op, Value
@@ -30,17 +33,28 @@ def hole(name: str, accepts: Callable[[Any], bool] | None = None) -> Any:
     return Hole(name, accepts)
 
 
-def any_op(op_class: type[Op], *, only: tuple[type[Op], ...] = (), takes: tuple[type[Value], ...] = ()) -> Any:
+def any_op(
+    op_class: type[Op],
+    *,
+    only: tuple[type[Op], ...] = (),
+    takes: tuple[type[Value], ...] = (),
+    bind: str = "",
+    **parts: Any,
+) -> Any:
     """A pattern for every op of a class, whatever its fields: `any_op(Elementwise)`.
 
     With `only` the classes below it that are meant; with `takes`, one of the op's operands is of one of these classes.
+    `parts` are patterns for those of its fields (or properties) that matter, and for which the others may be anything:
+    `any_op(Reduce, inputs=(Negate(x),))`. By the name `bind` bodies get the op, as if it stood in a hole.
     """
     pattern = object.__new__(op_class)
-    pattern.__dict__["is_pattern"] = True
-    pattern.__dict__["is_any"] = True
-    pattern.__dict__["only"] = only
-    pattern.__dict__["takes"] = takes
+    pattern.__dict__.update(is_pattern=True, is_any=True, only=only, takes=takes, bind=bind, parts=parts)
     return pattern
+
+
+def parts_of(pattern: Op) -> dict[str, Any]:
+    """The fields of a pattern that it says something of, by name."""
+    return pattern.__dict__["parts"] if is_any(pattern) else pattern.field_values()
 
 
 def is_concrete(op_class: type[Op]) -> bool:
@@ -71,9 +85,9 @@ def list_holes(pattern: Any) -> list[str]:
         return [pattern.name]
     found: list[str] = []
     if isinstance(pattern, Op):
-        if is_any(pattern):
-            return found
-        for value in pattern.field_values().values():
+        if is_any(pattern) and pattern.__dict__["bind"]:
+            found.append(pattern.__dict__["bind"])
+        for value in parts_of(pattern).values():
             found += [name for name in list_holes(value) if name not in found]
     elif isinstance(pattern, tuple):
         for value in pattern:
@@ -84,9 +98,7 @@ def list_holes(pattern: Any) -> list[str]:
 def list_inner_ops(pattern: Op) -> list[Op]:
     """The ops of a pattern below its root, outer first."""
     inner: list[Op] = []
-    if is_any(pattern):
-        return inner
-    for value in pattern.field_values().values():
+    for value in parts_of(pattern).values():
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, Op):
                 inner += [each, *list_inner_ops(each)]
@@ -113,7 +125,7 @@ class Attempt:
 
         With `single_use`, the ops below the root must have no other use, so that replacing the root frees them.
         """
-        if self.parameters == ("op",) and is_any(self.pattern):
+        if self.parameters == ("op",) and is_any(self.pattern) and not parts_of(self.pattern):
             return self.body
         writer = _Writer(self.swapped, self.single_use)
         writer.test_fields(self.pattern, "op")
@@ -154,10 +166,17 @@ def _list_operand_holes(op: Op) -> list[Hole]:
 def _is_asymmetric(op: Op, holes: Counter[str]) -> bool:
     """Swapping the operands gives another pattern: they are not both plain holes used nowhere else."""
     own = _list_operand_holes(op)
+    if all(map(_is_bare, op.operands)) and len({list_roots(each) for each in op.operands if isinstance(each, Op)}) == 1:
+        return False
     if len(own) < len(op.operands) or any(operand.accepts for operand in own):
         return True
     names = Counter(operand.name for operand in own)
     return len(names) > 1 and any(holes[name] > count for name, count in names.items())
+
+
+def _is_bare(operand: Value) -> bool:
+    """Whether a pattern says nothing but the class of the op."""
+    return isinstance(operand, Op) and is_any(operand) and not parts_of(operand) and not operand.__dict__["bind"]
 
 
 class _Writer:
@@ -194,9 +213,12 @@ class _Writer:
         elif isinstance(pattern, Op):
             name = self.fresh()
             self.lines.append(f"    {name} = {expression}")
-            op_class = self.constant(type(pattern))
-            exact = is_concrete(type(pattern)) and not is_any(pattern)
-            self.require(f"{name}.__class__ is {op_class}" if exact else f"isinstance({name}, {op_class})")
+            is_exact = is_concrete(type(pattern)) and not is_any(pattern)
+            classes = (type(pattern),) if is_exact else list_roots(pattern)
+            if len(classes) == 1:
+                self.require(f"{name}.__class__ is {self.constant(classes[0])}")
+            else:
+                self.require(f"{name}.__class__ in {self.constant(frozenset(classes))}")
             if self.single_use:
                 self.require(f"len({name}.uses) == 1")
             self.test_fields(pattern, name)
@@ -205,6 +227,7 @@ class _Writer:
 
     def test_fields(self, pattern: Op, name: str) -> None:
         if is_any(pattern):
+            self.test_parts(pattern, name)
             return
         operands = [field for field in pattern.fields if field.kind in ("operand", "optional", "variadic")]
         plain = all(field.kind == "operand" for field in operands)
@@ -226,16 +249,47 @@ class _Writer:
             if field.kind == "attribute":
                 self.test(getattr(pattern, field.name), f"{name}.{field.name}", by_identity=False)
 
+    def test_parts(self, pattern: Op, name: str) -> None:
+        """As `test_fields`, for the fields that `any_op` is given."""
+        bind = pattern.__dict__["bind"]
+        if bind:
+            self.test(Hole(bind), name, by_identity=True)
+        for field, wanted in parts_of(pattern).items():
+            access = f"{name}.{field}"
+            if isinstance(wanted, tuple):
+                self.require(f"len({access}) == {len(wanted)}")
+                for index, each in enumerate(wanted):
+                    self.test(each, f"{access}[{index}]", by_identity=True)
+            else:
+                self.test(wanted, access, by_identity=_is_operand(type(pattern), field))
 
-def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, type[Op]], ...]:
+
+def _is_operand(op_class: type[Op], name: str) -> bool:
+    return any(field.name == name and field.kind == "operand" for field in op_class.fields)
+
+
+def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, Any], ...]:
     """Which classes the root's operands must have, by position: what rules are looked up by."""
-    if is_any(pattern):
-        return ()
     operands = [field for field in pattern.fields if field.kind in ("operand", "optional", "variadic")]
+    if is_any(pattern):
+        parts = parts_of(pattern)
+        first = parts.get(operands[0].name) if operands else None
+        if isinstance(first, tuple):
+            # The operands of a variadic field that comes first.
+            return tuple((place, _class_of(each)) for place, each in enumerate(first) if isinstance(each, Op))[:1]
+        plain = takewhile(lambda field: field.kind == "operand", operands[:KNOWN_PLACES])
+        asked = [(place, parts.get(field.name)) for place, field in enumerate(plain)]
+        return tuple((place, _class_of(each)) for place, each in asked if isinstance(each, Op))
     if not all(field.kind == "operand" for field in operands):
         return ()
     wanted = [getattr(pattern, field.name) for field in operands]
     if is_swapped:
         wanted.reverse()
     known = enumerate(wanted[:KNOWN_PLACES])
-    return tuple((position, type(each)) for position, each in known if isinstance(each, Op))
+    return tuple((position, _class_of(each)) for position, each in known if isinstance(each, Op))
+
+
+def _class_of(pattern: Op) -> Any:
+    """The class, or classes, that `issubclass` takes, of what is like a pattern."""
+    only = is_any(pattern) and pattern.__dict__["only"]
+    return only or type(pattern)

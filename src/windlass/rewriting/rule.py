@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from windlass.ir import Op, Value
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Exchange
 from windlass.rewriting.passes import Pass
 from windlass.rewriting.pattern import KNOWN_PLACES, list_attempts, list_holes, list_roots
 
@@ -28,6 +30,7 @@ class Rule:
     reductions do: its results differ in the last digits, and it is left out where results have to be exact. A rule that
     comes `last` is applied when no other rule applies any more: it gives ops that others know less of.
     Kernels have exact results but for sums over threads and iterations: such a rule that finds one is `in_kernels`.
+    With an `exchange` it is the dual of what is declared (see duals.py).
     """
 
     def __init__(
@@ -41,9 +44,16 @@ class Rule:
         by_cost: bool = False,
         last: bool = False,
         in_kernels: bool = False,
+        exchange: Exchange | None = None,
     ) -> None:
         self.body = body
         self.name = body.__name__
+        self.__doc__ = body.__doc__
+        if exchange is not None:
+            self.name = exchange.spell(self.name)
+            self.__doc__ = exchange.spell(self.__doc__ or "")
+            pattern = exchange.pattern(pattern)
+            sample = exchange.sample(sample) if sample else None
         self.pattern = pattern
         self.assumes = assumes
         self.single_use = single_use
@@ -52,17 +62,23 @@ class Rule:
         self.last = last
         self.in_kernels = in_kernels
         self.sample = sample
+        self.dual: Rule | None = None
+        """The rule that was declared with this one."""
         self.roots = list_roots(pattern)
-        self.__doc__ = body.__doc__
-        self.__name__ = body.__name__
+        self.__name__ = self.name
         self.__module__ = body.__module__
         self.__wrapped__ = body
         code = body.__code__
         parameters = code.co_varnames[: code.co_argcount]
         holes = list_holes(pattern)
-        unknown = [name for name in parameters if name not in holes and name != "op"]
+        unknown = [name for name in parameters if name not in holes and name not in ("op", "dual")]
         if unknown:
             raise TypeError(f"rule {self.name}: {unknown} are not holes of its pattern")
+        if "dual" in parameters[:-1]:
+            raise TypeError(f"rule {self.name}: `dual` has to be the last parameter")
+        if "dual" in parameters:
+            body = partial(body, dual=exchange.of if exchange else _itself)
+            parameters = parameters[:-1]
         self.attempts = list_attempts(pattern, single_use, body, parameters)
 
     def __call__(self, op: Value) -> Value | tuple[Value, ...] | None:
@@ -82,6 +98,10 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 class RuleSet:
@@ -178,18 +198,25 @@ def rewrite(
     last: bool = False,
     in_kernels: bool = False,
     register: bool = True,
+    dual: Exchange | None = None,
 ) -> Callable[[Body], Rule]:
     """Declare a rule. The body takes the pattern's holes by name (and `op`, the op matched) and gives the replacement.
 
     `sample(draw)` makes a random op that the pattern matches, for patterns that the laws can't instantiate by
-    themselves. The docstring's first line is the equation; its example runs as a test.
+    themselves. The docstring's first line is the equation; its example runs as a test. With `dual`, the rule in which
+    that is exchanged is declared too: the body has a last parameter `dual` where it names ops (see duals.py).
     """
 
     def declare(body: Body) -> Rule:
         taken = (assumes,) if isinstance(assumes, str) else assumes
-        rule = Rule(body, pattern, single_use, taken, sample, reassociates, by_cost, last, in_kernels)
+        marks = (reassociates, by_cost, last, in_kernels)
+        rule = Rule(body, pattern, single_use, taken, sample, *marks)
         if register:
             catalogue.add(rule)
+        if dual is not None:
+            rule.dual = Rule(body, pattern, single_use, taken, sample, *marks, dual)
+            if register:
+                catalogue.add(rule.dual)
         return rule
 
     return declare

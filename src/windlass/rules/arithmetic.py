@@ -6,13 +6,15 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import is_finite, is_nonnegative, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import LOGIC, ORDER
 from windlass.rules.known_operands import non_negative, random_type
-from windlass.rules.splats import splat_hole
+from windlass.rules.splats import false, splat_hole, true
 
-__all__ = ["tensor"]
+__all__ = ["Minimum", "tensor"]
 
 x, y = hole("x"), hole("y")
 
@@ -118,11 +120,7 @@ def negate_of_negate(x: Value) -> Value:
     return x
 
 
-def _idempotent(x: Value) -> Value | None:
-    return None if x.tensor.is_complex else x
-
-
-@rewrite(Maximum(x, x))
+@rewrite(Maximum(x, x), dual=ORDER)
 def maximum_of_same(x: Value) -> Value | None:
     """max(x, x) = x
 
@@ -130,29 +128,10 @@ def maximum_of_same(x: Value) -> Value | None:
     >>> maximum_of_same(Maximum(x, x))
     x
     """
-    return _idempotent(x)
+    return None if x.tensor.is_complex else x
 
 
-@rewrite(Minimum(x, x))
-def minimum_of_same(x: Value) -> Value | None:
-    """min(x, x) = x
-
-    >>> x = tensor("f32")
-    >>> minimum_of_same(Minimum(x, x))
-    x
-    """
-    return _idempotent(x)
-
-
-true = hole(
-    "true", lambda value: isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and bool(value.number)
-)
-false = hole(
-    "false", lambda value: isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and not value.number
-)
-
-
-@rewrite(And(x, true))
+@rewrite(And(x, true), dual=LOGIC)
 def and_true(x: Value) -> Value:
     """x and true = x
 
@@ -162,7 +141,7 @@ def and_true(x: Value) -> Value:
     return x
 
 
-@rewrite(And(x, false))
+@rewrite(And(x, false), dual=LOGIC)
 def and_false(false: Constant) -> Value:
     """x and false = false
 
@@ -172,63 +151,22 @@ def and_false(false: Constant) -> Value:
     return false
 
 
-@rewrite(Or(x, false))
-def or_false(x: Value) -> Value:
-    """x or false = x
-
-    >>> or_false(Or(tensor("i1"), Constant.of(False)))
-    x
-    """
-    return x
-
-
-@rewrite(Or(x, true))
-def or_true(true: Constant) -> Value:
-    """x or true = true
-
-    >>> or_true(Or(tensor("i1"), Constant.of(True)))
-    Constant(True)
-    """
-    return true
-
-
-@rewrite(And(Not(x), Not(y)), single_use=True)
-def and_of_nots(x: Value, y: Value) -> Value:
-    """not x and not y = not (x or y), for booleans and bits
+@rewrite(And(Not(x), Not(y)), single_use=True, dual=LOGIC)
+def and_of_nots(x: Value, y: Value, dual: Dual) -> Value:
+    """not x and not y = not (x or y), bit by bit
 
     >>> and_of_nots(And(Not(tensor("i1")), Not(tensor("i1", name="y"))))
     Not(Or(x, y))
     """
-    return Not(Or(x, y))
+    return Not(dual(Or)(x, y))
 
 
-@rewrite(Or(Not(x), Not(y)), single_use=True)
-def or_of_nots(x: Value, y: Value) -> Value:
-    """not x or not y = not (x and y), for booleans and bits
-
-    >>> or_of_nots(Or(Not(tensor("i1")), Not(tensor("i1", name="y"))))
-    Not(And(x, y))
-    """
-    return Not(And(x, y))
-
-
-@rewrite(And(x, x))
+@rewrite(And(x, x), dual=LOGIC)
 def and_of_same(x: Value) -> Value:
-    """x and x = x, for booleans and bits
+    """x and x = x, bit by bit
 
     >>> x = tensor("i32")
     >>> and_of_same(And(x, x))
-    x
-    """
-    return x
-
-
-@rewrite(Or(x, x))
-def or_of_same(x: Value) -> Value:
-    """x or x = x, for booleans and bits
-
-    >>> x = tensor("i32")
-    >>> or_of_same(Or(x, x))
     x
     """
     return x

@@ -8,9 +8,11 @@ from windlass.ops import Add, And, Constant, Or, ShiftLeft, ShiftRightArithmetic
 from windlass.ops.elementwise import bits_below, width_of
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import SHIFTS
 from windlass.rules.known_operands import bounded, free, non_negative, random_type
 from windlass.rules.splats import compute, like, splat
 
@@ -134,21 +136,11 @@ def or_of_masked_parts(x: Value, c: Constant, d: Constant) -> Value:
 # -- shifts -----------------------------------------------------------------------------------------------------------
 
 
-@rewrite(ShiftLeft(x, c))
+@rewrite(ShiftLeft(x, c), dual=SHIFTS)
 def shift_left_by_nothing(x: Value, c: Constant) -> Value | None:
     """x << 0 = x
 
     >>> shift_left_by_nothing(ShiftLeft(tensor("i32"), Constant.of(0, "i32")))
-    x
-    """
-    return x if c.number == 0 else None
-
-
-@rewrite(ShiftRightLogical(x, c))
-def shift_right_by_nothing(x: Value, c: Constant) -> Value | None:
-    """x >> 0 = x
-
-    >>> shift_right_by_nothing(ShiftRightLogical(tensor("i32"), Constant.of(0, "i32")))
     x
     """
     return x if c.number == 0 else None
@@ -180,33 +172,21 @@ def _add_amounts(x: Value, c: Constant, d: Constant) -> Constant | None:
     return like(min(first + second, width), c)
 
 
-def sample_shifts(draw: Draw, kind: type[ShiftLeft] | type[ShiftRightLogical]) -> ShiftLeft | ShiftRightLogical:
+def sample_shifts(draw: Draw) -> ShiftLeft:
     type_ = random_type(draw, INTEGERS)
     amounts = [Constant.of(draw.integer(0, 9), type_.dtype, type_.shape) for _ in range(2)]
-    return kind(kind(free(type_), amounts[0]), amounts[1])
+    return ShiftLeft(ShiftLeft(free(type_), amounts[0]), amounts[1])
 
 
-@rewrite(ShiftLeft(ShiftLeft(x, c), d), sample=lambda draw: sample_shifts(draw, ShiftLeft))
-def shift_left_twice(x: Value, c: Constant, d: Constant) -> Value | None:
+@rewrite(ShiftLeft(ShiftLeft(x, c), d), sample=sample_shifts, dual=SHIFTS)
+def shift_left_twice(x: Value, c: Constant, d: Constant, dual: Dual) -> Value | None:
     """(x << k) << m = x << (k + m)
 
     >>> shift_left_twice(ShiftLeft(ShiftLeft(tensor("i32"), Constant.of(2, "i32")), Constant.of(3, "i32")))
     ShiftLeft(x, Constant(5))
     """
     amount = _add_amounts(x, c, d)
-    return None if amount is None else ShiftLeft(x, amount)
-
-
-@rewrite(ShiftRightLogical(ShiftRightLogical(x, c), d), sample=lambda draw: sample_shifts(draw, ShiftRightLogical))
-def shift_right_twice(x: Value, c: Constant, d: Constant) -> Value | None:
-    """(x >> k) >> m = x >> (k + m)
-
-    >>> shift_right_twice(
-    ...     ShiftRightLogical(ShiftRightLogical(tensor("i32"), Constant.of(2, "i32")), Constant.of(3, "i32")))
-    ShiftRightLogical(x, Constant(5))
-    """
-    amount = _add_amounts(x, c, d)
-    return None if amount is None else ShiftRightLogical(x, amount)
+    return None if amount is None else dual(ShiftLeft)(x, amount)
 
 
 def sample_cleared(draw: Draw) -> ShiftLeft:

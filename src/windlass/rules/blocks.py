@@ -12,7 +12,7 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import Sizes, made_by, sample_product, sides, without_padding
+from windlass.rules.contractions import Sizes, dot, sample_product, sides, without_padding
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Term, is_plain, read
 
@@ -39,7 +39,10 @@ def stacked(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
 
 
 @rewrite(
-    any_op(DotGeneral), reassociates=True, by_cost=True, sample=lambda draw: sample_product(draw, stacked, stacked)
+    any_op(DotGeneral, takes=(Concatenate,)),
+    reassociates=True,
+    by_cost=True,
+    sample=lambda draw: sample_product(draw, stacked, stacked),
 )
 def dot_of_blocks_with_zeros(op: DotGeneral) -> Value | None:
     """dot([a 0; 0 b], y) = [dot(a, y's first rows); dot(b, the others)], block by block: zeros are left out
@@ -51,8 +54,6 @@ def dot_of_blocks_with_zeros(op: DotGeneral) -> Value | None:
     >>> [part.lhs for part in made.inputs]
     [a, b]
     """
-    if not made_by(op, Concatenate):
-        return None
     product = read(op)
     for term, other in sides(product):
         stack = term.value
@@ -88,8 +89,13 @@ def sample_product_of_rows_and_columns(draw: Draw) -> DotGeneral:
     return matmul(left, right)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, by_cost=True, sample=sample_product_of_rows_and_columns)
-def dot_of_blocks_in_line(op: DotGeneral) -> Value | None:
+@rewrite(
+    dot(any_op(Concatenate, bind="lhs"), any_op(Concatenate, bind="rhs")),
+    reassociates=True,
+    by_cost=True,
+    sample=sample_product_of_rows_and_columns,
+)
+def dot_of_blocks_in_line(op: DotGeneral, lhs: Concatenate, rhs: Concatenate) -> Value | None:
     """dot([a b], [c; d]) = dot(a, c) + dot(b, d), where both are put together of parts of the same sizes
 
     >>> left = Concatenate((tensor("f32", 2, 3, name="a"), tensor("f32", 2, 4, name="b")), 1)
@@ -98,8 +104,7 @@ def dot_of_blocks_in_line(op: DotGeneral) -> Value | None:
     >>> made.lhs.operands, made.rhs.operands
     ((a, c), (b, d))
     """
-    lhs, rhs = op.lhs, op.rhs
-    if not isinstance(lhs, Concatenate) or not isinstance(rhs, Concatenate) or not is_plain(op):
+    if not is_plain(op):
         return None
     pairs = zip(op.lhs_contracting_dimensions, op.rhs_contracting_dimensions, strict=True)
     if (lhs.dimension, rhs.dimension) not in pairs:

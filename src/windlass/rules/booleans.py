@@ -6,21 +6,20 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import And, Constant, Convert, Multiply, Not, Or, Pad, Select, Subtract, Xor
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import range_of, zeros_have_signs
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import LOGIC
 from windlass.rules.known_operands import bounded, condition, non_negative, random_type
-from windlass.rules.splats import splat_hole
+from windlass.rules.splats import splat_hole, true
 
 __all__ = ["tensor"]
 
 x, y, p, q = hole("x"), hole("y"), hole("p"), hole("q")
-true = hole(
-    "true", lambda value: isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and bool(value.number)
-)
 
 
-@rewrite(And(x, Or(x, y)))
+@rewrite(And(x, Or(x, y)), dual=LOGIC)
 def and_absorbs_or(x: Value) -> Value:
     """x and (x or y) = x
 
@@ -31,37 +30,15 @@ def and_absorbs_or(x: Value) -> Value:
     return x
 
 
-@rewrite(Or(x, And(x, y)))
-def or_absorbs_and(x: Value) -> Value:
-    """x or (x and y) = x
-
-    >>> x, y = tensor("i1"), tensor("i1", name="y")
-    >>> or_absorbs_and(Or(x, And(x, y)))
-    x
-    """
-    return x
-
-
-@rewrite(And(x, And(x, y)))
-def and_of_and_with_same(x: Value, y: Value) -> Value:
+@rewrite(And(x, And(x, y)), dual=LOGIC)
+def and_of_and_with_same(x: Value, y: Value, dual: Dual) -> Value:
     """x and (x and y) = x and y
 
     >>> x, y = tensor("i1"), tensor("i1", name="y")
     >>> and_of_and_with_same(And(x, And(x, y)))
     And(x, y)
     """
-    return And(x, y)
-
-
-@rewrite(Or(x, Or(x, y)))
-def or_of_or_with_same(x: Value, y: Value) -> Value:
-    """x or (x or y) = x or y
-
-    >>> x, y = tensor("i1"), tensor("i1", name="y")
-    >>> or_of_or_with_same(Or(x, Or(x, y)))
-    Or(x, y)
-    """
-    return Or(x, y)
+    return dual(And)(x, y)
 
 
 @rewrite(Or(And(x, y), And(x, Not(y))))
@@ -95,17 +72,6 @@ def and_of_opposites(op: And) -> Value:
     Constant(False)
     """
     return Constant.of(0, op.dtype, op.shape)
-
-
-@rewrite(Or(x, Not(x)))
-def or_of_opposites(op: Or) -> Value | None:
-    """x or not x = true
-
-    >>> x = tensor("i1")
-    >>> or_of_opposites(Or(x, Not(x)))
-    Constant(True)
-    """
-    return Constant.of(True, "i1", op.shape) if op.tensor.is_boolean else None
 
 
 @rewrite(Xor(x, true))
@@ -209,26 +175,15 @@ def sample_padded_masks(draw: Draw) -> And | Or:
     return draw.choose((And, Or))(*sides)
 
 
-@rewrite(And(any_op(Pad), any_op(Pad)), single_use=True, sample=sample_padded_masks)
-def and_of_padded_masks(op: And) -> Value | None:
-    """pad(true, false) and pad(true, false) = pad(true, false) of the block that both have; true around false likewise
+@rewrite(And(any_op(Pad), any_op(Pad)), single_use=True, sample=sample_padded_masks, dual=LOGIC)
+def and_of_padded_masks(op: And | Or) -> Value | None:
+    """pad(true, false) and pad(true, false) = pad(true, false) of the block common to both; true around false likewise
 
     >>> masks = [Pad(Constant.of(True, "i1", (4,)), Constant.of(False, "i1"), (k,), (2 - k,), (0,)) for k in (0, 2)]
     >>> and_of_padded_masks(And(*masks)).edge_padding_low
     (2,)
     """
-    return _overlap(op, True)
-
-
-@rewrite(Or(any_op(Pad), any_op(Pad)), single_use=True, sample=sample_padded_masks)
-def or_of_padded_masks(op: Or) -> Value | None:
-    """pad(false, true) or pad(false, true) = pad(false, true) of the block that both have; false around true likewise
-
-    >>> masks = [Pad(Constant.of(False, "i1", (4,)), Constant.of(True, "i1"), (k,), (2 - k,), (0,)) for k in (0, 2)]
-    >>> or_of_padded_masks(Or(*masks)).edge_padding_low
-    (2,)
-    """
-    return _overlap(op, False)
+    return _overlap(op, isinstance(op, And))
 
 
 def _overlap(op: And | Or, inside: bool) -> Value | None:

@@ -28,12 +28,14 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.carries import run_once, sources
 from windlass.rewriting.driver import remove_dead_code
 from windlass.rewriting.numbering import Numbering
-from windlass.rewriting.pattern import any_op
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 
 __all__ = ["tensor"]
 
 Results = tuple[Value, ...]
+
+p = hole("p")
 
 
 def choose(condition: Value, yes: Callable[[], Value | Results], no: Callable[[], Value | Results]) -> If:
@@ -85,17 +87,15 @@ def _sample_branches(draw: Draw) -> Branching:
 # -- known conditions -------------------------------------------------------------------------------------------------
 
 
-@rewrite(any_op(If), sample=sample_choice)
-def if_of_known_condition(op: If) -> Results | None:
+@rewrite(any_op(If, pred=any_op(Constant, bind="known")), sample=sample_choice)
+def if_of_known_condition(op: If, known: Constant) -> Results | None:
     """if(true, a, b) = a; if(false, a, b) = b
 
     >>> x = tensor("f32")
     >>> if_of_known_condition(choose(Constant.of(True), lambda: Negate(x), lambda: x))
     (Negate(x),)
     """
-    if not isinstance(op.pred, Constant):
-        return None
-    return run_once((op.true_branch if op.pred.number else op.false_branch).block, ())
+    return run_once((op.true_branch if known.number else op.false_branch).block, ())
 
 
 @rewrite(any_op(Case), sample=sample_case)
@@ -129,8 +129,8 @@ def case_of_two_branches(op: Case) -> Results | None:
     return If(Compare(op.index, Constant.of(0, "i32"), "EQ"), first, second).results
 
 
-@rewrite(any_op(If), sample=sample_choice)
-def if_of_not(op: If) -> Results | None:
+@rewrite(any_op(If, pred=Not(p)), sample=sample_choice)
+def if_of_not(op: If, p: Value) -> Results | None:
     """if(not p, a, b) = if(p, b, a)
 
     >>> x, p = tensor("f32"), tensor("i1", name="p")
@@ -138,9 +138,9 @@ def if_of_not(op: If) -> Results | None:
     p
     """
     inside = {value for region in op.regions for each in region.block for value in sources(each)}
-    if not isinstance(op.pred, Not) or op.pred in inside:
+    if op.pred in inside:
         return None
-    return If(op.pred.operand, op.false_branch.clone({}), op.true_branch.clone({})).results
+    return If(p, op.false_branch.clone({}), op.true_branch.clone({})).results
 
 
 @rewrite(any_op(If), sample=sample_choice)

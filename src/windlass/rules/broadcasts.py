@@ -22,6 +22,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, match_axes, pick
+from windlass.rules.duals import SUMS_AND_PRODUCTS
 
 x, shape, dimensions = hole("x"), hole("shape"), hole("dimensions")
 inner_shape, inner_dimensions = hole("inner_shape"), hole("inner_dimensions")
@@ -191,13 +192,23 @@ def broadcast_of_iota(
 y, z = hole("y"), hole("z")
 
 
+def sample_twice_broadcast(draw: Draw) -> Add:
+    """A matrix combined with two rows, one after the other."""
+    shape = (draw.integer(2, 4), 3)
+    y, z = (BroadcastInDim(tensor("f32", 3, name=name), shape, (1,)) for name in "yz")
+    return Add(Add(tensor("f32", *shape), y), z)
+
+
 @rewrite(
     Add(Add(x, BroadcastInDim(y, shape, dimensions)), BroadcastInDim(z, shape, dimensions)),
     single_use=True,
     reassociates=True,
-    sample=lambda draw: sample_twice_broadcast(Add, draw),
+    sample=sample_twice_broadcast,
+    dual=SUMS_AND_PRODUCTS,
 )
-def sum_with_two_broadcasts(op: Add, x: Value, y: Value, z: Value, shape: Sizes, dimensions: Sizes) -> Value | None:
+def sum_with_two_broadcasts(
+    op: Add | Multiply, x: Value, y: Value, z: Value, shape: Sizes, dimensions: Sizes
+) -> Value | None:
     """(x + broadcast(y)) + broadcast(z) = x + broadcast(y + z)
 
     >>> rows = [BroadcastInDim(tensor("f32", 3, name=name), (2, 3), (1,)) for name in "yz"]
@@ -206,31 +217,4 @@ def sum_with_two_broadcasts(op: Add, x: Value, y: Value, z: Value, shape: Sizes,
     """
     if y.type is not z.type or y.tensor.size >= op.tensor.size:
         return None
-    return Add(x, BroadcastInDim(Add(y, z), shape, dimensions))
-
-
-@rewrite(
-    Multiply(Multiply(x, BroadcastInDim(y, shape, dimensions)), BroadcastInDim(z, shape, dimensions)),
-    single_use=True,
-    reassociates=True,
-    sample=lambda draw: sample_twice_broadcast(Multiply, draw),
-)
-def product_with_two_broadcasts(
-    op: Multiply, x: Value, y: Value, z: Value, shape: Sizes, dimensions: Sizes
-) -> Value | None:
-    """(x · broadcast(y)) · broadcast(z) = x · broadcast(y · z)
-
-    >>> rows = [BroadcastInDim(tensor("f32", 3, name=name), (2, 3), (1,)) for name in "yz"]
-    >>> product_with_two_broadcasts(Multiply(Multiply(tensor("f32", 2, 3), rows[0]), rows[1])).rhs
-    BroadcastInDim(Multiply(y, z), shape=(2, 3), broadcast_dimensions=(1,))
-    """
-    if y.type is not z.type or y.tensor.size >= op.tensor.size:
-        return None
-    return Multiply(x, BroadcastInDim(Multiply(y, z), shape, dimensions))
-
-
-def sample_twice_broadcast(combine: type[Add] | type[Multiply], draw: Draw) -> Elementwise:
-    """A matrix combined with two rows, one after the other."""
-    shape = (draw.integer(2, 4), 3)
-    y, z = (BroadcastInDim(tensor("f32", 3, name=name), shape, (1,)) for name in "yz")
-    return combine(combine(tensor("f32", *shape), y), z)
+    return type(op)(x, BroadcastInDim(type(op)(y, z), shape, dimensions))

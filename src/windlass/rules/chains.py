@@ -168,7 +168,7 @@ def sample_chain(draw: Draw, most: int = 5) -> DotGeneral:
     return values[0]
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_chain)
+@rewrite(any_op(DotGeneral, takes=(DotGeneral,)), reassociates=True, sample=sample_chain)
 def chain_of_dots(op: DotGeneral) -> Value | None:
     """dot(dot(x, y), z) = dot(x, dot(y, z)), and so for longer chains: in the order that takes the fewest operations
 
@@ -177,7 +177,7 @@ def chain_of_dots(op: DotGeneral) -> Value | None:
     >>> chain_of_dots(product).lhs
     a
     """
-    if not is_plain(op) or not any(isinstance(operand, DotGeneral) for operand in op.operands):
+    if not is_plain(op):
         return None
     found = flatten(op)
     if found is None:
@@ -220,7 +220,7 @@ def sample_repeated_product(draw: Draw) -> DotGeneral:
     return product
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, by_cost=True, sample=sample_repeated_product)
+@rewrite(any_op(DotGeneral, takes=(DotGeneral,)), reassociates=True, by_cost=True, sample=sample_repeated_product)
 def chain_with_repeated_product(op: DotGeneral) -> Value | None:
     """dot(dot(z, x), y) = dot(z, dot(x, y)), where dot(x, y) is there already: a⁴ takes two products
 
@@ -229,8 +229,6 @@ def chain_with_repeated_product(op: DotGeneral) -> Value | None:
     >>> made.lhs is made.rhs
     True
     """
-    if not isinstance(op.lhs, DotGeneral) and not isinstance(op.rhs, DotGeneral):
-        return None
     product = read(op)
     for term, other in sides(product):
         inner = term.value
@@ -317,8 +315,8 @@ def is_quicker_in_batches(product: Product, kept: Letters) -> bool:
     return SOME_ELEMENTS <= size <= MOST_ELEMENTS and size <= copied
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_sum_of_product)
-def sum_of_dot(op: Reduce) -> Value | None:
+@rewrite(any_op(Reduce, inputs=(any_op(DotGeneral, bind="inner"),)), reassociates=True, sample=sample_sum_of_product)
+def sum_of_dot(op: Reduce, inner: DotGeneral) -> Value | None:
     """sum(dot(x, y)) = dot(sum(x), sum(y)), along axes that x or y alone has; batching axes become contracting ones
 
     >>> product = matmul(tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"))
@@ -326,8 +324,7 @@ def sum_of_dot(op: Reduce) -> Value | None:
     >>> made.lhs.owner.dimensions, made.rhs.owner.dimensions
     ((0,), (1,))
     """
-    inner = summed_input(op, made_by=DotGeneral)
-    if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not op.dimensions or not is_plain(inner):
+    if summed_input(op) is None or not feeds_only(inner, op) or not op.dimensions or not is_plain(inner):
         return None
     product = read(inner)
     kept = tuple(letter for axis, letter in enumerate(product.result) if axis not in op.dimensions)
@@ -423,8 +420,8 @@ def sample_gather_of_product(draw: Draw) -> Gather:
     return Gather(made, indices, offset, (axis,), (), (), (axis,), len(count), sizes)
 
 
-@rewrite(any_op(Gather), sample=sample_gather_of_product)
-def gather_of_dot(op: Gather) -> Value | None:
+@rewrite(any_op(Gather, operand=any_op(DotGeneral, bind="inner")), sample=sample_gather_of_product)
+def gather_of_dot(op: Gather, inner: DotGeneral) -> Value | None:
     """gather(dot(x, y), i) = dot(gather(x, i), y), where whole rows are taken, fewer than there are; and so for columns
 
     >>> product = matmul(tensor("f32", 900, 9), tensor("f32", 9, 9, name="y"))
@@ -432,8 +429,7 @@ def gather_of_dot(op: Gather) -> Value | None:
     >>> gather_of_dot(rows).lhs.slice_sizes
     (1, 9)
     """
-    inner = op.operand
-    if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or len(op.start_index_map) != 1:
+    if not feeds_only(inner, op) or len(op.start_index_map) != 1:
         return None
     axis = op.start_index_map[0]
     rank = inner.tensor.rank

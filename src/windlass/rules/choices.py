@@ -20,10 +20,10 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.base import Binary, Unary
+from windlass.ops.base import Binary, TensorOp, Unary
 from windlass.ops.elementwise import Xor
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.comparisons import OPPOSITE
 from windlass.rules.known_operands import condition, free, random_type
@@ -42,17 +42,20 @@ def _sample_choice(draw: Draw) -> Select:
     return Select(pred, made(free(type_)), made(free(type_, "y")))
 
 
-@rewrite(Select(p, x, y), sample=_sample_choice)
-def choice_of_one_function(op: Select, p: Value, x: Value, y: Value) -> Value | None:
+@rewrite(
+    Select(p, any_op(TensorOp, only=(Unary, Convert), bind="x"), any_op(TensorOp, only=(Unary, Convert), bind="y")),
+    sample=_sample_choice,
+)
+def choice_of_one_function(op: Select, p: Value, x: Unary | Convert, y: Unary | Convert) -> Value | None:
     """select(p, f(x), f(y)) = f(select(p, x, y)), if nothing else uses f(x) and f(y)
 
     >>> p, x, y = tensor("i1", name="p"), tensor("f32"), tensor("f32", name="y")
     >>> choice_of_one_function(Select(p, Exponential(x), Exponential(y)))
     Exponential(Select(p, x, y))
     """
-    if not isinstance(x, Unary | Convert) or not isinstance(y, Unary | Convert) or not _are_alike(x, y):
+    if not _are_alike(x, y) or x.operand.type is not y.operand.type:
         return None
-    return x.with_operands((Select(p, x.operand, y.operand),)) if x.operand.type is y.operand.type else None
+    return x.with_operands((Select(p, x.operand, y.operand),))
 
 
 def _are_alike(left: Op, right: Value) -> bool:
@@ -72,17 +75,20 @@ def _sample_common(draw: Draw) -> Select:
     return Select(p, made(x, z), made(*draw.choose(((y, z), (z, y)))))
 
 
-@rewrite(Select(p, x, y), sample=_sample_common)
-def choice_of_one_operand(op: Select, p: Value, x: Value, y: Value) -> Value | None:
+@rewrite(Select(p, any_op(Binary, bind="x"), any_op(Binary, bind="y")), sample=_sample_common)
+def choice_of_one_operand(op: Select, p: Value, x: Binary, y: Binary) -> Value | None:
     """select(p, f(x, z), f(y, z)) = f(select(p, x, y), z), if nothing else uses f(x, z) and f(y, z)
 
     >>> p, x, y, z = tensor("i1", name="p"), *(tensor("f32", name=name) for name in "xyz")
     >>> choice_of_one_operand(Select(p, Add(x, z), Add(y, z)))
     Add(Select(p, x, y), z)
     """
-    if not isinstance(x, Binary) or not isinstance(y, Binary) or not _are_alike(x, y):
-        return None
-    if x.lhs.type is not y.lhs.type or x.lhs.tensor.is_complex or op.pred.shape not in ((), x.lhs.shape):
+    if (
+        not _are_alike(x, y)
+        or x.lhs.type is not y.lhs.type
+        or x.lhs.tensor.is_complex
+        or op.pred.shape not in ((), x.lhs.shape)
+    ):
         return None
     if x.rhs is y.rhs and not (is_splat(x.lhs) and is_splat(y.lhs)):
         return x.with_operands((Select(p, x.lhs, y.lhs), x.rhs))
@@ -170,16 +176,23 @@ def _sample_moved(draw: Draw) -> Select:
     return Select(tensor("i1", name="p"), left, right)
 
 
-@rewrite(Select(p, x, y), sample=_sample_moved)
-def choice_of_one_movement(op: Select, p: Value, x: Value, y: Value) -> Value | None:
+@rewrite(
+    Select(
+        p,
+        any_op(TensorOp, only=(Pad, Slice, Transpose), bind="x"),
+        any_op(TensorOp, only=(Pad, Slice, Transpose), bind="y"),
+    ),
+    sample=_sample_moved,
+)
+def choice_of_one_movement(
+    op: Select, p: Value, x: Pad | Slice | Transpose, y: Pad | Slice | Transpose
+) -> Value | None:
     """select(p, pad(x, c), pad(y, c)) = pad(select(p, x, y), c), and so for slices and transposes, for one condition
 
     >>> p, x, y, c = tensor("i1", name="p"), tensor("f32", 2), tensor("f32", 2, name="y"), tensor("f32", name="c")
     >>> choice_of_one_movement(Select(p, Pad(x, c, (1,), (0,), (0,)), Pad(y, c, (1,), (0,), (0,))))
     Pad(Select(p, x, y), c, edge_padding_low=(1,), edge_padding_high=(0,), interior_padding=(0,))
     """
-    if not isinstance(x, Pad | Slice | Transpose) or not isinstance(y, Pad | Slice | Transpose):
-        return None
     first, second = x.operand, y.operand
     if p.shape or not _are_alike(x, y) or first.type is not second.type or x.operands[1:] != y.operands[1:]:
         return None

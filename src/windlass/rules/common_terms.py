@@ -27,9 +27,10 @@ from windlass.ops.elementwise import Popcnt, Xor
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import has_nan, is_finite, range_of
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.comparisons import DIRECTIONS, MIRRORED
+from windlass.rules.duals import LOGIC
 from windlass.rules.known_operands import bounded, free, number, random_type
 from windlass.rules.splats import fits, like, splat
 
@@ -357,14 +358,17 @@ def compare_of_converted_integer(x: Value, c: Constant, direction: str) -> Value
 # -- several bounds of one value --------------------------------------------------------------------------------------
 
 
-def _sample_bounds(draw: Draw, combine: type[And] | type[Or]) -> Op:
+COMPARE = any_op(Compare)
+
+
+def _sample_bounds(draw: Draw) -> And:
     type_ = random_type(draw, ("f32", "i32", "ui8", "bf16"))
     x, y, z = (free(type_, name) for name in "xyz")
     direction = draw.choose(("LT", "LE", "GT", "GE"))
     first, second = Compare(x, y, direction), Compare(x, z, direction)
     if draw.boolean():
         second = Compare(z, x, MIRRORED[direction])
-    return combine(first, second)
+    return And(first, second)
 
 
 def _merge_bounds(op: Op, is_and: bool) -> Compare | None:
@@ -393,38 +397,28 @@ def _tighter(y: Value, z: Value, direction: str, is_and: bool) -> Minimum | Maxi
     return Minimum(y, z) if lesser else Maximum(y, z)
 
 
-@rewrite(And(p, q), sample=lambda draw: _sample_bounds(draw, And))
-def and_of_bounds(op: And) -> Value | None:
-    """x < y and x < z = x < min(y, z), and so for ≤, > and ≥
+@rewrite(And(COMPARE, COMPARE), sample=_sample_bounds, dual=LOGIC.saying(("min", "max"), ("Minimum", "Maximum")))
+def and_of_bounds(op: And | Or) -> Value | None:
+    """x < y and x < z = x < min(y, z); likewise for ≤, >, ≥ (disjunctions: of y, z proven not to be NaN)
 
-    >>> x, y, z = (tensor("f32", name=name) for name in "xyz")
+    >>> x, y, z = (tensor("i32", name=name) for name in "xyz")
     >>> and_of_bounds(And(Compare(x, y, "LT"), Compare(x, z, "LT")))
     Compare(x, Minimum(y, z), direction='LT')
     """
-    return _merge_bounds(op, True)
-
-
-@rewrite(Or(p, q), sample=lambda draw: _sample_bounds(draw, Or))
-def or_of_bounds(op: Or) -> Value | None:
-    """x < y or x < z = x < max(y, z), for integers and what is proven not to be NaN; and so for ≤, > and ≥
-
-    >>> x, y, z = (tensor("i32", name=name) for name in "xyz")
-    >>> or_of_bounds(Or(Compare(x, y, "LT"), Compare(x, z, "LT")))
-    Compare(x, Maximum(y, z), direction='LT')
-    """
-    found = _merge_bounds(op, False)
-    if found is None or not isinstance(found.rhs, Maximum | Minimum):
-        return None
+    found = _merge_bounds(op, isinstance(op, And))
+    if found is None or isinstance(op, And):
+        return found
+    assert isinstance(found.rhs, Maximum | Minimum)
     return None if any(has_nan(each) for each in found.rhs.operands) else found
 
 
 # -- two bounds that are numbers --------------------------------------------------------------------------------------
 
 
-def _sample_numbers(draw: Draw, combine: type[And] | type[Or]) -> Op:
+def _sample_numbers(draw: Draw) -> And:
     type_ = random_type(draw, ("f32", "i32", "ui8", "bf16"))
     x = free(type_)
-    return combine(*(Compare(x, number(draw, type_, 0, 3), draw.choose(DIRECTIONS)) for _ in range(2)))
+    return And(*(Compare(x, number(draw, type_, 0, 3), draw.choose(DIRECTIONS)) for _ in range(2)))
 
 
 def _merge_numbers(op: Op, is_and: bool) -> Value | None:
@@ -487,25 +481,13 @@ def _compare(left: float, right: float, direction: str) -> bool:
     }[direction]
 
 
-@rewrite(And(p, q), sample=lambda draw: _sample_numbers(draw, And))
-def and_of_bounds_by_numbers(op: And) -> Value | None:
-    """x < 5 and x < 3 = x < 3, x < 2 and x > 5 = false, and so on for all pairs of comparisons with numbers
+@rewrite(And(COMPARE, COMPARE), sample=_sample_numbers, dual=LOGIC.saying(("3", "5")))
+def and_of_bounds_by_numbers(op: And | Or) -> Value | None:
+    """x < 5 and x < 3 = x < 3, x < 3 and x ≥ 5 = false, likewise for all pairs of comparisons with numbers
 
     >>> n = tensor("i32", name="n")
-    >>> five, three = Constant.of(5, "i32"), Constant.of(3, "i32")
-    >>> and_of_bounds_by_numbers(And(Compare(n, five, "LT"), Compare(n, three, "LT")))
+    >>> bounds = [Compare(n, Constant.of(number, "i32"), "LT") for number in (5, 3)]
+    >>> and_of_bounds_by_numbers(And(*bounds))
     Compare(n, Constant(3), direction='LT')
     """
-    return _merge_numbers(op, True)
-
-
-@rewrite(Or(p, q), sample=lambda draw: _sample_numbers(draw, Or))
-def or_of_bounds_by_numbers(op: Or) -> Value | None:
-    """x < 5 or x < 3 = x < 5, x < 5 or x > 2 = true, and so on for all pairs of comparisons with numbers
-
-    >>> n = tensor("i32", name="n")
-    >>> five, three = Constant.of(5, "i32"), Constant.of(3, "i32")
-    >>> or_of_bounds_by_numbers(Or(Compare(n, five, "LT"), Compare(n, three, "LT")))
-    Compare(n, Constant(5), direction='LT')
-    """
-    return _merge_numbers(op, False)
+    return _merge_numbers(op, isinstance(op, And))

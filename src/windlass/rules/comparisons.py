@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windlass.ir import Op, Value
+from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -22,10 +22,12 @@ from windlass.ops import (
 )
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import has_nan, is_finite, range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.conversions import holds_exactly
+from windlass.rules.duals import LOGIC, ORDER
 from windlass.rules.known_operands import bounded, condition, free, number, random_type
 from windlass.rules.splats import compute, fits, like, splat, splat_hole
 
@@ -376,45 +378,37 @@ def _is_same(left: Value, right: Value) -> bool:
     return isinstance(left, Constant) and isinstance(right, Constant) and left.value == right.value
 
 
-def _two_compares(draw: Draw, combine: type[And] | type[Or]) -> Op:
+def _two_compares(draw: Draw) -> And:
     type_ = random_type(draw)
     x, y = free(type_), draw.choose((free(type_, "y"), number(draw, type_)))
     first = Compare(x, y, draw.choose(DIRECTIONS))
     sides = draw.choose(((x, y), (y, x)))
-    return combine(first, Compare(*sides, draw.choose(DIRECTIONS)))
+    return And(first, Compare(*sides, draw.choose(DIRECTIONS)))
 
 
-@rewrite(And(Compare(x, y, direction), p), sample=lambda draw: _two_compares(draw, And))
-def and_of_compares(op: And) -> Value | None:
-    """x ≤ y and x ≠ y = x < y, and so on for all pairs of comparisons of the same values
+COMPARES = LOGIC.saying(("x ≤ y and x ≠ y = x < y", "x < y or x = y = x ≤ y"), ("LE", "LT"), ("NE", "EQ"))
+
+
+@rewrite(And(Compare(x, y, direction), p), sample=_two_compares, dual=COMPARES)
+def and_of_compares(op: And | Or) -> Value | None:
+    """x ≤ y and x ≠ y = x < y, likewise for all pairs of comparisons of the same values
 
     >>> x, y = tensor("f32"), tensor("f32", name="y")
     >>> and_of_compares(And(Compare(x, y, "LE"), Compare(x, y, "NE")))
     Compare(x, y, direction='LT')
     """
     first, second = op.operands
-    return _merge(first, second, "and") if isinstance(first, Compare) and isinstance(second, Compare) else None
-
-
-@rewrite(Or(Compare(x, y, direction), p), sample=lambda draw: _two_compares(draw, Or))
-def or_of_compares(op: Or) -> Value | None:
-    """x < y or x = y = x ≤ y, and so on for all pairs of comparisons of the same values
-
-    >>> x, y = tensor("f32"), tensor("f32", name="y")
-    >>> or_of_compares(Or(Compare(x, y, "LT"), Compare(x, y, "EQ")))
-    Compare(x, y, direction='LE')
-    """
-    first, second = op.operands
-    return _merge(first, second, "or") if isinstance(first, Compare) and isinstance(second, Compare) else None
+    kind = "and" if isinstance(op, And) else "or"
+    return _merge(first, second, kind) if isinstance(first, Compare) and isinstance(second, Compare) else None
 
 
 # -- with an extreme --------------------------------------------------------------------------------------------------
 
 
-def _sample_extreme(draw: Draw, extreme: type[Maximum] | type[Minimum]) -> Compare:
+def _sample_extreme(draw: Draw) -> Compare:
     type_ = random_type(draw)
     x, y = free(type_), draw.choose((free(type_, "y"), number(draw, type_)))
-    made = extreme(*draw.choose(((x, y), (y, x))))
+    made = Maximum(*draw.choose(((x, y), (y, x))))
     return Compare(*draw.choose(((made, x), (x, made), (y, made))), draw.choose(DIRECTIONS))
 
 
@@ -430,36 +424,19 @@ def _split_extreme(op: Compare, extreme: type[Maximum] | type[Minimum]) -> tuple
     return None
 
 
-@rewrite(Compare(x, y, direction), sample=lambda draw: _sample_extreme(draw, Maximum))
-def compare_of_maximum_with_operand(op: Compare) -> Value | None:
+@rewrite(Compare(x, y, direction), sample=_sample_extreme, dual=ORDER)
+def compare_of_maximum_with_operand(op: Compare, dual: Dual) -> Value | None:
     """(max(x, y) = x) = (x ≥ y), and (max(x, y) > x) = (y > x)
 
     >>> x, y = tensor("f32"), tensor("f32", name="y")
     >>> compare_of_maximum_with_operand(Compare(Maximum(x, y), x, "EQ"))
     Compare(x, y, direction='GE')
     """
-    found = _split_extreme(op, Maximum)
+    found = _split_extreme(op, dual(Maximum))
     if found is None:
         return None
     x, y, direction = found
     if direction == "EQ":
-        return Compare(x, y, "GE")
+        return Compare(x, y, dual("GE"))
     # With NaN as x, the maximum is no more than x; with NaN as y, it is not either.
-    return Compare(y, x, "GT") if direction == "GT" else None
-
-
-@rewrite(Compare(x, y, direction), sample=lambda draw: _sample_extreme(draw, Minimum))
-def compare_of_minimum_with_operand(op: Compare) -> Value | None:
-    """(min(x, y) = x) = (x ≤ y), and (min(x, y) < x) = (y < x)
-
-    >>> x, y = tensor("f32"), tensor("f32", name="y")
-    >>> compare_of_minimum_with_operand(Compare(Minimum(x, y), x, "EQ"))
-    Compare(x, y, direction='LE')
-    """
-    found = _split_extreme(op, Minimum)
-    if found is None:
-        return None
-    x, y, direction = found
-    if direction == "EQ":
-        return Compare(x, y, "LE")
-    return Compare(y, x, "LT") if direction == "LT" else None
+    return Compare(y, x, direction) if direction == dual("GT") else None

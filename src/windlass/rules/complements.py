@@ -154,15 +154,14 @@ def _sample_shifted_zero(draw: Draw) -> ShiftLeft:
     return ShiftLeft(Constant.of(0, type_.dtype, type_.shape), free(type_))
 
 
-@rewrite(any_op(Shift), sample=_sample_shifted_zero)
-def shift_of_nothing(op: Shift) -> Value | None:
+@rewrite(any_op(Shift, lhs=splat_hole("zero", 0)), sample=_sample_shifted_zero)
+def shift_of_nothing(zero: Constant) -> Value:
     """0 << x = 0, and so to the right
 
     >>> shift_of_nothing(ShiftLeft(Constant.of(0, "i32"), tensor("i32")))
     Constant(0)
     """
-    first = op.lhs
-    return first if isinstance(first, Constant) and first.is_splat and first.number == 0 else None
+    return zero
 
 
 def _sample_shifted_multiple(draw: Draw) -> ShiftLeft:

@@ -7,10 +7,11 @@ import numpy as np
 from windlass.ir import Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Negate, Real, Subtract
-from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
+from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX, Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute
 
@@ -126,7 +127,7 @@ def conj_of_converted(op: Conj, x: Value) -> Value | None:
     return None if x.tensor.is_complex else op.operand
 
 
-def sample_part_of_sum(draw: Draw, part: type[Real] | type[Imag]) -> Real | Imag:
+def sample_part_of_sum(draw: Draw) -> Real:
     type_ = random_type(draw, ("f32", "f64"))
     whole = COMPLEX_OF_PART[type_.dtype]
     made = Complex(free(type_), free(type_, "y"))
@@ -138,17 +139,7 @@ def sample_part_of_sum(draw: Draw, part: type[Real] | type[Imag]) -> Real | Imag
     )
     other = draw.choose(kinds)()
     left, right = (made, other) if draw.boolean() else (other, made)
-    return part(draw.choose((Add, Subtract))(left, right))
-
-
-def _part_of_sum(op: Real | Imag) -> Value | None:
-    """The part of a sum or difference as one of parts that are there already."""
-    total = op.operand
-    if not isinstance(total, Add | Subtract) or not total.tensor.is_complex:
-        return None
-    parts = [_known_part(value, type(op)) for value in total.operands]
-    left, right = parts
-    return None if left is None or right is None else type(total)(left, right)
+    return Real(draw.choose((Add, Subtract))(left, right))
 
 
 def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
@@ -172,26 +163,22 @@ def _known_part(value: Value, part: type[Real] | type[Imag]) -> Value | None:
     return None
 
 
-@rewrite(any_op(Real), sample=lambda draw: sample_part_of_sum(draw, Real))
-def real_of_sum(op: Real) -> Value | None:
+@rewrite(
+    any_op(Real, operand=any_op(Binary, only=(Add, Subtract), bind="total")),
+    sample=sample_part_of_sum,
+    dual=PARTS,
+)
+def real_of_sum(op: Real | Imag, total: Add | Subtract) -> Value | None:
     """real(z + w) = real(z) + real(w), if these are made of parts; and so for z - w
 
     >>> z = Complex(tensor("f32"), tensor("f32", name="y"))
-    >>> real_of_sum(Real(Add(z, Constant.of(2, "complex<f32>"))))
-    Add(x, Constant(2.0))
+    >>> real_of_sum(Real(Add(z, Constant.of(2 + 2j, "complex<f32>")))).rhs
+    Constant(2.0)
     """
-    return _part_of_sum(op)
-
-
-@rewrite(any_op(Imag), sample=lambda draw: sample_part_of_sum(draw, Imag))
-def imag_of_sum(op: Imag) -> Value | None:
-    """imag(z + w) = imag(z) + imag(w), if these are made of parts; and so for z - w
-
-    >>> z = Complex(tensor("f32"), tensor("f32", name="y"))
-    >>> imag_of_sum(Imag(Subtract(z, Constant.of(2j, "complex<f32>"))))
-    Subtract(y, Constant(2.0))
-    """
-    return _part_of_sum(op)
+    if not total.tensor.is_complex:
+        return None
+    left, right = (_known_part(value, type(op)) for value in total.operands)
+    return None if left is None or right is None else type(total)(left, right)
 
 
 def sample_product_of_reals(draw: Draw) -> Real:
@@ -244,7 +231,7 @@ def sample_bounded_modulus(draw: Draw) -> Compare:
     return Compare(bound, modulus, {"LT": "GT", "LE": "GE"}[direction])
 
 
-@rewrite(Compare(x, y, hole("direction"), hole("kind")), sample=sample_bounded_modulus, reassociates=True)
+@rewrite(any_op(Compare, takes=(Abs,)), sample=sample_bounded_modulus, reassociates=True)
 def modulus_below_bound(op: Compare) -> Value | None:
     """|z| < c = real(z)² + imag(z)² < c², for a positive number c; and so for ≤
 

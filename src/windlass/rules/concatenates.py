@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
-from windlass.ir import Value
+from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     BroadcastInDim,
@@ -21,11 +22,16 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import group_axes, replace
 
 inputs, dimension = hole("inputs"), hole("dimension")
+
+
+def joined(kind: type[Op]) -> Any:
+    """A pattern for concatenates of which a part is of a class."""
+    return any_op(Concatenate, takes=(kind,), inputs=inputs, dimension=dimension)
 
 
 @rewrite(Concatenate(inputs, dimension))
@@ -68,7 +74,7 @@ def sample_related_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(part for part in parts if not same_kind or type(part) is type(parts[0])), 0)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_related_parts)
+@rewrite(joined(Concatenate), sample=sample_related_parts)
 def concatenate_of_concatenates(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(concatenate(x, y), z) = concatenate(x, y, z), if nothing else uses the inner one
 
@@ -135,7 +141,7 @@ def sample_broadcast_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(BroadcastInDim(x, (draw.integer(1, 2), 3), (1,)) for _ in range(2)), 0)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_broadcast_parts)
+@rewrite(joined(BroadcastInDim), sample=sample_broadcast_parts)
 def concatenate_of_equal_broadcasts(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(broadcast(x), broadcast(x)) = broadcast(x) of the larger shape, along an axis that x lacks
 
@@ -157,7 +163,7 @@ def concatenate_of_equal_broadcasts(op: Concatenate, inputs: tuple[Value, ...], 
     return BroadcastInDim(first.operand, op.shape, axes)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_broadcast_parts)
+@rewrite(joined(BroadcastInDim), sample=sample_broadcast_parts)
 def concatenate_of_broadcasts(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(broadcast(x), broadcast(y)) = broadcast(concatenate(x, y)), along an axis that they have
 
@@ -201,7 +207,7 @@ def sample_moved_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(parts), draw.integer(0, len(parts[0].shape) - 1))
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_moved_parts)
+@rewrite(joined(Transpose), sample=sample_moved_parts)
 def concatenate_of_transposes(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(transpose(x, p), transpose(y, p)) = transpose(concatenate(x, y), p)
 
@@ -232,7 +238,7 @@ def _sample_reversed_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(parts), along)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=_sample_reversed_parts)
+@rewrite(joined(Reverse), sample=_sample_reversed_parts)
 def concatenate_of_reverses(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(reverse(x), reverse(y)) = reverse(concatenate(y, x)), and of (x, y) along other axes
 
@@ -253,7 +259,7 @@ def concatenate_of_reverses(inputs: tuple[Value, ...], dimension: int) -> Value 
     return Reverse(Concatenate(tuple(order), dimension), first.dimensions)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_moved_parts)
+@rewrite(joined(Reshape), sample=sample_moved_parts)
 def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where both join the same pieces
 
@@ -307,7 +313,7 @@ def _is_same_number(first: Constant, second: Constant) -> bool:
     return first.is_splat and second.is_splat and first.value.data.tobytes() == second.value.data.tobytes()
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_constant_parts)
+@rewrite(joined(Constant), sample=sample_constant_parts)
 def concatenate_of_neighbouring_constants(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(x, constant c, constant c) = concatenate(x, constant c)
 
@@ -326,7 +332,7 @@ def concatenate_of_neighbouring_constants(inputs: tuple[Value, ...], dimension: 
     return Concatenate(tuple(parts), dimension) if len(parts) < len(inputs) else None
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_constant_parts)
+@rewrite(joined(Constant), sample=sample_constant_parts)
 def concatenate_between_constants(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(constant c, x, constant c) = pad(x, c)
 
@@ -353,7 +359,7 @@ def sample_spaced_slices(draw: Draw) -> Concatenate:
     return Concatenate(tuple(Slice(x, (row, 0), (row + 1, 2), (1, 1)) for row in rows), 0)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_spaced_slices)
+@rewrite(joined(Slice), sample=sample_spaced_slices)
 def concatenate_of_spaced_slices(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(x[a], x[a + s], x[a + 2s]) = slice(x) with stride s, reversed if s < 0
 
@@ -401,7 +407,7 @@ def sample_equal_computations(draw: Draw) -> Concatenate:
     return Concatenate(tuple(Multiply(Slice(x, *half), Slice(y, *half)) for half in halves), 0)
 
 
-@rewrite(Concatenate(inputs, dimension), sample=sample_equal_computations)
+@rewrite(joined(Elementwise), sample=sample_equal_computations)
 def concatenate_of_equal_computations(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(f(slice(x, a, b)), f(slice(x, b, c))) = f(slice(x, a, c)), for each operand of f
 

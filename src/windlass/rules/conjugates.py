@@ -24,8 +24,11 @@ from windlass.ops import (
 )
 from windlass.ops.base import COMPLEX_OF_PART, Binary
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.contractions import dot
+from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute, is_number, splat
 
@@ -136,20 +139,15 @@ def _sample_dot(draw: Draw) -> DotGeneral:
     return DotGeneral(Conj(z), Conj(w), (), (), (1,), (0,))
 
 
-@rewrite(any_op(DotGeneral), sample=_sample_dot, reassociates=True)
-def dot_of_conjugates(op: DotGeneral) -> Value | None:
+@rewrite(dot(Conj(z), Conj(w)), sample=_sample_dot, reassociates=True, single_use=True)
+def dot_of_conjugates(op: DotGeneral, z: Value, w: Value) -> Value | None:
     """dot(conj(z), conj(w)) = conj(dot(z, w)), if the result has fewer elements than the operands
 
     >>> z, w = tensor("complex<f32>", 3, 4, name="z"), tensor("complex<f32>", 4, 5, name="w")
     >>> dot_of_conjugates(DotGeneral(Conj(z), Conj(w), (), (), (1,), (0,))).operand.lhs
     z
     """
-    left, right = op.lhs, op.rhs
-    if not isinstance(left, Conj) or not isinstance(right, Conj) or len(left.uses) != 1 or len(right.uses) != 1:
-        return None
-    if op.tensor.size >= left.tensor.size + right.tensor.size:
-        return None
-    return Conj(op.with_operands((left.operand, right.operand)))
+    return Conj(op.with_operands((z, w))) if op.tensor.size < z.tensor.size + w.tensor.size else None
 
 
 # -- complex numbers made of parts ------------------------------------------------------------------------------------
@@ -170,34 +168,14 @@ def complex_of_negates(x: Value, y: Value) -> Value:
     return Negate(Complex(x, y))
 
 
-@rewrite(Negate(Real(Negate(z))))
-def negated_real_of_negate(z: Value) -> Value:
+@rewrite(Negate(Real(Negate(z))), sample=lambda draw: Negate(Real(Negate(_some_complex(draw)))), dual=PARTS)
+def negated_real_of_negate(z: Value, dual: Dual) -> Value | None:
     """-real(-z) = real(z)
 
     >>> negated_real_of_negate(Negate(Real(Negate(tensor("complex<f32>", name="z")))))
     Real(z)
     """
-    return Real(z)
-
-
-@rewrite(Negate(Imag(Negate(z))), sample=lambda draw: Negate(Imag(Negate(_some_complex(draw)))))
-def negated_imag_of_negate(z: Value) -> Value | None:
-    """-imag(-z) = imag(z)
-
-    >>> negated_imag_of_negate(Negate(Imag(Negate(tensor("complex<f32>", name="z")))))
-    Imag(z)
-    """
-    return Imag(z) if z.tensor.is_complex else None
-
-
-@rewrite(Abs(Negate(z)), sample=lambda draw: Abs(Negate(_some_complex(draw))))
-def modulus_of_negate(z: Value) -> Value | None:
-    """|-z| = |z|, for complex numbers
-
-    >>> modulus_of_negate(Abs(Negate(tensor("complex<f32>", name="z"))))
-    Abs(z)
-    """
-    return Abs(z) if z.tensor.is_complex else None
+    return dual(Real)(z) if z.tensor.is_complex else None
 
 
 def _sample_real_modulus(draw: Draw) -> Abs:

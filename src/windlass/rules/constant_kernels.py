@@ -201,8 +201,13 @@ def sample_two_convolutions(draw: Draw) -> Convolution:
     return convolve(inner, Constant.of(second), padding=(around,), window_strides=(draw.integer(1, 2),))
 
 
-@rewrite(any_op(Convolution), sample=sample_two_convolutions, reassociates=True, by_cost=True)
-def convolution_of_convolution(op: Convolution) -> Value | None:
+@rewrite(
+    any_op(Convolution, lhs=any_op(Convolution, bind="inner")),
+    sample=sample_two_convolutions,
+    reassociates=True,
+    by_cost=True,
+)
+def convolution_of_convolution(op: Convolution, inner: Convolution) -> Value | None:
     """convolution(convolution(x, k), j) = convolution(x, k ∗ j), for known kernels
 
     >>> difference = Constant.of([[[-1.0, 1.0]]], "f32")
@@ -210,8 +215,7 @@ def convolution_of_convolution(op: Convolution) -> Value | None:
     >>> twice.rhs.array.tolist()
     [[[1.0, -2.0, 1.0]]]
     """
-    inner = op.lhs
-    if not isinstance(inner, Convolution) or not feeds_only(inner, op):
+    if not feeds_only(inner, op):
         return None
     first, second = read_kernel(inner), read_kernel(op)
     if first is None or second is None or op.tensor.size == 0 or inner.lhs.tensor.size == 0:

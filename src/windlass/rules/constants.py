@@ -35,6 +35,7 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.splats import splat
 
 __all__ = ["tensor"]
 
@@ -154,8 +155,8 @@ def _is_small(value: Value) -> bool:
 
 
 def sample_movement_of_constant(draw: Draw) -> TensorOp:
-    """A movement of a constant that is one number everywhere."""
-    shape = draw.shape(1, 3, 1)
+    """A movement of a constant that is one number everywhere, often too large to be folded."""
+    shape = (*draw.shape(1, 2, 1), draw.choose((2, LARGEST_FOLDED + 1)))
     x = Constant.of(draw.integer(-2, 2), "f32", shape)
     movement = draw.choose(MOVEMENTS)
     if movement is BroadcastInDim:
@@ -181,15 +182,20 @@ def move_constant(op: TensorOp) -> Value | None:
 x, fill, low, high, interior = hole("x"), hole("fill"), hole("low"), hole("high"), hole("interior")
 
 
-@rewrite(Pad(x, fill, low, high, interior))
-def pad_of_constant(op: Pad, x: Value, fill: Value) -> Value | None:
+def sample_padded_constant(draw: Draw) -> Pad:
+    """A constant in more of the same, mostly, and often too large to be folded."""
+    inside = Constant.of(draw.integer(0, 1), "f32", (draw.choose((2, LARGEST_FOLDED)), 3))
+    fill = Constant.of(draw.choose((inside.number, inside.number, -0.0)), "f32")
+    return Pad(inside, fill, (draw.integer(-1, 2), 0), (1, draw.integer(0, 2)), (0, draw.integer(0, 1)))
+
+
+@rewrite(any_op(Pad, operand=splat("x"), padding_value=any_op(Constant, bind="fill")), sample=sample_padded_constant)
+def pad_of_constant(op: Pad, x: Constant, fill: Constant) -> Value | None:
     """pad(constant c, c) = constant c of the larger shape
 
     >>> pad_of_constant(Pad(Constant.of(0, "f32", (2,)), Constant.of(0, "f32"), (1,), (1,), (0,)))
     Constant(0.0)
     """
-    if not (isinstance(x, Constant) and x.is_splat and isinstance(fill, Constant)):
-        return None
     if x.value.data.tobytes() != fill.value.data.tobytes():
         return None
     return Constant.of(fill.number, fill.dtype, op.shape)
@@ -198,7 +204,7 @@ def pad_of_constant(op: Pad, x: Value, fill: Value) -> Value | None:
 inputs, dimension = hole("inputs"), hole("dimension")
 
 
-@rewrite(Concatenate(inputs, dimension))
+@rewrite(any_op(Concatenate, takes=(Constant,), inputs=inputs, dimension=dimension))
 def concatenate_with_constant(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(constant c, x) = pad(x, c), and so at the other end
 

@@ -38,8 +38,7 @@ x, y, p, shape = hole("x"), hole("y"), hole("p"), hole("shape")
 
 def dot(lhs: Any, rhs: Any) -> Any:
     """A pattern for products of these, whatever their axes."""
-    names = ("lhs_batch", "rhs_batch", "lhs_sum", "rhs_sum", "precision", "algorithm", "dtype")
-    return DotGeneral(lhs, rhs, *(hole(name) for name in names))
+    return any_op(DotGeneral, lhs=lhs, rhs=rhs)
 
 
 def plain(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
@@ -167,7 +166,7 @@ def zeros(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
     return Constant.of(0, dtype, shape)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=lambda draw: sample_product(draw, zeros))
+@rewrite(any_op(DotGeneral, takes=(Constant,)), reassociates=True, sample=lambda draw: sample_product(draw, zeros))
 def dot_of_zeros(op: DotGeneral) -> Value | None:
     """dot(0, y) = 0 for finite y
 
@@ -206,7 +205,7 @@ def narrow(term: Term, dropped: Callable[[int], bool]) -> Term | None:
     return Term(spread(Term(inner, own), kept, sizes), kept)
 
 
-@rewrite(any_op(DotGeneral), sample=sample_product_of_repeated)
+@rewrite(any_op(DotGeneral, takes=(BroadcastInDim, Constant)), sample=sample_product_of_repeated)
 def dot_of_equal_rows(op: DotGeneral) -> Value | None:
     """dot(broadcast(x), y) = broadcast(dot(x, y)), where all rows of the operand are one row
 
@@ -214,8 +213,6 @@ def dot_of_equal_rows(op: DotGeneral) -> Value | None:
     >>> dot_of_equal_rows(matmul(rows, tensor("f32", 3, 4, name="y"))).operand.shape
     (4,)
     """
-    if not made_by(op, BroadcastInDim | Constant):
-        return None
     product = read(op)
     sizes = product.sizes()
     for term, other in sides(product):
@@ -230,7 +227,7 @@ def dot_of_equal_rows(op: DotGeneral) -> Value | None:
     return None
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_repeated)
+@rewrite(any_op(DotGeneral, takes=(BroadcastInDim, Constant)), reassociates=True, sample=sample_product_of_repeated)
 def dot_of_equal_terms(op: DotGeneral) -> Value | None:
     """dot(x, broadcast(y)) = dot(sum(x), y), where y repeats along what is summed over
 
@@ -238,8 +235,6 @@ def dot_of_equal_terms(op: DotGeneral) -> Value | None:
     >>> dot_of_equal_terms(DotGeneral(tensor("f32", 200, 300), ones, (), (), (1,), (0,))).rhs
     Constant(1.0)
     """
-    if not made_by(op, BroadcastInDim | Constant):
-        return None
     product = read(op)
     sizes = product.sizes()
     for term, other in sides(product):
@@ -253,7 +248,7 @@ def dot_of_equal_terms(op: DotGeneral) -> Value | None:
     return None
 
 
-@rewrite(any_op(DotGeneral), sample=sample_product_of_repeated)
+@rewrite(any_op(DotGeneral, takes=(BroadcastInDim,)), sample=sample_product_of_repeated)
 def dot_of_equal_batches(op: DotGeneral) -> Value | None:
     """dot(x, broadcast(y)) = dot(x, y) with one batching axis less, where y is the same in each batch
 
@@ -261,8 +256,6 @@ def dot_of_equal_batches(op: DotGeneral) -> Value | None:
     >>> dot_of_equal_batches(DotGeneral(tensor("f32", 5, 2, 3), same, (0,), (0,), (2,), (1,))).rhs
     y
     """
-    if not made_by(op, BroadcastInDim):
-        return None
     product = read(op)
     sizes = product.sizes()
     for term, other in sides(product):
@@ -308,7 +301,12 @@ def _is_zero(value: Value) -> bool:
     return isinstance(value, Constant) and value.is_splat and bool(value.number == 0)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, in_kernels=True, sample=lambda draw: sample_product(draw, padded))
+@rewrite(
+    any_op(DotGeneral, takes=(Pad,)),
+    reassociates=True,
+    in_kernels=True,
+    sample=lambda draw: sample_product(draw, padded),
+)
 def dot_of_padded_terms(op: DotGeneral) -> Value | None:
     """dot(pad(x, 0), y) = dot(x, slice(y)), where the padding lies along what is summed over
 
@@ -316,8 +314,6 @@ def dot_of_padded_terms(op: DotGeneral) -> Value | None:
     >>> dot_of_padded_terms(matmul(wide, tensor("f32", 8, 4, name="y"))).rhs
     Slice(y, start_indices=(0, 0), limit_indices=(3, 4), strides=(1, 1))
     """
-    if not made_by(op, Pad):
-        return None
     product = read(op)
     for term, other in sides(product):
         found = without_padding(term, other, product)
@@ -351,7 +347,12 @@ def without_padding(term: Term, other: Term, product: Product) -> tuple[Term, Te
     return Term(inner, term.letters), Term(part, other.letters)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, in_kernels=True, sample=lambda draw: sample_product(draw, padded))
+@rewrite(
+    any_op(DotGeneral, takes=(Pad,)),
+    reassociates=True,
+    in_kernels=True,
+    sample=lambda draw: sample_product(draw, padded),
+)
 def dot_of_padded_rows(op: DotGeneral) -> Value | None:
     """dot(pad(x, 0), y) = pad(dot(x, y), 0), where the padding lies along rows of zeros
 
@@ -359,8 +360,6 @@ def dot_of_padded_rows(op: DotGeneral) -> Value | None:
     >>> dot_of_padded_rows(matmul(tall, tensor("f32", 3, 4, name="y"))).edge_padding_high
     (9, 0)
     """
-    if not made_by(op, Pad):
-        return None
     product = read(op)
     for term, other in sides(product):
         pad = term.value
@@ -390,20 +389,17 @@ def reversed_operand(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
 
 
 @rewrite(
-    any_op(DotGeneral),
+    dot(any_op(Reverse, bind="lhs"), any_op(Reverse, bind="rhs")),
     reassociates=True,
     sample=lambda draw: sample_product(draw, reversed_operand, reversed_operand),
 )
-def dot_of_reversed(op: DotGeneral) -> Value | None:
+def dot_of_reversed(op: DotGeneral, lhs: Reverse, rhs: Reverse) -> Value | None:
     """dot(reverse(x), reverse(y)) = dot(x, y), where both are reversed along what is summed over
 
     >>> x, y = tensor("f32", 5), tensor("f32", 5, name="y")
     >>> dot_of_reversed(DotGeneral(Reverse(x, (0,)), Reverse(y, (0,)), (), (), (0,), (0,))).operands
     (x, y)
     """
-    lhs, rhs = op.lhs, op.rhs
-    if not (isinstance(lhs, Reverse) and isinstance(rhs, Reverse)):
-        return None
     pairs = zip(op.lhs_contracting_dimensions, op.rhs_contracting_dimensions, strict=True)
     both = [(left, right) for left, right in pairs if left in lhs.dimensions and right in rhs.dimensions]
     if not both:

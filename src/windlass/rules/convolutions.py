@@ -114,16 +114,15 @@ def convolution_by_one_place(op: Convolution) -> Value | None:
     return Transpose(product, tuple(goal))
 
 
-@rewrite(any_op(Convolution), sample=sample_convolution)
-def convolution_of_pad(op: Convolution) -> Value | None:
+@rewrite(any_op(Convolution, lhs=any_op(Pad, bind="pad")), sample=sample_convolution)
+def convolution_of_pad(op: Convolution, pad: Pad) -> Value | None:
     """convolution(pad(x, 0), k) = convolution(x, k) with that padding
 
     >>> x = Pad(tensor("f32", 1, 2, 8), Constant.of(0, "f32"), (0, 0, 1), (0, 0, 1), (0, 0, 0))
     >>> convolution_of_pad(convolve(x, tensor("f32", 4, 2, 3))).padding
     ((1, 1),)
     """
-    pad = op.lhs
-    if not isinstance(pad, Pad) or not isinstance(pad.padding_value, Constant) or pad.padding_value.number != 0:
+    if not isinstance(pad.padding_value, Constant) or pad.padding_value.number != 0:
         return None
     spatial = op.input_spatial_dimensions
     low, high, interior = pad.edge_padding_low, pad.edge_padding_high, pad.interior_padding
@@ -142,16 +141,15 @@ def convolution_of_pad(op: Convolution) -> Value | None:
     return changed(op, lhs=pad.operand, padding=tuple(padding), lhs_dilation=tuple(dilation))
 
 
-@rewrite(any_op(Convolution), sample=sample_convolution, by_cost=True)
-def convolution_by_reversed_kernel(op: Convolution) -> Value | None:
+@rewrite(any_op(Convolution, rhs=any_op(Reverse, bind="kernel")), sample=sample_convolution, by_cost=True)
+def convolution_by_reversed_kernel(op: Convolution, kernel: Reverse) -> Value | None:
     """convolution(x, reverse(k)) = convolution(x, k) with windows reversed
 
     >>> kernel = Reverse(tensor("f32", 4, 2, 3, name="k"), (2,))
     >>> convolution_by_reversed_kernel(convolve(tensor("f32", 1, 2, 8), kernel)).window_reversal
     (True,)
     """
-    kernel = op.rhs
-    if not isinstance(kernel, Reverse) or not set(kernel.dimensions) <= set(op.kernel_spatial_dimensions):
+    if not set(kernel.dimensions) <= set(op.kernel_spatial_dimensions):
         return None
     turned = tuple(
         reversal != (axis in kernel.dimensions)
@@ -191,7 +189,7 @@ def sample_transposed(draw: Draw) -> Convolution:
     return convolve(x, kernel)
 
 
-@rewrite(any_op(Convolution), sample=sample_transposed, by_cost=True)
+@rewrite(any_op(Convolution, takes=(Transpose,)), sample=sample_transposed, by_cost=True)
 def convolution_of_transpose(op: Convolution) -> Value | None:
     """convolution(transpose(x), transpose(k)) = convolution(x, k) with its axes named otherwise
 

@@ -5,8 +5,6 @@ Rules that `reassociates` here hold for finite values: products with the zeros o
 
 from __future__ import annotations
 
-from typing import Any
-
 from windlass.ir import Op, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -46,6 +44,7 @@ from windlass.rewriting.structure import (
 )
 from windlass.rules.chains import diagonal_slice, is_diagonal_slice, owner, summed_input
 from windlass.rules.contractions import sample_product, sides
+from windlass.rules.duals import LOGIC
 from windlass.rules.letters import Term, feeds_only, is_plain, read, spread
 
 __all__ = ["Concatenate", "matmul", "tensor"]
@@ -367,18 +366,15 @@ def select_of_masked_select_on_false(p: Value, q: Value, x: Value, y: Value, z: 
     return Select(p, z, y) if outer.opposite.excludes(inner) else None
 
 
-def _sample_pair(kind: type[Any]) -> Any:
-    def sample(draw: Draw) -> Op:
-        size = draw.integer(1, 4)
-        directions = ("LT", "LE", "EQ", "NE", "GE", "GT")
-        return kind(*(index_mask(size, draw.choose(directions), draw.integer(-1, 1)) for _ in range(2)))
-
-    return sample
+def _sample_pair(draw: Draw) -> And:
+    size = draw.integer(1, 4)
+    directions = ("LT", "LE", "EQ", "NE", "GE", "GT")
+    return And(*(index_mask(size, draw.choose(directions), draw.integer(-1, 1)) for _ in range(2)))
 
 
-@rewrite(And(x, y), sample=_sample_pair(And))
-def and_of_index_masks(op: And, x: Value, y: Value) -> Value | None:
-    """p and q = p, where p implies q by the indices that they compare; false where they exclude each other
+@rewrite(And(x, y), sample=_sample_pair, dual=LOGIC.saying(("where p implies q", "where q implies p"), ("all", "no")))
+def and_of_index_masks(op: And | Or, x: Value, y: Value) -> Value | None:
+    """p and q = p, where p implies q by the indices that they compare; false where no indices satisfy them
 
     >>> and_of_index_masks(And(index_mask(3, "GE"), index_mask(3, "LT")))
     Constant(False)
@@ -386,24 +382,14 @@ def and_of_index_masks(op: And, x: Value, y: Value) -> Value | None:
     first, second = find_relation(x), find_relation(y)
     if first is None or second is None:
         return None
-    if first.excludes(second):
-        return Constant.of(False, "i1", op.shape)
-    return x if first.implies(second) else y if second.implies(first) else None
-
-
-@rewrite(Or(x, y), sample=_sample_pair(Or))
-def or_of_index_masks(op: Or, x: Value, y: Value) -> Value | None:
-    """p or q = q, where p implies q by the indices that they compare; true where one of them always holds
-
-    >>> or_of_index_masks(Or(index_mask(3, "GE"), index_mask(3, "LT")))
-    Constant(True)
-    """
-    first, second = find_relation(x), find_relation(y)
-    if first is None or second is None:
-        return None
-    if first.opposite.implies(second):
-        return Constant.of(True, "i1", op.shape)
-    return y if first.implies(second) else x if second.implies(first) else None
+    is_and = isinstance(op, And)
+    if first.excludes(second) if is_and else first.opposite.implies(second):
+        return Constant.of(not is_and, "i1", op.shape)
+    if first.implies(second):
+        return x if is_and else y
+    if second.implies(first):
+        return y if is_and else x
+    return None
 
 
 # -- one-hot ----------------------------------------------------------------------------------------------------------

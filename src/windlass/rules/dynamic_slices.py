@@ -26,7 +26,7 @@ from windlass.ops import (
 )
 from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, group_axes, invert, pick
 
@@ -423,8 +423,8 @@ def sample_dynamic_slice_of_rows(draw: Draw) -> DynamicSlice:
     return DynamicSlice(rows, some_starts(2), (draw.integer(1, 3), 3))
 
 
-@rewrite(DynamicSlice(hole("rows"), starts, sizes), sample=sample_dynamic_slice_of_rows)
-def dynamic_slice_of_gather(rows: Value, starts: tuple[Value, ...], sizes: Sizes) -> Value | None:
+@rewrite(DynamicSlice(any_op(Gather, bind="rows"), starts, sizes), sample=sample_dynamic_slice_of_rows)
+def dynamic_slice_of_gather(rows: Gather, starts: tuple[Value, ...], sizes: Sizes) -> Value | None:
     """dynamic_slice(x[k], i, s) = x[dynamic_slice(k, i, s)], if nothing else uses x[k]
 
     >>> k, zero = tensor("i32", 4, 1, name="k"), Constant.of(0, "i32")
@@ -432,7 +432,7 @@ def dynamic_slice_of_gather(rows: Value, starts: tuple[Value, ...], sizes: Sizes
     >>> dynamic_slice_of_gather(DynamicSlice(rows, (tensor("i32", name="i"), zero), (1, 3))).start_indices
     DynamicSlice(k, (i, Constant(0)), slice_sizes=(1, 1))
     """
-    if not isinstance(rows, Gather) or len(rows.uses) != 1 or rows.operand_batching_dims or 0 in sizes:
+    if len(rows.uses) != 1 or rows.operand_batching_dims or 0 in sizes:
         return None
     indices = rows.start_indices
     if any(sizes[place] != rows.shape[place] for place in rows.offset_dims) or indices.tensor.size >= rows.tensor.size:

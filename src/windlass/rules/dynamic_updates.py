@@ -30,6 +30,7 @@ from windlass.rules.dynamic_slices import (
     known_start,
     known_starts,
     sample_clamped_index,
+    some_starts,
     without_clamping,
 )
 from windlass.rules.splats import number_everywhere
@@ -61,7 +62,19 @@ def update_of_nothing(x: Value, update: Value) -> Value | None:
     return x if update.tensor.size == 0 else None
 
 
-@rewrite(DynamicUpdateSlice(DynamicUpdateSlice(x, other, starts), update, starts), single_use=True)
+def sample_same_update(draw: Draw) -> DynamicUpdateSlice:
+    """Two updates from one place on, known or not."""
+    shape = draw.shape(1, 2, 2)
+    first, second = (tensor("f32", *(size - 1 for size in shape), name=name) for name in "vu")
+    starts = some_starts(len(shape)) if draw.boolean() else tuple(Constant.of(1, "i32") for _ in shape)
+    return DynamicUpdateSlice(DynamicUpdateSlice(tensor("f32", *shape), first, starts), second, starts)
+
+
+@rewrite(
+    DynamicUpdateSlice(DynamicUpdateSlice(x, other, starts), update, starts),
+    single_use=True,
+    sample=sample_same_update,
+)
 def update_of_same_update(x: Value, other: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
     """dynamic_update_slice(dynamic_update_slice(x, v, i), u, i) = dynamic_update_slice(x, u, i), if u has v's shape
 
@@ -113,7 +126,20 @@ def update_that_hides_another(x: Value, update: Value, starts: tuple[Value, ...]
     return None
 
 
-@rewrite(DynamicUpdateSlice(x, Slice(x, hole("begin"), hole("end"), hole("strides")), starts))
+def sample_own_slice(draw: Draw) -> DynamicUpdateSlice:
+    """An update by a slice of what is updated, mostly from the place where that begins."""
+    x = tensor("f32", *draw.shape(1, 2, 2))
+    begin = tuple(draw.integer(0, size - 1) for size in x.shape)
+    own = Slice(
+        x, begin, tuple(draw.integer(at + 1, size) for at, size in zip(begin, x.shape, strict=True)), (1,) * len(begin)
+    )
+    return DynamicUpdateSlice(x, own, tuple(Constant.of(max(at - draw.choose((0, 0, 1)), 0), "i32") for at in begin))
+
+
+@rewrite(
+    DynamicUpdateSlice(x, Slice(x, hole("begin"), hole("end"), hole("strides")), starts),
+    sample=sample_own_slice,
+)
 def update_by_own_slice(x: Value, begin: Sizes, end: Sizes, strides: Sizes, starts: tuple[Value, ...]) -> Value | None:
     """dynamic_update_slice(x, slice(x, a, b), a) = x
 

@@ -9,9 +9,11 @@ from windlass.ir.values import tensor
 from windlass.ops import Clamp, Compare, Constant, Convert, Maximum, Minimum, Select
 from windlass.ops.ranges import Range
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import ORDER
 from windlass.rules.known_operands import bounded, free, non_negative, number, random_type, zero_or_number
 from windlass.rules.splats import compute, splat
 
@@ -42,11 +44,21 @@ def is_never_more(left: Range, right: Range) -> bool:
 
 def sample_maximum(draw: Draw) -> Maximum:
     type_ = random_type(draw, DTYPES)
-    return Maximum(non_negative(draw, type_), zero_or_number(draw, type_, -2, 1))
+    return Maximum(
+        *draw.choose(
+            (
+                (non_negative(draw, type_), zero_or_number(draw, type_, -2, 1)),
+                (bounded(draw, type_, 0, 5), number(draw, type_, 4, 9)),
+            )
+        )
+    )
 
 
-@rewrite(Maximum(x, y), sample=sample_maximum)
-def maximum_with_lesser(x: Value, y: Value) -> Value | None:
+BOUNDED = ORDER.saying(("lesser", "greater"), ("less", "more"), ("(0,", "(255,"))
+
+
+@rewrite(Maximum(x, y), sample=sample_maximum, dual=BOUNDED)
+def maximum_with_lesser(op: Maximum | Minimum, x: Value, y: Value) -> Value | None:
     """max(x, y) = x, if x is proven to be nowhere less than y
 
     >>> maximum_with_lesser(Maximum(Convert(tensor("ui8"), "f32"), Constant.of(0, "f32")))
@@ -55,29 +67,12 @@ def maximum_with_lesser(x: Value, y: Value) -> Value | None:
     if x.tensor.is_complex:
         return None
     left, right = range_of(x), range_of(y)
-    return x if is_never_less(left, right) else y if is_never_less(right, left) else None
+    decides = is_never_less if isinstance(op, Maximum) else is_never_more
+    return x if decides(left, right) else y if decides(right, left) else None
 
 
-def sample_minimum(draw: Draw) -> Minimum:
-    type_ = random_type(draw, DTYPES)
-    return Minimum(bounded(draw, type_, 0, 5), number(draw, type_, 4, 9))
-
-
-@rewrite(Minimum(x, y), sample=sample_minimum)
-def minimum_with_greater(x: Value, y: Value) -> Value | None:
-    """min(x, y) = x, if x is proven to be nowhere more than y
-
-    >>> minimum_with_greater(Minimum(Convert(tensor("ui8"), "f32"), Constant.of(255, "f32")))
-    Convert(x, dtype='f32')
-    """
-    if x.tensor.is_complex:
-        return None
-    left, right = range_of(x), range_of(y)
-    return x if is_never_more(left, right) else y if is_never_more(right, left) else None
-
-
-@rewrite(Maximum(Maximum(x, c), d))
-def maximum_of_maximum(x: Value, c: Constant, d: Constant) -> Value | None:
+@rewrite(Maximum(Maximum(x, c), d), dual=ORDER.saying(("Constant(2.0)", "Constant(1.0)")))
+def maximum_of_maximum(x: Value, c: Constant, d: Constant, dual: Dual) -> Value | None:
     """max(max(x, c), d) = max(x, max(c, d))
 
     >>> maximum_of_maximum(Maximum(Maximum(tensor("f32"), Constant.of(1, "f32")), Constant.of(2, "f32")))
@@ -85,19 +80,7 @@ def maximum_of_maximum(x: Value, c: Constant, d: Constant) -> Value | None:
     """
     if x.tensor.is_complex or (c.number == 0 and d.number == 0):
         return None
-    return Maximum(x, compute(Maximum, c, d))
-
-
-@rewrite(Minimum(Minimum(x, c), d))
-def minimum_of_minimum(x: Value, c: Constant, d: Constant) -> Value | None:
-    """min(min(x, c), d) = min(x, min(c, d))
-
-    >>> minimum_of_minimum(Minimum(Minimum(tensor("f32"), Constant.of(1, "f32")), Constant.of(2, "f32")))
-    Minimum(x, Constant(1.0))
-    """
-    if x.tensor.is_complex or (c.number == 0 and d.number == 0):
-        return None
-    return Minimum(x, compute(Minimum, c, d))
+    return dual(Maximum)(x, compute(dual(Maximum), c, d))
 
 
 @rewrite(Minimum(Maximum(x, low), high), single_use=True)

@@ -16,6 +16,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import made_by, plain, sample_product, sides
+from windlass.rules.duals import SIGNS
 from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
@@ -60,7 +61,7 @@ def in_order(product: Product, term: Term, new: Term, other: Term) -> tuple[Term
     return (new, other) if term is product.left else (other, new)
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_scaled)
+@rewrite(any_op(DotGeneral, takes=(Multiply, Divide)), reassociates=True, sample=sample_product_of_scaled)
 def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     """dot(c · x, y) = c · dot(x, y), if c is constant along what is summed over and the result is smaller than x
 
@@ -68,7 +69,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     >>> dot_of_scaled_operand(matmul(x, tensor("f32", 300, 4, name="y"))).lhs
     Constant(3.0)
     """
-    if not made_by(op, Multiply | Divide) or not is_plain(op):
+    if not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -86,7 +87,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     return None
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, sample=sample_product_of_scaled)
+@rewrite(any_op(DotGeneral, takes=(Multiply, Divide)), reassociates=True, sample=sample_product_of_scaled)
 def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
     """dot(c · x, y) = dot(x, c · y), if c has no axes that y lacks and y is smaller than x
 
@@ -95,7 +96,7 @@ def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
     >>> dot_of_weighted_operand(DotGeneral(weighted, tensor("f32", 30, name="y"), (), (), (1,), (0,))).rhs
     Multiply(y, w)
     """
-    if not made_by(op, Multiply | Divide) or not is_plain(op):
+    if not is_plain(op):
         return None
     product = read(op)
     for term, other in sides(product):
@@ -194,26 +195,12 @@ def _scale_after(op: Add | Subtract) -> Value | None:
     return None
 
 
-@rewrite(Add(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled)
-def sum_with_scaled_product(op: Add) -> Value | None:
+@rewrite(any_op(Add, takes=(DotGeneral,)), reassociates=True, by_cost=True, sample=sample_sum_with_scaled, dual=SIGNS)
+def sum_with_scaled_product(op: Add | Subtract) -> Value | None:
     """dot(c · x, y) + z = c · dot(x, y) + z: the factor is done in the loop of the sum
 
     >>> x = Multiply(tensor("f32", 9, 9), Constant.of(3, "f32", (9, 9)))
     >>> sum_with_scaled_product(Add(matmul(x, tensor("f32", 9, 9, name="y")), tensor("f32", 9, 9, name="z"))).lhs.lhs
-    Constant(3.0)
-    """
-    return _scale_after(op)
-
-
-@rewrite(Subtract(x, y), reassociates=True, by_cost=True, sample=sample_sum_with_scaled)
-def difference_with_scaled_product(op: Subtract) -> Value | None:
-    """dot(c · x, y) - z = c · dot(x, y) - z: the factor is done in the loop of the difference
-
-    >>> x = Multiply(tensor("f32", 9, 9), Constant.of(3, "f32", (9, 9)))
-    >>> made = difference_with_scaled_product(
-    ...     Subtract(tensor("f32", 9, 9, name="z"), matmul(x, tensor("f32", 9, 9, name="y")))
-    ... )
-    >>> made.rhs.lhs
     Constant(3.0)
     """
     return _scale_after(op)
@@ -264,29 +251,13 @@ def _factor_out(op: Add | Subtract) -> Value | None:
     reassociates=True,
     by_cost=True,
     sample=sample_sum_with_common_factor,
+    dual=SIGNS,
 )
-def sum_of_dots_with_common_factor(op: Add) -> Value | None:
+def sum_of_dots_with_common_factor(op: Add | Subtract) -> Value | None:
     """dot(x, y) + dot(x, z) = dot(x, y + z), and so on the other side
 
     >>> x, y, z = tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"), tensor("f32", 9, 9, name="z")
     >>> sum_of_dots_with_common_factor(Add(matmul(x, y), matmul(x, z))).rhs
     Add(y, z)
-    """
-    return _factor_out(op)
-
-
-@rewrite(
-    Subtract(any_op(DotGeneral), any_op(DotGeneral)),
-    single_use=True,
-    reassociates=True,
-    by_cost=True,
-    sample=sample_sum_with_common_factor,
-)
-def difference_of_dots_with_common_factor(op: Subtract) -> Value | None:
-    """dot(x, y) - dot(x, z) = dot(x, y - z), and so on the other side
-
-    >>> x, y, z = tensor("f32", 9, 9), tensor("f32", 9, 9, name="y"), tensor("f32", 9, 9, name="z")
-    >>> difference_of_dots_with_common_factor(Subtract(matmul(x, y), matmul(z, y))).lhs
-    Subtract(x, z)
     """
     return _factor_out(op)

@@ -18,6 +18,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import SIGNS
 
 x, y = hole("x"), hole("y")
 length = hole("length")
@@ -91,48 +92,29 @@ def transform_undone(x: Value, inner: str, kind: str) -> Value | None:
     return x if (inner, kind) in INVERSES else None
 
 
-def sample_sum_of_transforms(draw: Draw) -> Add | Subtract:
+def sample_sum_of_transforms(draw: Draw) -> Add:
     shape = (2, draw.integer(1, 4))
     kind = draw.choose(("FFT", "IFFT", "RFFT"))
     dtype = "f32" if kind == "RFFT" else "complex<f32>"
     left, right = (Fft(tensor(dtype, *shape, name=name), kind, shape[1:]) for name in "xy")
-    return draw.choose((Add, Subtract))(left, right)
-
-
-def _sum_of_transforms(op: Add | Subtract, x: Value, y: Value, kind: str, length: tuple[int, ...]) -> Value:
-    return Fft(type(op)(x, y), kind, length)
+    return Add(left, right)
 
 
 @rewrite(
     Add(Fft(x, hole("kind"), length), Fft(y, hole("kind"), length)),
     reassociates=True,
     single_use=True,
-    sample=lambda draw: Add(*sample_sum_of_transforms(draw).operands),
+    sample=sample_sum_of_transforms,
+    dual=SIGNS,
 )
-def sum_of_transforms(op: Add, x: Value, y: Value, kind: str, length: tuple[int, ...]) -> Value | None:
+def sum_of_transforms(op: Add | Subtract, x: Value, y: Value, kind: str, length: tuple[int, ...]) -> Value:
     """fft(x) + fft(y) = fft(x + y), and so for the other transforms
 
     >>> left, right = (Fft(tensor("complex<f32>", 8, name=name), "IFFT", (8,)) for name in "xy")
     >>> sum_of_transforms(Add(left, right)).operand
     Add(x, y)
     """
-    return _sum_of_transforms(op, x, y, kind, length)
-
-
-@rewrite(
-    Subtract(Fft(x, hole("kind"), length), Fft(y, hole("kind"), length)),
-    reassociates=True,
-    single_use=True,
-    sample=lambda draw: Subtract(*sample_sum_of_transforms(draw).operands),
-)
-def difference_of_transforms(op: Subtract, x: Value, y: Value, kind: str, length: tuple[int, ...]) -> Value | None:
-    """fft(x) - fft(y) = fft(x - y), and so for the other transforms
-
-    >>> left, right = (Fft(tensor("complex<f32>", 8, name=name), "IFFT", (8,)) for name in "xy")
-    >>> difference_of_transforms(Subtract(left, right)).operand
-    Subtract(x, y)
-    """
-    return _sum_of_transforms(op, x, y, kind, length)
+    return Fft(type(op)(x, y), kind, length)
 
 
 # -- rows that are transformed each by itself -------------------------------------------------------------------------

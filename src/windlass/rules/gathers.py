@@ -156,15 +156,14 @@ def sample_gather_of_few(draw: Draw) -> Gather:
     return take_rows(made, tensor("i32", draw.integer(1, 5), 1, name="i"))
 
 
-@rewrite(any_op(Gather), sample=sample_gather_of_few)
-def gather_of_elementwise(op: Gather) -> Value | None:
+@rewrite(any_op(Gather, operand=any_op(Elementwise, bind="inner")), sample=sample_gather_of_few)
+def gather_of_elementwise(op: Gather, inner: Elementwise) -> Value | None:
     """gather(f(x, y), i) = f(gather(x, i), gather(y, i)), if that is fewer elements and nothing else uses f(x, y)
 
     >>> gather_of_elementwise(take_rows(Exponential(tensor("f32", 9)), tensor("i32", 2, 1, name="i"))).operand.shape
     (2,)
     """
-    inner = op.operand
-    if not isinstance(inner, Elementwise) or len(inner.uses) != 1 or op.tensor.size >= inner.tensor.size:
+    if len(inner.uses) != 1 or op.tensor.size >= inner.tensor.size:
         return None
     operands: list[Value] = []
     for operand in inner.operands:
@@ -219,16 +218,15 @@ def sample_gather_of_gather(draw: Draw) -> Gather:
     return take_rows(inner, tensor("i32", draw.integer(1, 3), 1, name="j"))
 
 
-@rewrite(any_op(Gather), sample=sample_gather_of_gather)
-def gather_of_gather(op: Gather) -> Value | None:
+@rewrite(any_op(Gather, operand=any_op(Gather, bind="inner")), sample=sample_gather_of_gather)
+def gather_of_gather(op: Gather, inner: Gather) -> Value | None:
     """x[i][j] = x[i[j]] for rows, if nothing else uses x[i]
 
     >>> x, i, j = tensor("f32", 9, 2), tensor("i32", 5, 1, name="i"), tensor("i32", 2, 1, name="j")
     >>> gather_of_gather(take_rows(take_rows(x, i), j)).start_indices.shape
     (2, 1)
     """
-    inner = op.operand
-    if not isinstance(inner, Gather) or len(inner.uses) != 1:
+    if len(inner.uses) != 1:
         return None
     axis, inner_axis = _taken_axis(op), _taken_axis(inner)
     if axis is None or axis != inner_axis or op.index_vector_dim != 1 or inner.index_vector_dim != 1:
@@ -258,8 +256,8 @@ def sample_sliced_gather(draw: Draw) -> Slice:
     return Slice(rows, **Slice.sample(draw, rows.tensor))
 
 
-@rewrite(any_op(Slice), sample=sample_sliced_gather)
-def slice_of_gather(op: Slice) -> Value | None:
+@rewrite(any_op(Slice, operand=any_op(Gather, bind="inner")), sample=sample_sliced_gather)
+def slice_of_gather(op: Slice, inner: Gather) -> Value | None:
     """slice(gather(x, i), a, b) = gather(slice(x), slice(i)), if nothing else uses the gather
 
     Along axes of the slices that are taken as a whole x is sliced; along those of the indices, the indices.
@@ -268,8 +266,7 @@ def slice_of_gather(op: Slice) -> Value | None:
     >>> slice_of_gather(Slice(rows, (0, 0), (2, 4), (1, 1))).start_indices
     Slice(i, start_indices=(0, 0), limit_indices=(2, 1), strides=(1, 1))
     """
-    inner = op.operand
-    if not isinstance(inner, Gather) or len(inner.uses) != 1 or inner.operand_batching_dims or 0 in op.shape:
+    if len(inner.uses) != 1 or inner.operand_batching_dims or 0 in op.shape:
         return None
     if op.shape == inner.shape or inner.start_indices.tensor.size >= inner.tensor.size + 1:
         return None

@@ -7,9 +7,11 @@ from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Compare, Constant, Maximum, Minimum, Multiply, Negate, Select
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import has_nan, range_of, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import ORDER, SUMS_AND_PRODUCTS
 from windlass.rules.known_operands import bounded, free, random_type
 from windlass.rules.splats import splat
 
@@ -21,41 +23,28 @@ c = splat("c")
 REALS = ("f32", "f64", "bf16", "i32", "ui32", "i8")
 
 
-@rewrite(Maximum(Maximum(x, y), y))
-def maximum_of_maximum_with_same(op: Maximum, x: Value, y: Value) -> Value | None:
+@rewrite(Maximum(Maximum(x, y), y), dual=ORDER)
+def maximum_of_maximum_with_same(op: Maximum | Minimum, x: Value, y: Value) -> Value | None:
     """max(max(x, y), y) = max(x, y)
 
     >>> x, y = tensor("f32"), tensor("f32", name="y")
     >>> maximum_of_maximum_with_same(Maximum(Maximum(x, y), y))
     Maximum(x, y)
     """
-    return None if x.tensor.is_complex else Maximum(x, y)
-
-
-@rewrite(Minimum(Minimum(x, y), y))
-def minimum_of_minimum_with_same(op: Minimum, x: Value, y: Value) -> Value | None:
-    """min(min(x, y), y) = min(x, y)
-
-    >>> x, y = tensor("f32"), tensor("f32", name="y")
-    >>> minimum_of_minimum_with_same(Minimum(Minimum(x, y), y))
-    Minimum(x, y)
-    """
-    return None if x.tensor.is_complex else Minimum(x, y)
+    return None if x.tensor.is_complex else type(op)(x, y)
 
 
 def _may_absorb(y: Value) -> bool:
     return not y.tensor.is_complex and not has_nan(y) and not (y.tensor.is_float and range_of(y).has_zero)
 
 
-def _sample_absorbed(
-    draw: Draw, outer: type[Maximum] | type[Minimum], inner: type[Maximum] | type[Minimum]
-) -> Maximum | Minimum:
+def _sample_absorbed(draw: Draw) -> Maximum:
     type_ = random_type(draw, REALS)
     x, y = free(type_), bounded(draw, type_, 1, 5, "y") if draw.boolean() else free(type_, "y")
-    return outer(*draw.choose(((x, inner(x, y)), (inner(y, x), x))))
+    return Maximum(*draw.choose(((x, Minimum(x, y)), (Minimum(y, x), x))))
 
 
-@rewrite(Maximum(x, Minimum(x, y)), sample=lambda draw: _sample_absorbed(draw, Maximum, Minimum))
+@rewrite(Maximum(x, Minimum(x, y)), sample=_sample_absorbed, dual=ORDER)
 def maximum_absorbs_minimum(x: Value, y: Value) -> Value | None:
     """max(x, min(x, y)) = x, for integers, and where y is proven to be neither NaN nor zero
 
@@ -66,37 +55,15 @@ def maximum_absorbs_minimum(x: Value, y: Value) -> Value | None:
     return x if _may_absorb(y) else None
 
 
-@rewrite(Minimum(x, Maximum(x, y)), sample=lambda draw: _sample_absorbed(draw, Minimum, Maximum))
-def minimum_absorbs_maximum(x: Value, y: Value) -> Value | None:
-    """min(x, max(x, y)) = x, for integers, and where y is proven to be neither NaN nor zero
-
-    >>> n = tensor("i32", name="n")
-    >>> minimum_absorbs_maximum(Minimum(n, Maximum(n, tensor("i32", name="y"))))
-    n
-    """
-    return x if _may_absorb(y) else None
-
-
-@rewrite(Add(Maximum(x, y), Minimum(x, y)), single_use=True)
-def sum_of_both_extremes(x: Value, y: Value) -> Value | None:
+@rewrite(Add(Maximum(x, y), Minimum(x, y)), single_use=True, dual=SUMS_AND_PRODUCTS)
+def sum_of_both_extremes(op: Add | Multiply, x: Value, y: Value) -> Value | None:
     """max(x, y) + min(x, y) = x + y
 
     >>> x, y = tensor("f32"), tensor("f32", name="y")
     >>> sum_of_both_extremes(Add(Maximum(x, y), Minimum(x, y)))
     Add(x, y)
     """
-    return None if x.tensor.is_complex or x.tensor.is_boolean else Add(x, y)
-
-
-@rewrite(Multiply(Maximum(x, y), Minimum(x, y)), single_use=True)
-def product_of_both_extremes(x: Value, y: Value) -> Value | None:
-    """max(x, y) · min(x, y) = x · y
-
-    >>> x, y = tensor("f32"), tensor("f32", name="y")
-    >>> product_of_both_extremes(Multiply(Maximum(x, y), Minimum(x, y)))
-    Multiply(x, y)
-    """
-    return None if x.tensor.is_complex or x.tensor.is_boolean else Multiply(x, y)
+    return None if x.tensor.is_complex or x.tensor.is_boolean else type(op)(x, y)
 
 
 def _can_be_mirrored(*values: Value) -> bool:
@@ -109,30 +76,20 @@ def _can_be_mirrored(*values: Value) -> bool:
     return all(range_of(value).low > everything(value.type).low for value in values)
 
 
-def _sample_mirrored(draw: Draw, extreme: type[Maximum] | type[Minimum]) -> Maximum | Minimum:
+def _sample_mirrored(draw: Draw) -> Maximum:
     type_ = random_type(draw, ("f32", "bf16", "i32"))
     x, y = (bounded(draw, type_, -5, 5, name) if draw.boolean() else free(type_, name) for name in "xy")
-    return extreme(Negate(x), Negate(y))
+    return Maximum(Negate(x), Negate(y))
 
 
-@rewrite(Maximum(Negate(x), Negate(y)), single_use=True, sample=lambda draw: _sample_mirrored(draw, Maximum))
-def maximum_of_negates(x: Value, y: Value) -> Value | None:
+@rewrite(Maximum(Negate(x), Negate(y)), single_use=True, sample=_sample_mirrored, dual=ORDER)
+def maximum_of_negates(x: Value, y: Value, dual: Dual) -> Value | None:
     """max(-x, -y) = -min(x, y), for floats, and for integers if neither is the least one
 
     >>> maximum_of_negates(Maximum(Negate(tensor("f32")), Negate(tensor("f32", name="y"))))
     Negate(Minimum(x, y))
     """
-    return Negate(Minimum(x, y)) if _can_be_mirrored(x, y) else None
-
-
-@rewrite(Minimum(Negate(x), Negate(y)), single_use=True, sample=lambda draw: _sample_mirrored(draw, Minimum))
-def minimum_of_negates(x: Value, y: Value) -> Value | None:
-    """min(-x, -y) = -max(x, y), for floats, and for integers if neither is the least one
-
-    >>> minimum_of_negates(Minimum(Negate(tensor("f32")), Negate(tensor("f32", name="y"))))
-    Negate(Maximum(x, y))
-    """
-    return Negate(Maximum(x, y)) if _can_be_mirrored(x, y) else None
+    return Negate(dual(Minimum)(x, y)) if _can_be_mirrored(x, y) else None
 
 
 @rewrite(Maximum(x, Negate(x)), single_use=True)
@@ -162,7 +119,7 @@ def modulus_as_choice(op: Select, x: Value, y: Value, z: Value, c: Constant, dir
     >>> modulus_as_choice(Select(Compare(n, Constant.of(0, "i32"), "LT"), Negate(n), n))
     Abs(n)
     """
-    if op.pred.shape != op.shape or float(c.number) != 0 or x.tensor.is_complex or x.tensor.is_unsigned:
+    if op.pred.shape != op.shape or x.tensor.is_complex or x.tensor.is_unsigned or float(c.number) != 0:
         return None
     negative, positive = {"LT": (y, z), "LE": (y, z), "GT": (z, y), "GE": (z, y)}.get(direction, (None, None))
     if positive is not x or not isinstance(negative, Negate) or negative.operand is not x:
@@ -172,23 +129,12 @@ def modulus_as_choice(op: Select, x: Value, y: Value, z: Value, c: Constant, dir
     return Abs(x)
 
 
-@rewrite(Maximum(Add(x, z), Add(y, z)), single_use=True, reassociates=True)
-def maximum_of_shifted(x: Value, y: Value, z: Value) -> Value | None:
+@rewrite(Maximum(Add(x, z), Add(y, z)), single_use=True, reassociates=True, dual=ORDER)
+def maximum_of_shifted(op: Maximum | Minimum, x: Value, y: Value, z: Value) -> Value | None:
     """max(x + z, y + z) = max(x, y) + z, for floats
 
     >>> x, y, z = (tensor("f32", name=name) for name in "xyz")
     >>> maximum_of_shifted(Maximum(Add(x, z), Add(y, z)))
     Add(Maximum(x, y), z)
     """
-    return Add(Maximum(x, y), z) if x.tensor.is_float else None
-
-
-@rewrite(Minimum(Add(x, z), Add(y, z)), single_use=True, reassociates=True)
-def minimum_of_shifted(x: Value, y: Value, z: Value) -> Value | None:
-    """min(x + z, y + z) = min(x, y) + z, for floats
-
-    >>> x, y, z = (tensor("f32", name=name) for name in "xyz")
-    >>> minimum_of_shifted(Minimum(Add(x, z), Add(y, z)))
-    Add(Minimum(x, y), z)
-    """
-    return Add(Minimum(x, y), z) if x.tensor.is_float else None
+    return Add(type(op)(x, y), z) if x.tensor.is_float else None

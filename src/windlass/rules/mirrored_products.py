@@ -15,6 +15,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import sample_product
+from windlass.rules.duals import SIGNS
 from windlass.rules.letters import feeds_only, is_before, is_plain
 
 __all__ = ["matmul", "tensor"]
@@ -152,26 +153,18 @@ def _half(op: Add | Subtract) -> Value | None:
     return first.scale(type(op)(made, turned(first.product, made)))
 
 
-@rewrite(Add(x, y), reassociates=True, single_use=True, sample=sample_sum_of_mirrored)
-def sum_of_mirrored_dots(op: Add) -> Value | None:
+@rewrite(
+    any_op(Add, takes=(DotGeneral, Multiply)),
+    reassociates=True,
+    single_use=True,
+    sample=sample_sum_of_mirrored,
+    dual=SIGNS,
+)
+def sum_of_mirrored_dots(op: Add | Subtract) -> Value | None:
     """c · dot(x, yᵀ) + c · dot(y, xᵀ) = c · (s + sᵀ) with s = dot(x, yᵀ): one product instead of two
 
     >>> x, y = tensor("f32", 3, 3), tensor("f32", 3, 3, name="y")
     >>> made = sum_of_mirrored_dots(Add(*(DotGeneral(*each, (), (), (1,), (1,)) for each in ((x, y), (y, x)))))
-    >>> made.rhs.operand is made.lhs
-    True
-    """
-    return _half(op)
-
-
-@rewrite(Subtract(x, y), reassociates=True, single_use=True, sample=sample_sum_of_mirrored)
-def difference_of_mirrored_dots(op: Subtract) -> Value | None:
-    """c · dot(x, yᵀ) - c · dot(y, xᵀ) = c · (s - sᵀ) with s = dot(x, yᵀ): one product instead of two
-
-    >>> x, y = tensor("f32", 3, 3), tensor("f32", 3, 3, name="y")
-    >>> made = difference_of_mirrored_dots(
-    ...     Subtract(*(DotGeneral(*each, (), (), (1,), (1,)) for each in ((x, y), (y, x))))
-    ... )
     >>> made.rhs.operand is made.lhs
     True
     """

@@ -26,9 +26,10 @@ from windlass.ops import (
     Sqrt,
     Subtract,
 )
+from windlass.ops.base import TensorOp
 from windlass.ops.elementwise import Xor
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.conversions import holds_exactly
 from windlass.rules.known_operands import condition, free, random_type
@@ -97,11 +98,11 @@ FLOAT_PAIRS = (("f32", "f64"), ("bf16", "f32"), ("f16", "f32"))
 
 
 @rewrite(
-    Convert(x, dtype),
+    Convert(any_op(TensorOp, only=MODULAR, bind="x"), dtype),
     single_use=True,
     sample=lambda draw: _sample_narrowed(draw, MODULAR, INTEGER_PAIRS),
 )
-def low_bits_of_arithmetic(op: Convert, x: Value) -> Value | None:
+def low_bits_of_arithmetic(op: Convert, x: TensorOp) -> Value | None:
     """convert(convert(x) + convert(y)) = x + y, where integers are widened and cut again: only low bits count
 
     So for differences, products, and what works bit by bit.
@@ -110,7 +111,7 @@ def low_bits_of_arithmetic(op: Convert, x: Value) -> Value | None:
     >>> low_bits_of_arithmetic(Convert(wide, "i32"))
     Add(x, y)
     """
-    if not isinstance(x, MODULAR) or len(x.uses) != 1 or not (x.tensor.is_integer and op.tensor.is_integer):
+    if not (x.tensor.is_integer and op.tensor.is_integer):
         return None
     if holds_exactly(op.dtype, x.dtype):
         return None
@@ -175,10 +176,11 @@ def difference_after_narrowed_sum(op: Subtract, x: Value, d: Constant) -> Value 
 
 
 @rewrite(
-    Convert(x, dtype),
+    Convert(any_op(TensorOp, only=ORDERED, bind="x"), dtype),
+    single_use=True,
     sample=lambda draw: _sample_narrowed(draw, ORDERED, FLOAT_PAIRS),
 )
-def exact_function_between_conversions(op: Convert, x: Value) -> Value | None:
+def exact_function_between_conversions(op: Convert, x: TensorOp) -> Value | None:
     """convert(max(convert(x), convert(y))) = max(x, y), where floats are widened and narrowed again
 
     So for min, |x|, -x, sign, and what rounds to whole numbers.
@@ -187,17 +189,18 @@ def exact_function_between_conversions(op: Convert, x: Value) -> Value | None:
     >>> exact_function_between_conversions(Convert(wide, "f32"))
     Maximum(x, y)
     """
-    if not isinstance(x, ORDERED) or len(x.uses) != 1 or not (x.tensor.is_float and op.tensor.is_float):
+    if not (x.tensor.is_float and op.tensor.is_float):
         return None
     operands = _narrowed(op, x, integers=False)
     return None if operands is None else x.with_operands(tuple(operands))
 
 
 @rewrite(
-    Convert(x, dtype),
+    Convert(any_op(TensorOp, only=ROUNDED, bind="x"), dtype),
+    single_use=True,
     sample=lambda draw: _sample_narrowed(draw, ROUNDED, FLOAT_PAIRS[:2]),
 )
-def arithmetic_between_conversions(op: Convert, x: Value) -> Value | None:
+def arithmetic_between_conversions(op: Convert, x: TensorOp) -> Value | None:
     """convert(convert(x) · convert(y)) = x · y, to the last bit, where the wider type has twice as many digits
 
     So for sums, differences and roots.
@@ -206,7 +209,7 @@ def arithmetic_between_conversions(op: Convert, x: Value) -> Value | None:
     >>> arithmetic_between_conversions(Convert(wide, "f32"))
     Multiply(x, y)
     """
-    if not isinstance(x, ROUNDED) or len(x.uses) != 1 or (op.dtype, x.dtype) not in TWICE_AS_MANY:
+    if (op.dtype, x.dtype) not in TWICE_AS_MANY:
         return None
     operands = _narrowed(op, x, integers=False)
     return None if operands is None else x.with_operands(tuple(operands))
@@ -219,16 +222,14 @@ def _sample_choice(draw: Draw) -> Convert:
     return Convert(Select(condition(type_), left, draw.choose((right, like(2, right)))), narrow)
 
 
-@rewrite(Convert(x, dtype), sample=_sample_choice)
-def choice_between_conversions(op: Convert, x: Value) -> Value | None:
+@rewrite(Convert(any_op(Select, bind="x"), dtype), single_use=True, sample=_sample_choice)
+def choice_between_conversions(op: Convert, x: Select) -> Value | None:
     """convert(select(p, convert(x), convert(y))) = select(p, x, y), where x and y are widened and narrowed again
 
     >>> wide = Select(tensor("i1", name="p"), Convert(tensor("f32"), "f64"), Convert(tensor("f32", name="y"), "f64"))
     >>> choice_between_conversions(Convert(wide, "f32"))
     Select(p, x, y)
     """
-    if not isinstance(x, Select) or len(x.uses) != 1:
-        return None
     left, right = (narrow_operand(each, op.dtype) for each in (x.on_true, x.on_false))
     if left is None or right is None or (isinstance(left, Constant) and isinstance(right, Constant)):
         return None
@@ -241,16 +242,14 @@ def _sample_parts(draw: Draw) -> Convert:
     return Convert(Concatenate(parts, 0), narrow)
 
 
-@rewrite(Convert(x, dtype), sample=_sample_parts)
-def parts_between_conversions(op: Convert, x: Value) -> Value | None:
+@rewrite(Convert(any_op(Concatenate, bind="x"), dtype), single_use=True, sample=_sample_parts)
+def parts_between_conversions(op: Convert, x: Concatenate) -> Value | None:
     """convert(concatenate(convert(x), convert(y))) = concatenate(x, y), where they are widened and narrowed again
 
     >>> parts = Convert(tensor("f32", 2), "f64"), Convert(tensor("f32", 3, name="y"), "f64")
     >>> parts_between_conversions(Convert(Concatenate(parts, 0), "f32"))
     Concatenate((x, y), dimension=0)
     """
-    if not isinstance(x, Concatenate) or len(x.uses) != 1:
-        return None
     parts = [narrow_operand(each, op.dtype) for each in x.operands]
     known = tuple(each for each in parts if each is not None)
     if len(known) < len(parts) or all(isinstance(each, Constant) for each in known):

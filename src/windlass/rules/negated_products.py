@@ -7,15 +7,17 @@ from windlass.ir.values import tensor
 from windlass.ops import Add, DotGeneral, Multiply, Negate, Subtract
 from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import Sizes, plain, sample_product
+from windlass.rules.contractions import Sizes, dot, plain, sample_product
+from windlass.rules.duals import SIGNS
 from windlass.rules.letters import feeds_only
 
 __all__ = ["matmul", "tensor"]
 
 
-x, a, b = hole("x"), hole("a"), hole("b")
+x, y, a, b = hole("x"), hole("y"), hole("a"), hole("b")
 
 
 @rewrite(Multiply(Negate(x), Subtract(a, b)), single_use=True)
@@ -44,17 +46,17 @@ def negated(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
     return Negate(tensor(dtype, *shape, name=name))
 
 
-@rewrite(any_op(DotGeneral), sample=lambda draw: sample_product(draw, negated, negated))
-def dot_of_negated(op: DotGeneral) -> Value | None:
+@rewrite(dot(Negate(x), Negate(y)), sample=lambda draw: sample_product(draw, negated, negated))
+def dot_of_negated(op: DotGeneral, x: Value, y: Value) -> Value | None:
     """dot(-x, -y) = dot(x, y)
 
     >>> dot_of_negated(matmul(Negate(tensor("f32", 2, 3)), Negate(tensor("f32", 3, 4, name="y")))).rhs
     y
     """
-    lhs, rhs = op.lhs, op.rhs
-    if not (isinstance(lhs, Negate) and isinstance(rhs, Negate)) or not op.tensor.is_float or lhs.dtype != op.dtype:
+    if not op.tensor.is_float or x.dtype != op.dtype or y.dtype != op.dtype:
+        # Integers have no -0, and the least of them no opposite.
         return None
-    return op.with_operands((lhs.operand, rhs.operand))
+    return op.with_operands((x, y))
 
 
 def sample_negated_product(draw: Draw) -> Negate:
@@ -88,33 +90,22 @@ def sample_sum_with_negated(draw: Draw) -> Add | Subtract:
     return Add(*draw.choose(((other, product), (product, other))))
 
 
-@rewrite(Add(hole("z"), any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_sum_with_negated)
-def sum_with_negated_dot(op: Add, z: Value) -> Value | None:
+@rewrite(
+    Add(hole("z"), any_op(DotGeneral, bind="product")),
+    single_use=True,
+    reassociates=True,
+    sample=sample_sum_with_negated,
+    dual=SIGNS,
+)
+def sum_with_negated_dot(z: Value, product: DotGeneral, dual: Dual) -> Value | None:
     """z + dot(-x, y) = z - dot(x, y), but for the sign of zero
 
     >>> product = matmul(Negate(tensor("f32", 2, 3)), tensor("f32", 3, 4, name="y"))
     >>> sum_with_negated_dot(Add(tensor("f32", 2, 4, name="z"), product)).rhs.operands
     (x, y)
     """
-    for side in op.operands:
-        if isinstance(side, DotGeneral) and side is not z:
-            plainer = _without_sign(side)
-            return None if plainer is None else Subtract(z, plainer)
-    return None
-
-
-@rewrite(Subtract(hole("z"), any_op(DotGeneral)), single_use=True, reassociates=True, sample=sample_sum_with_negated)
-def difference_with_negated_dot(op: Subtract, z: Value) -> Value | None:
-    """z - dot(-x, y) = z + dot(x, y), but for the sign of zero
-
-    >>> product = matmul(Negate(tensor("f32", 2, 3)), tensor("f32", 3, 4, name="y"))
-    >>> difference_with_negated_dot(Subtract(tensor("f32", 2, 4, name="z"), product)).rhs.operands
-    (x, y)
-    """
-    side = op.rhs
-    assert isinstance(side, DotGeneral)
-    plainer = _without_sign(side)
-    return None if plainer is None else Add(z, plainer)
+    plainer = _without_sign(product)
+    return None if plainer is None else dual(Subtract)(z, plainer)
 
 
 def _without_sign(product: DotGeneral) -> Value | None:

@@ -6,9 +6,11 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Constant, Cosine, Divide, Multiply, Negate, Sqrt, Square, Subtract
 from windlass.ops.sampling import Draw
+from windlass.rewriting.duals import Dual
 from windlass.rewriting.facts import is_nonnegative, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import SIGNS
 from windlass.rules.known_operands import free, non_negative, random_type
 from windlass.rules.splats import compute, splat, splat_hole
 
@@ -18,24 +20,14 @@ x, y, c, d = hole("x"), hole("y"), splat("c"), splat("d")
 minus_one, zero, minus_zero = splat_hole("minus_one", -1), splat_hole("zero", 0), splat_hole("minus_zero", -0.0)
 
 
-@rewrite(Add(x, Negate(y)))
-def add_of_negate(x: Value, y: Value) -> Value:
+@rewrite(Add(x, Negate(y)), dual=SIGNS)
+def add_of_negate(x: Value, y: Value, dual: Dual) -> Value:
     """x + -y = x - y
 
     >>> add_of_negate(Add(tensor("f32"), Negate(tensor("f32", name="y"))))
     Subtract(x, y)
     """
-    return Subtract(x, y)
-
-
-@rewrite(Subtract(x, Negate(y)))
-def subtract_of_negate(x: Value, y: Value) -> Value:
-    """x - -y = x + y
-
-    >>> subtract_of_negate(Subtract(tensor("f32"), Negate(tensor("f32", name="y"))))
-    Add(x, y)
-    """
-    return Add(x, y)
+    return dual(Subtract)(x, y)
 
 
 @rewrite(Negate(Subtract(x, y)), single_use=True)
@@ -213,11 +205,11 @@ def cosine_of_negate(x: Value) -> Value | None:
     return None if x.tensor.is_complex else Cosine(x)
 
 
-def _sample_opposite_factors(draw: Draw, made: type[Add] | type[Subtract]) -> Add | Subtract:
+def _sample_opposite_factors(draw: Draw) -> Add:
     type_ = random_type(draw, ("f32", "f64", "i32", "ui8"))
     c = Constant.of(draw.choose((2, 3, 5)), type_.dtype, type_.shape)
     pair = (Multiply(free(type_), c), Multiply(free(type_, "y"), compute(Negate, c)))
-    return made(*draw.choose((pair, pair[::-1])))
+    return Add(*draw.choose((pair, pair[::-1])))
 
 
 def _are_opposite(c: Constant, d: Constant) -> bool:
@@ -228,9 +220,10 @@ def _are_opposite(c: Constant, d: Constant) -> bool:
     Add(Multiply(x, c), Multiply(y, d)),
     single_use=True,
     reassociates=True,
-    sample=lambda draw: _sample_opposite_factors(draw, Add),
+    sample=_sample_opposite_factors,
+    dual=SIGNS,
 )
-def sum_with_opposite_factors(x: Value, y: Value, c: Constant, d: Constant) -> Value | None:
+def sum_with_opposite_factors(op: Add | Subtract, x: Value, y: Value, c: Constant, d: Constant) -> Value | None:
     """x · c + y · -c = (x - y) · c
 
     >>> c, d = Constant.of(2.5, "f32"), Constant.of(-2.5, "f32")
@@ -239,23 +232,7 @@ def sum_with_opposite_factors(x: Value, y: Value, c: Constant, d: Constant) -> V
     """
     if not _are_opposite(c, d) or isinstance(x, Constant) or isinstance(y, Constant):
         return None
+    if isinstance(op, Subtract):
+        return Multiply(Add(x, y), c)
     positive = x.tensor.is_integer or float(c.number) > 0
     return Multiply(Subtract(x, y), c) if positive else Multiply(Subtract(y, x), d)
-
-
-@rewrite(
-    Subtract(Multiply(x, c), Multiply(y, d)),
-    single_use=True,
-    reassociates=True,
-    sample=lambda draw: _sample_opposite_factors(draw, Subtract),
-)
-def difference_with_opposite_factors(x: Value, y: Value, c: Constant, d: Constant) -> Value | None:
-    """x · c - y · -c = (x + y) · c
-
-    >>> c, d = Constant.of(2.5, "f32"), Constant.of(-2.5, "f32")
-    >>> difference_with_opposite_factors(Subtract(Multiply(tensor("f32"), c), Multiply(tensor("f32", name="y"), d)))
-    Multiply(Add(x, y), Constant(2.5))
-    """
-    if not _are_opposite(c, d) or isinstance(x, Constant) or isinstance(y, Constant):
-        return None
-    return Multiply(Add(x, y), c)

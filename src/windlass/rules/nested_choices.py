@@ -5,6 +5,7 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import And, Not, Or, Select
+from windlass.ops.base import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
@@ -74,7 +75,7 @@ def _sample_nested(draw: Draw) -> Select:
     return Select(outer, *draw.choose(((chosen, free(type_, "z")), (free(type_, "z"), chosen))))
 
 
-@rewrite(any_op(Select), sample=_sample_nested)
+@rewrite(any_op(Select, pred=any_op(Binary, only=(And, Or))), sample=_sample_nested)
 def choice_within_known_condition(op: Select) -> Value | None:
     """select(p and q, select(p, x, y), z) = select(p and q, x, z), and so for all that the condition tells
 

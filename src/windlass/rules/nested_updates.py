@@ -5,9 +5,9 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Concatenate, Constant, Convert, DynamicUpdateSlice, Exponential, Negate, Sine, Slice
-from windlass.ops.base import Unary
+from windlass.ops.base import TensorOp, Unary
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, replace
 from windlass.rules.dynamic_slices import known_starts, some_starts
@@ -66,21 +66,27 @@ def _sample_of_function(draw: Draw) -> DynamicUpdateSlice:
     return DynamicUpdateSlice(made(x), made(update), some_starts(2))
 
 
-@rewrite(DynamicUpdateSlice(x, update, starts), sample=_sample_of_function)
-def update_of_one_function(x: Value, update: Value, starts: tuple[Value, ...]) -> Value | None:
+@rewrite(
+    DynamicUpdateSlice(
+        any_op(TensorOp, only=(Unary, Convert), bind="x"),
+        any_op(TensorOp, only=(Unary, Convert), bind="update"),
+        starts,
+    ),
+    single_use=True,
+    sample=_sample_of_function,
+)
+def update_of_one_function(x: Unary | Convert, update: Unary | Convert, starts: tuple[Value, ...]) -> Value | None:
     """update(f(x), f(u), i) = f(update(x, u, i)), if nothing else uses f(x) and f(u)
 
     >>> x, u = tensor("f32", 4), tensor("f32", 2, name="u")
     >>> update_of_one_function(DynamicUpdateSlice(Exponential(x), Exponential(u), some_starts(1))).operand.operand
     x
     """
-    if not isinstance(x, Unary | Convert) or not isinstance(update, Unary | Convert) or type(x) is not type(update):
-        return None
     first, second = x.operand, update.operand
-    if len(x.uses) != 1 or len(update.uses) != 1 or first.dtype != second.dtype:
+    if type(x) is not type(update) or first.dtype != second.dtype:
         return None
     names = [field.name for field in x.fields if field.kind == "attribute"]
-    if any(getattr(x, name) != getattr(update, name) for name in names) or first.dtype != second.dtype:
+    if any(getattr(x, name) != getattr(update, name) for name in names):
         return None
     if isinstance(x, Convert) and first.tensor.size * 2 < first.tensor.size + second.tensor.size:
         return None

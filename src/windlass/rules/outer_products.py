@@ -38,7 +38,7 @@ def sample_product_with_outer(draw: Draw) -> DotGeneral:
         shape = (*a.shape, *b.shape)
         whole = Multiply(BroadcastInDim(a, shape, (0, 1)), BroadcastInDim(b, shape, (2, 3)))
     axis = draw.integer(0, whole.tensor.rank - 1)
-    thin = tensor("f32", whole.shape[axis], *draw.choose(((), (2,))), name="y")
+    thin = tensor("f32", whole.shape[axis], *draw.choose(((), (2,), (40,))), name="y")
     if draw.boolean():
         return DotGeneral(whole, thin, (), (), (axis,), (0,))
     return DotGeneral(thin, whole, (), (), (0,), (axis,))

@@ -6,7 +6,7 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Concatenate, Constant, Convert, Pad, Reshape, Slice
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, group_axes, replace
 
@@ -295,7 +295,9 @@ def sample_joined_pads(draw: Draw) -> Concatenate:
     return Concatenate(tuple(parts), draw.choose((1, 1, 0)))
 
 
-@rewrite(Concatenate(hole("inputs"), hole("dimension")), sample=sample_joined_pads)
+@rewrite(
+    any_op(Concatenate, takes=(Pad,), inputs=hole("inputs"), dimension=hole("dimension")), sample=sample_joined_pads
+)
 def concatenate_of_pads(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(pad(x, c), pad(y, c)) = pad(concatenate(x, y), c), padded alike along other axes
 

@@ -44,7 +44,7 @@ from windlass.ops.reduction import (
 )
 from windlass.ops.regions import identity_of, make_region
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rewriting.structure import find_index
 from windlass.rules.letters import feeds_only, lay, unspread
@@ -54,8 +54,11 @@ __all__ = ["reduce_max", "reduce_sum"]
 Sizes = tuple[int, ...]
 Make = Callable[[Draw, Sizes, str], Value]
 
+x, shape = hole("x"), hole("shape")
+
 FOLDS = (Add, Maximum, Minimum, Multiply)
 EXTREMES = (Maximum, Minimum)
+ALL_FOLDS = (*FOLDS, And, Or)
 
 
 def fold_of(op: Reduce, *combiners: type[Op], made_by: Any = Value) -> Value | None:
@@ -64,6 +67,17 @@ def fold_of(op: Reduce, *combiners: type[Op], made_by: Any = Value) -> Value | N
     if len(operands) != 2 or not isinstance(operands[0], made_by) or op.combiner not in combiners:
         return None
     return operands[0] if operands[0].tensor.size else None
+
+
+def fold(combiners: tuple[type[Op], ...], of: Any) -> Any:
+    """A pattern for reductions of one input, of elements of which there are some, by one of these ops."""
+    known = hole("combiner", combiners.__contains__)
+    return any_op(Reduce, inputs=(of,), combiner=known, operands=hole("operands", has_elements))
+
+
+def has_elements(operands: tuple[Value, ...]) -> bool:
+    """Whether the first of the operands of a reduction has elements."""
+    return operands[0].tensor.size > 0
 
 
 def begins_neutral(op: Reduce) -> bool:
@@ -200,18 +214,14 @@ def reshaped(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Reshape(x, draw.choose(options))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(reshaped))
-def reduce_of_reshape(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, Reshape(x, shape)), reassociates=True, sample=sample_fold(reshaped))
+def reduce_of_reshape(op: Reduce, x: Value, shape: Sizes) -> Value | None:
     """reduce(reshape(x)) = reduce(x), where axes that are merged or split are reduced as a whole
 
     >>> reduce_of_reshape(reduce_sum(Reshape(tensor("f32", 2, 3, 4), (24,)), (0,)).owner).owner.dimensions
     (0, 1, 2)
     """
-    flat = fold_of(op, *FOLDS, And, Or, made_by=Reshape)
-    if not isinstance(flat, Reshape):
-        return None
-    x = flat.operand
-    groups = groups_of(x.shape, flat.shape)
+    groups = groups_of(x.shape, shape)
     if groups is None:
         return None
     dimensions: list[int] = []
@@ -237,16 +247,13 @@ def transposed(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Transpose(tensor(dtype, *shape), draw.permutation(len(shape)))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(transposed))
-def reduce_of_transpose(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, any_op(Transpose, bind="moved")), reassociates=True, sample=sample_fold(transposed))
+def reduce_of_transpose(op: Reduce, moved: Transpose) -> Value | None:
     """reduce(transpose(x, p), d) = transpose(reduce(x, p(d))), of which the transpose is smaller or none
 
     >>> reduce_of_transpose(reduce_sum(Transpose(tensor("f32", 2, 3), (1, 0)), (0,)).owner).owner.dimensions
     (1,)
     """
-    moved = fold_of(op, *FOLDS, And, Or, made_by=Transpose)
-    if not isinstance(moved, Transpose):
-        return None
     dimensions = tuple(sorted(moved.permutation[axis] for axis in op.dimensions))
     order = [axis for place, axis in enumerate(moved.permutation) if place not in op.dimensions]
     made = again(op, moved.operand, dimensions)
@@ -262,16 +269,20 @@ def broadcast(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Constant.of(draw.integer(0, 2), dtype, shape) if draw.integer(0, 3) == 0 else BroadcastInDim(x, shape, axes)
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(broadcast))
-def reduce_of_broadcast(op: Reduce) -> Value | None:
+def may_repeat(value: Value) -> bool:
+    """Whether a value may be the same along some axes."""
+    return isinstance(value, BroadcastInDim | Constant)
+
+
+@rewrite(fold((Add, *EXTREMES, And, Or), hole("whole", may_repeat)), reassociates=True, sample=sample_fold(broadcast))
+def reduce_of_broadcast(op: Reduce, whole: Value) -> Value | None:
     """sum(broadcast(x)) = n · sum(x), max(broadcast(x)) = max(x), along axes that x lacks; and so for min, and, or
 
     >>> reduce_of_broadcast(reduce_sum(BroadcastInDim(tensor("f32"), (5,), ()), (0,)).owner)
     Multiply(Constant(5.0), x)
     """
-    whole = fold_of(op, Add, *EXTREMES, And, Or, made_by=BroadcastInDim | Constant)
-    found = None if whole is None else unspread(whole)
-    if whole is None or found is None or not begins_neutral(op):
+    found = unspread(whole)
+    if found is None or not begins_neutral(op):
         return None
     x, axes = found
     gone = [axis for axis in op.dimensions if axis not in axes and whole.shape[axis] != 1]
@@ -302,16 +313,15 @@ def concatenated(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Concatenate(tuple(parts), axis)
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(concatenated))
-def reduce_of_concatenate_aside(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, any_op(Concatenate, bind="joined")), reassociates=True, sample=sample_fold(concatenated))
+def reduce_of_concatenate_aside(op: Reduce, joined: Concatenate) -> Value | None:
     """reduce(concatenate(x, y)) = concatenate(reduce(x), reduce(y)), along other axes than they are joined by
 
     >>> both = Concatenate((tensor("f32", 2, 3), tensor("f32", 4, 3, name="y")), 0)
     >>> reduce_of_concatenate_aside(reduce_sum(both, (1,)).owner).dimension
     0
     """
-    joined = fold_of(op, *FOLDS, And, Or, made_by=Concatenate)
-    if not isinstance(joined, Concatenate) or joined.dimension in op.dimensions or not feeds_only(joined, op):
+    if joined.dimension in op.dimensions or not feeds_only(joined, op):
         return None
     if op.results[0].tensor.size >= joined.tensor.size:
         return None
@@ -319,16 +329,20 @@ def reduce_of_concatenate_aside(op: Reduce) -> Value | None:
     return Concatenate(tuple(again(op, part, op.dimensions) for part in joined.inputs), joined.dimension - before)
 
 
-@rewrite(any_op(Reduce), reassociates=True, by_cost=True, sample=sample_fold(concatenated))
-def reduce_of_concatenate_along(op: Reduce) -> Value | None:
+@rewrite(
+    fold(ALL_FOLDS, any_op(Concatenate, bind="joined")),
+    reassociates=True,
+    by_cost=True,
+    sample=sample_fold(concatenated),
+)
+def reduce_of_concatenate_along(op: Reduce, joined: Concatenate) -> Value | None:
     """reduce(concatenate(x, y)) = reduce(x) ∘ reduce(y), along the axis that they are joined by
 
     >>> both = Concatenate((tensor("f32", 2, 3), tensor("f32", 4, 3, name="y")), 0)
     >>> type(reduce_of_concatenate_along(reduce_sum(both, (0,)).owner)).__name__
     'Add'
     """
-    joined = fold_of(op, *FOLDS, And, Or, made_by=Concatenate)
-    if not isinstance(joined, Concatenate) or joined.dimension not in op.dimensions or not feeds_only(joined, op):
+    if joined.dimension not in op.dimensions or not feeds_only(joined, op):
         return None
     if not begins_neutral(op) or len(joined.inputs) > 4:
         return None
@@ -346,16 +360,15 @@ def padded(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Pad(tensor(dtype, *shape), fill, low, high, between)
 
 
-@rewrite(any_op(Reduce), sample=sample_fold(padded))
-def reduce_of_pad(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, any_op(Pad, bind="pad")), sample=sample_fold(padded))
+def reduce_of_pad(op: Reduce, pad: Pad) -> Value | None:
     """reduce(pad(x, c)) = reduce(x), where c leaves others unchanged; padding along axes that stay follows
 
     >>> padded = Pad(tensor("f32", 3), Constant.of(0, "f32"), (2,), (2,), (0,))
     >>> reduce_of_pad(reduce_sum(padded, (0,)).owner).owner.inputs
     (x,)
     """
-    pad = fold_of(op, *FOLDS, And, Or, made_by=Pad)
-    if not isinstance(pad, Pad) or not begins_neutral(op) or pad.operand.tensor.size == 0 or not feeds_only(pad, op):
+    if not begins_neutral(op) or pad.operand.tensor.size == 0 or not feeds_only(pad, op):
         return None
     fill, init = pad.padding_value, op.init_values[0]
     same = isinstance(fill, Constant) and isinstance(init, Constant) and fill.value == init.value
@@ -378,8 +391,8 @@ def masked(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Select(mask, tensor(dtype, *shape), rest)
 
 
-@rewrite(any_op(Reduce), sample=sample_fold(masked))
-def reduce_of_masked_range(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, any_op(Select, pred=any_op(Compare, bind="bounds"), bind="value")), sample=sample_fold(masked))
+def reduce_of_masked_range(op: Reduce, value: Select, bounds: Compare) -> Value | None:
     """reduce(select(index < k, x, c)) = reduce(slice(x, 0, k)), where c leaves others unchanged
 
     >>> shape = (9,)
@@ -388,15 +401,14 @@ def reduce_of_masked_range(op: Reduce) -> Value | None:
     >>> reduce_of_masked_range(reduce_sum(chosen, (0,)).owner).owner.inputs[0].limit_indices
     (4,)
     """
-    value = fold_of(op, *FOLDS, And, Or, made_by=Select)
-    if not isinstance(value, Select) or not isinstance(value.pred, Compare) or not begins_neutral(op):
+    if not begins_neutral(op):
         return None
     rest, init = value.on_false, op.init_values[0]
     if not (isinstance(rest, Constant) and rest.is_splat and isinstance(init, Constant)):
         return None
     if rest.value.data.tobytes() != init.value.data.tobytes() or not feeds_only(value, op):
         return None
-    index, bound = find_index(value.pred.lhs), find_index(value.pred.rhs)
+    index, bound = find_index(bounds.lhs), find_index(bounds.rhs)
     if index is None or bound is None or index.axis is None or bound.axis is not None:
         return None
     axis, limit = index.axis, bound.offset - index.offset
@@ -408,9 +420,9 @@ def reduce_of_masked_range(op: Reduce) -> Value | None:
         "GT": (limit + 1, size),
         "EQ": (limit, limit + 1),
         "NE": (0, 0),
-    }[value.pred.direction]
+    }[bounds.direction]
     start, stop = max(start, 0), min(stop, size)
-    if axis not in op.dimensions or start >= stop or value.pred.direction == "NE":
+    if axis not in op.dimensions or start >= stop or bounds.direction == "NE":
         return None
     starts = tuple(start if each == axis else 0 for each in range(value.tensor.rank))
     limits = tuple(stop if each == axis else length for each, length in enumerate(value.shape))
@@ -426,8 +438,8 @@ def chosen_by_row(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Select(mask, tensor(dtype, *shape), rest)
 
 
-@rewrite(any_op(Reduce), sample=sample_fold(chosen_by_row))
-def reduce_of_masked_rows(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, any_op(Select, bind="value")), sample=sample_fold(chosen_by_row))
+def reduce_of_masked_rows(op: Reduce, value: Select) -> Value | None:
     """reduce(select(p, x, c)) = select(p, reduce(x), c), where p repeats along the axes and c leaves others unchanged
 
     >>> mask = BroadcastInDim(tensor("i1", 3, name="p"), (3, 9), (0,))
@@ -435,8 +447,7 @@ def reduce_of_masked_rows(op: Reduce) -> Value | None:
     >>> reduce_of_masked_rows(reduce_sum(chosen, (1,)).owner).pred
     p
     """
-    value = fold_of(op, *FOLDS, And, Or, made_by=Select)
-    if not isinstance(value, Select) or not begins_neutral(op) or not feeds_only(value, op):
+    if not begins_neutral(op) or not feeds_only(value, op):
         return None
     rest, init, result = value.on_false, op.init_values[0], op.results[0]
     if not (isinstance(rest, Constant) and rest.is_splat and isinstance(init, Constant)):
@@ -460,15 +471,14 @@ def counted(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Iota(shape, draw.choose(("i32", "ui8", "f32")), draw.integer(0, len(shape) - 1))
 
 
-@rewrite(any_op(Reduce), sample=sample_fold(counted, (Add, *EXTREMES)))
-def reduce_of_iota(op: Reduce) -> Value | None:
+@rewrite(fold((Add, *EXTREMES), any_op(Iota, bind="value")), sample=sample_fold(counted, (Add, *EXTREMES)))
+def reduce_of_iota(op: Reduce, value: Iota) -> Value | None:
     """sum(0 … n-1) = n · (n - 1) / 2, max(0 … n-1) = n - 1, min(0 … n-1) = 0, along the axis that counts
 
     >>> reduce_of_iota(reduce_sum(Iota((5,), "i32", 0), (0,)).owner)
     Constant(10)
     """
-    value = fold_of(op, Add, *EXTREMES, made_by=Iota)
-    if not isinstance(value, Iota) or not begins_neutral(op) or value.iota_dimension not in op.dimensions:
+    if not begins_neutral(op) or value.iota_dimension not in op.dimensions:
         return None
     size = value.shape[value.iota_dimension]
     exact = np.iinfo(value.tensor.numpy_dtype).max if value.tensor.is_integer else {"f32": 1 << 24}.get(value.dtype, 0)
@@ -482,16 +492,13 @@ def flipped(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Reverse(tensor(dtype, *shape), draw.subset(len(shape), draw.integer(1, len(shape))))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(flipped))
-def reduce_of_reverse(op: Reduce) -> Value | None:
+@rewrite(fold(ALL_FOLDS, any_op(Reverse, bind="value")), reassociates=True, sample=sample_fold(flipped))
+def reduce_of_reverse(op: Reduce, value: Reverse) -> Value | None:
     """reduce(reverse(x)) = reduce(x), reversed along those axes that stay
 
     >>> reduce_of_reverse(reduce_sum(Reverse(tensor("f32", 9), (0,)), (0,)).owner).owner.inputs
     (x,)
     """
-    value = fold_of(op, *FOLDS, And, Or, made_by=Reverse)
-    if not isinstance(value, Reverse):
-        return None
     kept = [axis for axis in range(value.tensor.rank) if axis not in op.dimensions]
     rest = tuple(kept.index(axis) for axis in value.dimensions if axis in kept)
     if rest and op.results[0].tensor.size >= value.tensor.size:

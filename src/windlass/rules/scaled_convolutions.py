@@ -11,6 +11,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.convolutions import changed, convolve
+from windlass.rules.duals import SIGNS
 from windlass.rules.letters import feeds_only, lay, unspread
 
 __all__ = ["tensor"]
@@ -155,23 +156,14 @@ def _merge(op: Add | Subtract) -> Value | None:
 CONVOLUTIONS = (any_op(Convolution), any_op(Convolution))
 
 
-@rewrite(Add(*CONVOLUTIONS), single_use=True, reassociates=True, by_cost=True, sample=sample_like_convolutions)
-def sum_of_like_convolutions(op: Add) -> Value | None:
+@rewrite(
+    Add(*CONVOLUTIONS), single_use=True, reassociates=True, by_cost=True, sample=sample_like_convolutions, dual=SIGNS
+)
+def sum_of_like_convolutions(op: Add | Subtract) -> Value | None:
     """convolution(x, k) + convolution(x, j) = convolution(x, k + j), and so for two inputs with one kernel
 
     >>> x, k, j = tensor("f32", 9, 2, 8), tensor("f32", 4, 2, 3, name="k"), tensor("f32", 4, 2, 3, name="j")
     >>> sum_of_like_convolutions(Add(convolve(x, k), convolve(x, j))).rhs
     Add(k, j)
-    """
-    return _merge(op)
-
-
-@rewrite(Subtract(*CONVOLUTIONS), single_use=True, reassociates=True, by_cost=True, sample=sample_like_convolutions)
-def difference_of_like_convolutions(op: Subtract) -> Value | None:
-    """convolution(x, k) - convolution(x, j) = convolution(x, k - j), and so for two inputs with one kernel
-
-    >>> x, k, j = tensor("f32", 9, 2, 8), tensor("f32", 4, 2, 3, name="k"), tensor("f32", 4, 2, 3, name="j")
-    >>> difference_of_like_convolutions(Subtract(convolve(x, k), convolve(x, j))).rhs
-    Subtract(k, j)
     """
     return _merge(op)

@@ -9,6 +9,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rules.duals import SIGNS
 from windlass.rules.known_operands import FLOATS, bounded, condition, free, non_negative, random_type
 from windlass.rules.splats import compute, is_splat, is_usual, like, reciprocal_of_power_of_two, splat, splat_hole
 
@@ -193,26 +194,19 @@ def sample_common_factor(draw: Draw) -> Add:
     return Add(Multiply(x, y), Multiply(*draw.choose(((x, z), (z, x)))))
 
 
-@rewrite(Add(Multiply(x, y), Multiply(x, z)), reassociates=True, single_use=True, sample=sample_common_factor)
-def sum_with_common_factor(x: Value, y: Value, z: Value) -> Value | None:
+@rewrite(
+    Add(Multiply(x, y), Multiply(x, z)), reassociates=True, single_use=True, sample=sample_common_factor, dual=SIGNS
+)
+def sum_with_common_factor(op: Add | Subtract, x: Value, y: Value, z: Value) -> Value | None:
     """x · y + x · z = x · (y + z) for floats
 
     >>> x, y, z = (tensor("f32", name=name) for name in "xyz")
     >>> sum_with_common_factor(Add(Multiply(x, y), Multiply(x, z)))
     Multiply(x, Add(y, z))
     """
-    return Multiply(x, Add(y, z)) if x.tensor.is_float and not isinstance(x, Constant) else None
-
-
-@rewrite(Subtract(Multiply(x, y), Multiply(x, z)), reassociates=True, single_use=True)
-def difference_with_common_factor(x: Value, y: Value, z: Value) -> Value | None:
-    """x · y - x · z = x · (y - z) for floats
-
-    >>> x, y, z = (tensor("f32", name=name) for name in "xyz")
-    >>> difference_with_common_factor(Subtract(Multiply(x, y), Multiply(x, z)))
-    Multiply(x, Subtract(y, z))
-    """
-    return Multiply(x, Subtract(y, z)) if x.tensor.is_float else None
+    if not x.tensor.is_float or (isinstance(op, Add) and isinstance(x, Constant)):
+        return None
+    return Multiply(x, type(op)(y, z))
 
 
 @rewrite(Add(Divide(x, z), Divide(y, z)), reassociates=True, single_use=True)

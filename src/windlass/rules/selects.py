@@ -35,7 +35,7 @@ from windlass.rules.axes import replace
 from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type, zero_or_number
 from windlass.rules.known_values import known_elements
 from windlass.rules.masked_blocks import find_block
-from windlass.rules.splats import compute, is_number, is_splat
+from windlass.rules.splats import compute, false, is_number, is_splat, true
 
 __all__ = ["Compare", "tensor"]
 
@@ -96,19 +96,13 @@ def select_of_select_on_false(p: Value, z: Value, y: Value) -> Value:
     return Select(p, z, y)
 
 
-true = hole("true", lambda value: isinstance(value, Constant) and value.is_splat and value.number == True)  # noqa: E712
-false = hole("false", lambda value: isinstance(value, Constant) and value.is_splat and value.number == False)  # noqa: E712
-
-
 @rewrite(Select(p, true, false))
-def select_of_true_and_false(op: Select, p: Value) -> Value | None:
+def select_of_true_and_false(op: Select, p: Value) -> Value:
     """select(p, true, false) = p, repeated if it is one condition for many elements
 
     >>> select_of_true_and_false(Select(tensor("i1", name="p"), Constant.of(True), Constant.of(False)))
     p
     """
-    if op.dtype != "i1":
-        return None
     return p if p.shape == op.shape else BroadcastInDim(p, op.shape, ())
 
 
@@ -119,7 +113,7 @@ def select_of_false(op: Select, p: Value, x: Value) -> Value | None:
     >>> select_of_false(Select(tensor("i1", name="p"), tensor("i1"), Constant.of(False)))
     And(p, x)
     """
-    return And(p, x) if op.dtype == "i1" and p.shape == op.shape else None
+    return And(p, x) if p.shape == op.shape else None
 
 
 @rewrite(Not(Not(x)))
@@ -139,7 +133,7 @@ def select_of_false_and_true(op: Select, p: Value) -> Value | None:
     >>> select_of_false_and_true(Select(tensor("i1", name="p"), Constant.of(False), Constant.of(True)))
     Not(p)
     """
-    if op.dtype != "i1" or op.tensor.size == 0:
+    if op.tensor.size == 0:
         return None
     return Not(p) if p.shape == op.shape else BroadcastInDim(Not(p), op.shape, ())
 
@@ -151,7 +145,7 @@ def select_of_true(op: Select, p: Value, x: Value) -> Value | None:
     >>> select_of_true(Select(tensor("i1", name="p"), Constant.of(True), tensor("i1")))
     Or(p, x)
     """
-    return Or(p, x) if op.dtype == "i1" and p.shape == op.shape else None
+    return Or(p, x) if p.shape == op.shape else None
 
 
 q = hole("q")

@@ -39,7 +39,7 @@ from windlass.rewriting.cost import CPU, LONG_FOLD, fuses, has_long_rows
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import Kind, Term, feeds_only, multiply_terms, unspread
-from windlass.rules.reductions import EXTREMES, begins_neutral, fold_of
+from windlass.rules.reductions import EXTREMES, begins_neutral, fold, fold_of
 
 __all__ = ["DotGeneral", "tensor"]
 
@@ -70,8 +70,8 @@ def sample_sum_of_spread(draw: Draw) -> Op:
     return made.owner
 
 
-@rewrite(any_op(Reduce), sample=sample_sum_of_spread, reassociates=True, by_cost=True)
-def sum_of_spread_products(op: Reduce) -> Value | None:
+@rewrite(fold((Add,), any_op(Multiply, bind="product")), sample=sample_sum_of_spread, reassociates=True, by_cost=True)
+def sum_of_spread_products(op: Reduce, product: Multiply) -> Value | None:
     """sum(broadcast(x) · broadcast(y)) = dot(x, y), where x lacks axes that y has
 
     >>> x = BroadcastInDim(tensor("f32", 4, 5), (3, 4, 5), (1, 2))
@@ -80,8 +80,7 @@ def sum_of_spread_products(op: Reduce) -> Value | None:
     >>> product.operands, product.shape
     ((y, x), (3, 4))
     """
-    product = fold_of(op, Add, made_by=Multiply)
-    if not isinstance(product, Multiply) or not begins_neutral(op) or not feeds_only(product, op):
+    if not begins_neutral(op) or not feeds_only(product, op):
         return None
     if product.dtype not in ("f32", "f64"):
         return None

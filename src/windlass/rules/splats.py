@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,16 @@ def is_number(value: object, number: Any) -> bool:
 
 def splat_hole(name: str, number: Any) -> Any:
     """A hole for a constant that is `number` everywhere, the sign of zero included."""
-    return hole(name, lambda value: is_number(value, number))
+    return hole(name, partial(is_number, number=number))
+
+
+def _holds_everywhere(value: object, truth: bool) -> bool:
+    return isinstance(value, Constant) and value.is_splat and value.dtype == "i1" and bool(value.number) == truth
+
+
+true = hole("true", lambda value: _holds_everywhere(value, True))
+false = hole("false", lambda value: _holds_everywhere(value, False))
+"""Holes for conditions that are known, and the same for all elements."""
 
 
 def compute(op_class: type[Op], *constants: Constant, **fields: Any) -> Constant:

@@ -28,7 +28,7 @@ from windlass.rewriting.matrix_parts import Band, Outer, Part, Rest, Scalar, fin
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.chains import build_order, find_order
-from windlass.rules.contractions import made_by, sides
+from windlass.rules.contractions import sides
 from windlass.rules.diagonals import diagonal_matrix, identity_matrix, index_mask
 from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Product, Term, is_plain, lay, read, spread
@@ -37,7 +37,7 @@ __all__ = ["diagonal_matrix", "identity_matrix", "matmul"]
 
 MOST_PARTS = 6
 
-MADE_OF_PARTS = Add | Subtract | Multiply | Divide | Negate | Select | Convert | BroadcastInDim | Constant
+MADE_OF_PARTS = (Add, Subtract, Multiply, Divide, Negate, Select, Convert, BroadcastInDim, Constant)
 
 
 def sample_part(draw: Draw, rows: int, columns: int) -> Value:
@@ -81,7 +81,7 @@ def sample_structured_product(draw: Draw) -> DotGeneral:
     return DotGeneral(thin, matrix, (), (), (0,), (axis,))
 
 
-@rewrite(any_op(DotGeneral), reassociates=True, by_cost=True, sample=sample_structured_product)
+@rewrite(any_op(DotGeneral, takes=MADE_OF_PARTS), reassociates=True, by_cost=True, sample=sample_structured_product)
 def dot_of_structured_matrix(op: DotGeneral) -> Value | None:
     """dot(a + band(v) + u·wᵀ, y) = dot(a, y) + v · shift(y) + u · dot(w, y): no matrix is made of the parts
 
@@ -91,7 +91,7 @@ def dot_of_structured_matrix(op: DotGeneral) -> Value | None:
     Add(DotGeneral(x, y, lhs_batching_dimensions=(), rhs_batching_dimensions=(), lhs_contracting_dimensions=(1,), \
 rhs_contracting_dimensions=(0,), dtype='f32'), Multiply(u, y))
     """
-    if not made_by(op, MADE_OF_PARTS) or not is_plain(op):
+    if not is_plain(op):
         return None
     product = read(op)
     found: list[tuple[Term, Term, list[Part]]] = []

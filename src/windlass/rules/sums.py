@@ -29,14 +29,17 @@ from windlass.ops import (
     Subtract,
     Tanh,
 )
+from windlass.ops.base import Binary, Unary
 from windlass.ops.reduction import reduce_and, reduce_max, reduce_or, reduce_sum
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import feeds_only, lay, unspread
-from windlass.rules.reductions import EXTREMES, Sizes, again, begins_neutral, broadcast, fold_of, sample_fold
+from windlass.rules.reductions import EXTREMES, Sizes, again, begins_neutral, broadcast, fold, sample_fold
 
 __all__ = ["BroadcastInDim", "reduce_max", "reduce_sum"]
+
+x = hole("x")
 
 
 def converted(draw: Draw, shape: Sizes, dtype: str) -> Value:
@@ -54,15 +57,14 @@ WIDENINGS = {
 """Element types all of whose numbers another one has."""
 
 
-@rewrite(any_op(Reduce), sample=sample_fold(converted, EXTREMES))
-def extreme_of_widened(op: Reduce) -> Value | None:
+@rewrite(fold(EXTREMES, any_op(Convert, bind="wide")), sample=sample_fold(converted, EXTREMES))
+def extreme_of_widened(op: Reduce, wide: Convert) -> Value | None:
     """max(convert(x)) = convert(max(x)), to a type that has all numbers of the narrower one; and so for min
 
     >>> extreme_of_widened(reduce_max(Convert(tensor("bf16", 9), "f32"), (0,)).owner).dtype
     'f32'
     """
-    wide = fold_of(op, *EXTREMES, made_by=Convert)
-    if not isinstance(wide, Convert) or wide.operand.dtype not in WIDENINGS.get(wide.dtype, ()):
+    if wide.operand.dtype not in WIDENINGS.get(wide.dtype, ()):
         return None
     if not begins_neutral(op) or op.results[0].tensor.size >= wide.tensor.size:
         return None
@@ -73,32 +75,28 @@ def negated(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Negate(tensor(dtype, *shape))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(negated, (Add,)))
-def sum_of_negated(op: Reduce) -> Value | None:
+@rewrite(fold((Add,), Negate(x)), reassociates=True, sample=sample_fold(negated, (Add,)))
+def sum_of_negated(op: Reduce, x: Value) -> Value | None:
     """sum(-x) = -sum(x)
 
     >>> sum_of_negated(reduce_sum(Negate(tensor("f32", 9)), (0,)).owner).operand.owner.inputs
     (x,)
     """
-    value = fold_of(op, Add, made_by=Negate)
-    if not isinstance(value, Negate) or not begins_neutral(op) or op.results[0].tensor.size >= value.tensor.size:
+    if not begins_neutral(op) or op.results[0].tensor.size >= x.tensor.size:
         return None
-    return Negate(again(op, value.operand, op.dimensions))
+    return Negate(again(op, x, op.dimensions))
 
 
-@rewrite(any_op(Reduce), sample=sample_fold(negated, EXTREMES, floats=True))
-def extreme_of_negated(op: Reduce) -> Value | None:
+@rewrite(fold(EXTREMES, Negate(x)), sample=sample_fold(negated, EXTREMES, floats=True))
+def extreme_of_negated(op: Reduce, x: Value) -> Value | None:
     """max(-x) = -min(x), min(-x) = -max(x), for floats
 
     >>> type(extreme_of_negated(reduce_max(Negate(tensor("f32", 9)), (0,)).owner)).__name__
     'Negate'
     """
-    value = fold_of(op, *EXTREMES, made_by=Negate)
-    if not isinstance(value, Negate) or not value.tensor.is_float or not begins_neutral(op):
+    if not x.tensor.is_float or not begins_neutral(op) or op.results[0].tensor.size >= x.tensor.size:
         return None
-    if op.results[0].tensor.size >= value.tensor.size:
-        return None
-    return Negate(again(op, value.operand, op.dimensions, Minimum if op.combiner is Maximum else Maximum))
+    return Negate(again(op, x, op.dimensions, Minimum if op.combiner is Maximum else Maximum))
 
 
 def scaled(draw: Draw, shape: Sizes, dtype: str) -> Value:
@@ -110,16 +108,19 @@ def scaled(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return kind(tensor(dtype, *shape, name="y"), factor)
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(scaled, (Add,)))
-def sum_of_scaled(op: Reduce) -> Value | None:
+@rewrite(
+    fold((Add,), any_op(Binary, only=(Multiply, Divide), bind="value")),
+    reassociates=True,
+    sample=sample_fold(scaled, (Add,)),
+)
+def sum_of_scaled(op: Reduce, value: Multiply | Divide) -> Value | None:
     """sum(c · x) = c · sum(x), along axes along which c repeats; and so for x / c
 
     >>> scaled = Multiply(tensor("f32", 9), BroadcastInDim(tensor("f32", name="c"), (9,), ()))
     >>> sum_of_scaled(reduce_sum(scaled, (0,)).owner).lhs
     c
     """
-    value = fold_of(op, Add, made_by=Multiply | Divide)
-    if not isinstance(value, Multiply | Divide) or not feeds_only(value, op) or not begins_neutral(op):
+    if not feeds_only(value, op) or not begins_neutral(op):
         return None
     if isinstance(value, Divide) and value.tensor.is_integer:
         return None
@@ -149,16 +150,19 @@ def shifted(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return draw.choose((Add, Subtract))(tensor(dtype, *shape, name="y"), broadcast(draw, shape, dtype))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(shifted, (Add,)))
-def sum_of_shifted(op: Reduce) -> Value | None:
+@rewrite(
+    fold((Add,), any_op(Binary, only=(Add, Subtract), bind="value")),
+    reassociates=True,
+    sample=sample_fold(shifted, (Add,)),
+)
+def sum_of_shifted(op: Reduce, value: Add | Subtract) -> Value | None:
     """sum(x + c) = sum(x) + n · c, along n elements along which c repeats; and so for x - c
 
     >>> shifted = Add(tensor("f32", 9), Constant.of(2, "f32", (9,)))
     >>> sum_of_shifted(reduce_sum(shifted, (0,)).owner).rhs
     Constant(18.0)
     """
-    value = fold_of(op, Add, made_by=Add | Subtract)
-    if not isinstance(value, Add | Subtract) or not feeds_only(value, op) or not begins_neutral(op):
+    if not feeds_only(value, op) or not begins_neutral(op):
         return None
     result = op.results[0]
     if 3 * result.tensor.size >= value.tensor.size or value.tensor.is_boolean:
@@ -194,31 +198,37 @@ def increasing(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return draw.choose(INCREASING)(tensor(dtype, *shape))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(increasing, EXTREMES, floats=True))
-def extreme_of_increasing(op: Reduce) -> Value | None:
+@rewrite(
+    fold(EXTREMES, any_op(Unary, only=INCREASING, bind="value")),
+    reassociates=True,
+    sample=sample_fold(increasing, EXTREMES, floats=True),
+)
+def extreme_of_increasing(op: Reduce, value: Unary) -> Value | None:
     """max(f(x)) = f(max(x)), for f among exp, tanh, logistic, floor and ceil; and so for min
 
     >>> extreme_of_increasing(reduce_max(Exponential(tensor("f32", 9)), (0,)).owner).operand.owner.inputs
     (x,)
     """
-    value = fold_of(op, *EXTREMES, made_by=INCREASING)
-    if not isinstance(value, INCREASING) or not feeds_only(value, op) or not begins_neutral(op):
+    if not feeds_only(value, op) or not begins_neutral(op):
         return None
     if op.results[0].tensor.size >= value.tensor.size:
         return None
     return value.with_operands((again(op, value.operand, op.dimensions),))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(shifted, EXTREMES, floats=True))
-def extreme_of_shifted(op: Reduce) -> Value | None:
+@rewrite(
+    fold(EXTREMES, any_op(Binary, only=(Add, Subtract), bind="value")),
+    reassociates=True,
+    sample=sample_fold(shifted, EXTREMES, floats=True),
+)
+def extreme_of_shifted(op: Reduce, value: Add | Subtract) -> Value | None:
     """max(x + c) = max(x) + c, along axes along which c repeats; and so for x - c, and for min; floats
 
     >>> shifted = Subtract(tensor("f32", 9), Constant.of(2, "f32", (9,)))
     >>> extreme_of_shifted(reduce_max(shifted, (0,)).owner).rhs
     Constant(2.0)
     """
-    value = fold_of(op, *EXTREMES, made_by=Add | Subtract)
-    if not isinstance(value, Add | Subtract) or not value.tensor.is_float or not feeds_only(value, op):
+    if not value.tensor.is_float or not feeds_only(value, op):
         return None
     result = op.results[0]
     if not begins_neutral(op) or result.tensor.size >= value.tensor.size:
@@ -241,14 +251,13 @@ def sample_fold_of_not(draw: Draw) -> Op:
     return made.owner
 
 
-@rewrite(any_op(Reduce), sample=sample_fold_of_not)
-def fold_of_not(op: Reduce) -> Value | None:
+@rewrite(fold((And, Or), Not(x)), sample=sample_fold_of_not)
+def fold_of_not(op: Reduce, x: Value) -> Value | None:
     """any(not x) = not all(x), all(not x) = not any(x)
 
     >>> fold_of_not(reduce_or(Not(tensor("i1", 9)), (0,)).owner).operand.owner.combiner.__name__
     'And'
     """
-    value = fold_of(op, And, Or, made_by=Not)
-    if not isinstance(value, Not) or not begins_neutral(op) or op.results[0].tensor.size >= value.tensor.size:
+    if not begins_neutral(op) or op.results[0].tensor.size >= x.tensor.size:
         return None
-    return Not(again(op, value.operand, op.dimensions, And if op.combiner is Or else Or))
+    return Not(again(op, x, op.dimensions, And if op.combiner is Or else Or))

@@ -20,10 +20,12 @@ from windlass.ops import (
     Tan,
     Tanh,
 )
+from windlass.ops.base import Unary
 from windlass.ops.elementwise import And, Xor, width_of
 from windlass.ops.functions import Cbrt
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.duals import Dual, Exchange
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import splat
@@ -72,16 +74,14 @@ def _sample_odd(draw: Draw) -> Negate:
     return Negate(draw.choose(ODD)(Negate(free(random_type(draw, ("f32", "f64", "bf16"))))))
 
 
-@rewrite(Negate(x), sample=_sample_odd, single_use=True)
-def negate_of_odd_function(x: Value) -> Value | None:
+@rewrite(Negate(any_op(Unary, only=ODD, operand=Negate(x), bind="function")), sample=_sample_odd, single_use=True)
+def negate_of_odd_function(x: Value, function: Unary) -> Value | None:
     """-f(-x) = f(x), for f among sin, tan, tanh and cbrt
 
     >>> negate_of_odd_function(Negate(Sine(Negate(tensor("f32")))))
     Sine(x)
     """
-    if not isinstance(x, ODD) or not isinstance(x.operand, Negate) or x.tensor.is_complex:
-        return None
-    return type(x)(x.operand.operand)
+    return None if x.tensor.is_complex else type(function)(x)
 
 
 @rewrite(Cosine(Abs(x)))
@@ -94,24 +94,14 @@ def cosine_of_modulus(op: Cosine, x: Value) -> Value | None:
     return None if x.tensor.is_complex else Cosine(x)
 
 
-@rewrite(Negate(Floor(Negate(x))), single_use=True)
-def ceiling_by_floor(x: Value) -> Value:
-    """-floor(-x) = ceil(x)
+@rewrite(Negate(Floor(Negate(x))), single_use=True, dual=Exchange((Floor, Ceil), words=(("floor", "ceiling"),)))
+def ceiling_by_floor(x: Value, dual: Dual) -> Value:
+    """-floor(-x) = ceiling(x)
 
     >>> ceiling_by_floor(Negate(Floor(Negate(tensor("f32")))))
     Ceil(x)
     """
-    return Ceil(x)
-
-
-@rewrite(Negate(Ceil(Negate(x))), single_use=True)
-def floor_by_ceiling(x: Value) -> Value:
-    """-ceil(-x) = floor(x)
-
-    >>> floor_by_ceiling(Negate(Ceil(Negate(tensor("f32")))))
-    Floor(x)
-    """
-    return Floor(x)
+    return dual(Ceil)(x)
 
 
 @rewrite(Negate(Multiply(Negate(x), y)), single_use=True)
@@ -145,7 +135,8 @@ def negate_of_quotient_by_negate(x: Value, y: Value) -> Value | None:
 
 
 @rewrite(
-    IsFinite(x), sample=lambda draw: IsFinite(draw.choose((Negate, Abs))(free(random_type(draw, ("f32", "bf16")))))
+    IsFinite(any_op(Unary, only=(Negate, Abs), operand=x)),
+    sample=lambda draw: IsFinite(draw.choose((Negate, Abs))(free(random_type(draw, ("f32", "bf16"))))),
 )
 def is_finite_without_sign(x: Value) -> Value | None:
     """is_finite(-x) = is_finite(x), and so for |x|
@@ -153,9 +144,7 @@ def is_finite_without_sign(x: Value) -> Value | None:
     >>> is_finite_without_sign(IsFinite(Negate(tensor("f32"))))
     IsFinite(x)
     """
-    if not isinstance(x, Negate | Abs) or not x.operand.tensor.is_float:
-        return None
-    return IsFinite(x.operand)
+    return IsFinite(x) if x.tensor.is_float else None
 
 
 def _sample_bits(draw: Draw, made_by: type[And] | type[Xor]) -> BitcastConvert:

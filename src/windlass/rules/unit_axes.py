@@ -11,7 +11,7 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.contractions import made_by, sample_product, sides
+from windlass.rules.contractions import sample_product, sides
 from windlass.rules.letters import Term, read
 
 __all__ = ["matmul", "tensor"]
@@ -55,7 +55,7 @@ def with_unit_axes(draw: Draw, shape: Sizes, dtype: str, name: str) -> Value:
     return Reshape(tensor(dtype, *(size for size in shape if size != 1), name=name), shape)
 
 
-@rewrite(any_op(DotGeneral), sample=lambda draw: sample_product(draw, with_unit_axes, with_unit_axes))
+@rewrite(any_op(DotGeneral, takes=(Reshape,)), sample=lambda draw: sample_product(draw, with_unit_axes, with_unit_axes))
 def dot_of_added_unit_axes(op: DotGeneral) -> Value | None:
     """dot(reshape(x), y) = reshape(dot(x, y)), if the reshape only adds rows or columns of which there is one
 
@@ -63,8 +63,6 @@ def dot_of_added_unit_axes(op: DotGeneral) -> Value | None:
     >>> dot_of_added_unit_axes(matmul(tensor("f32", 2, 3), column)).operand.operands
     (x, y)
     """
-    if not made_by(op, Reshape):
-        return None
     product = read(op)
     sizes = product.sizes()
     for term, other in sides(product):
