@@ -27,9 +27,8 @@ def count(pattern):
         return sum(map(count, pattern))
     if not isinstance(pattern, Op):
         return 0
-    if "is_any" in pattern.__dict__:
-        return 1
-    return 1 + sum(count(value) for value in pattern.field_values().values())
+    values = pattern.__dict__ if "is_any" in pattern.__dict__ else pattern.field_values()
+    return 1 + sum(map(count, values.values()))
 ops = [count(rule.pattern) for rule in catalogue.rules]
 print(len(ops), sum(each > 1 for each in ops))
 """
