@@ -23,8 +23,8 @@ RULES = """
 from windlass.ir import Op
 from windlass.rules import catalogue
 def count(pattern):
-    if isinstance(pattern, tuple):
-        return sum(map(count, pattern))
+    if isinstance(pattern, tuple | dict):
+        return sum(map(count, pattern.values() if isinstance(pattern, dict) else pattern))
     if not isinstance(pattern, Op):
         return 0
     values = pattern.__dict__ if "is_any" in pattern.__dict__ else pattern.field_values()
