@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.affine.drawing import affine_indices, boxes, dimensions, indices, points
 from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
-from windlass.affine.index import Index, Scalar
+from windlass.affine.index import Index, RuntimeScalar
 from windlass.ir.values import tensor
 
 
@@ -122,7 +122,7 @@ def test_choices_that_clamp_are_known_as_such() -> None:
 
 def test_a_point_dimension_is_a_number() -> None:
     assert line("x", 1) == Index(0)
-    assert Index.of(Scalar(tensor("i32"), 4, 4)) == Index(4)
+    assert Index.of(RuntimeScalar(tensor("i32"), 4, 4)) == Index(4)
 
 
 def test_products_need_a_constant() -> None:

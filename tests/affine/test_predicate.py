@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.affine.drawing import boxes, dimensions, points, predicates
 from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
 from windlass.affine.index import Index
-from windlass.affine.predicate import FALSE, TRUE, Condition, Predicate
+from windlass.affine.predicate import FALSE, TRUE, DataCondition, Predicate
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def test_guards_on_quotients_become_guards_on_the_dimension() -> None:
 
 def test_a_predicate_and_its_opposite_cancel() -> None:
     x = Dimension("x", 4, 0)
-    condition = Condition(Unknown((x,), "flags"))
+    condition = DataCondition(Unknown((x,), "flags"))
     guard = compare("LT", Index.of(x), 3)
     assert (condition & ~condition).is_false
     assert (condition | ~condition).is_true

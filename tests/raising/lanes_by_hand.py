@@ -13,16 +13,16 @@ from windlass.affine.index import (
     Data,
     FloorDivide,
     Index,
-    Maximum,
-    Minimum,
+    IndexMaximum,
+    IndexMinimum,
     Modulo,
-    Scalar,
+    RuntimeScalar,
     parts_of,
 )
 from windlass.affine.predicate import (
     AtLeastZero,
-    Condition,
     Conjunction,
+    DataCondition,
     DiffersFromZero,
     Disjunction,
     EqualsZero,
@@ -84,7 +84,7 @@ def index_value(index: Index, point: Mapping[Dimension, int], program: Program) 
         match atom:
             case Dimension():
                 value = point[atom]
-            case Scalar():
+            case RuntimeScalar():
                 value = int(program.arrays[atom.value])
             case Data():
                 value = int(lane_value(held_by(atom), program.arrays[held_by(atom).value], point))
@@ -92,9 +92,9 @@ def index_value(index: Index, point: Mapping[Dimension, int], program: Program) 
                 value = parts[0] // atom.divisor
             case Modulo():
                 value = parts[0] % atom.divisor
-            case Minimum():
+            case IndexMinimum():
                 value = min(parts)
-            case Maximum():
+            case IndexMaximum():
                 value = max(parts)
             case Choice():
                 value = parts[1] if parts[0] >= 0 else parts[2]
@@ -111,7 +111,7 @@ def predicate_value(predicate: Predicate, point: Mapping[Dimension, int], progra
             return index_value(predicate.index, point, program) == 0
         case DiffersFromZero():
             return index_value(predicate.index, point, program) != 0
-        case Condition():
+        case DataCondition():
             held = bool(lane_value(held_by(predicate), program.arrays[held_by(predicate).value], point))
             return held != predicate.is_negated
         case Conjunction():

@@ -9,7 +9,7 @@ import numpy as np
 from tests.raising.lanes_by_hand import Program
 from tests.raising.test_access import check_load, check_store
 from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
-from windlass.affine.index import Data, Index, Scalar
+from windlass.affine.index import Data, Index, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
 from windlass.ops.elementwise import Add
 from windlass.raising.access import load, scatter_combine, store
@@ -182,7 +182,7 @@ def test_a_row_chosen_at_run_time_is_a_dynamic_slice() -> None:
         content = np.arange(ROWS * COLUMNS, dtype=np.float32)
         memory = program.argument(content)
         chosen = program.argument(np.array(at, np.int32))
-        index = Index.of(Scalar(chosen, 0, ROWS - 1)).scale(COLUMNS) + column
+        index = Index.of(RuntimeScalar(chosen, 0, ROWS - 1)).scale(COLUMNS) + column
         with program.building():
             lanes = load(memory, index, EVERYWHERE, TRUE, (COLUMNS,))
             after = store(memory, index, Lanes(program.argument(np.float32(7))), EVERYWHERE, TRUE, (COLUMNS,))
@@ -200,7 +200,7 @@ def test_a_window_that_may_stick_out_is_gathered() -> None:
     content = np.arange(20, dtype=np.float32)
     memory = program.argument(content)
     start = program.argument(np.array(-3, np.int32))
-    index = Index.of(Scalar(start, -5, 15)) + column
+    index = Index.of(RuntimeScalar(start, -5, 15)) + column
     guard = Predicate.compare("GE", index, Index(0))
     with program.building():
         lanes = load(memory, index, EVERYWHERE, guard)
@@ -214,7 +214,7 @@ def test_an_unbounded_start_is_trusted_where_all_lanes_are_active() -> None:
     content = np.arange(200, dtype=np.float32)
     memory = program.argument(content)
     start = program.argument(np.array(57, np.int32))
-    index = Index.of(Scalar(start, -(2**31), 2**31 - 1)) + column
+    index = Index.of(RuntimeScalar(start, -(2**31), 2**31 - 1)) + column
     with program.building():
         lanes = load(memory, index, EVERYWHERE, TRUE)
     assert program.run(lanes.value).tolist() == content[57 : 57 + COLUMNS].tolist()

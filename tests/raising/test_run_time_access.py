@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.affine.drawing import affine_indices, array_accesses, boxes, dimensions, indices, points, predicates
 from tests.raising.lanes_by_hand import Program, index_value, lane_value, lanes_of, predicate_value
 from windlass.affine.dimensions import Box, Dimension, in_order
-from windlass.affine.index import Data, Index, Scalar
+from windlass.affine.index import Data, Index, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
 from windlass.ops.elementwise import Add, And, Or, Xor
 from windlass.ops.extremes import Maximum, Minimum
@@ -27,7 +27,7 @@ def scalars(draw: st.DrawFn, program: Program) -> Index:
     """A run-time number, with tight, loose or no bounds."""
     value, slack = draw(st.integers(-3, 9)), draw(st.sampled_from([0, 2, 9, FAR]))
     argument = program.argument(np.array(value, draw(st.sampled_from([np.int32, np.int64]))))
-    return Index.of(Scalar(argument, value - min(slack, 1), value + slack if slack < FAR else FAR))
+    return Index.of(RuntimeScalar(argument, value - min(slack, 1), value + slack if slack < FAR else FAR))
 
 
 @st.composite
@@ -159,7 +159,7 @@ def test_a_window_is_not_trusted_after_idle_lanes_were_folded_away() -> None:
     memory = program.argument(np.array([10, 20], np.int32))
     # Only x = 0 is active; the window of both would stick out of memory at the end.
     active = Lanes(program.argument(np.array([[True, False, True], [False] * 3])), (x, y))
-    start = Index.of(Scalar(program.argument(np.array(1, np.int32)), -FAR, FAR))
+    start = Index.of(RuntimeScalar(program.argument(np.array(1, np.int32)), -FAR, FAR))
     value = Lanes(program.argument(np.array(5, np.int32)))
     with program.building():
         after = scatter_combine(memory, start + Index.of(x), value, Box(), condition_of(active), Add, (x, y))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NOTHING: frozenset[Dimension] = frozenset()
 
 
-class Handle(Protocol):
+class DataHandle(Protocol):
     """What holds values that are known at run time only, one for each point over some dimensions.
 
     What it is made of is its owner's affair: here it only tells which dimensions the values depend on, and by
@@ -28,7 +28,7 @@ class Handle(Protocol):
     def identity(self) -> Hashable: ...
 
 
-class Scalar:
+class RuntimeScalar:
     """An integer known at run time only, the same for all points: a rank-0 tensor with bounds, both included."""
 
     __slots__ = ("lower", "upper", "value")
@@ -39,10 +39,10 @@ class Scalar:
         self.upper = upper
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scalar) and self.value is other.value
+        return isinstance(other, RuntimeScalar) and self.value is other.value
 
     def __hash__(self) -> int:
-        return hash((Scalar, id(self.value)))
+        return hash((RuntimeScalar, id(self.value)))
 
     def __repr__(self) -> str:
         return f"{self.value!r}"
@@ -56,7 +56,7 @@ class Data:
 
     __slots__ = ("handle", "lower", "upper")
 
-    def __init__(self, handle: Handle, lower: int, upper: int) -> None:
+    def __init__(self, handle: DataHandle, lower: int, upper: int) -> None:
         self.handle = handle
         self.lower = lower
         self.upper = upper
@@ -133,14 +133,14 @@ class _Extremum:
         return f"{self.word}({self.left}, {self.right})"
 
 
-class Minimum(_Extremum):
+class IndexMinimum(_Extremum):
     """The smaller of two indices."""
 
     __slots__ = ()
     word = "min"
 
 
-class Maximum(_Extremum):
+class IndexMaximum(_Extremum):
     """The greater of two indices."""
 
     __slots__ = ()
@@ -173,8 +173,8 @@ class Choice:
         return f"({self.left} if {self.condition} >= 0 else {self.right})"
 
 
-Compound: TypeAlias = "FloorDivide | Modulo | Minimum | Maximum | Choice"
-Atom: TypeAlias = "Dimension | Scalar | Data | FloorDivide | Modulo | Minimum | Maximum | Choice"
+Compound: TypeAlias = "FloorDivide | Modulo | IndexMinimum | IndexMaximum | Choice"
+Atom: TypeAlias = "Dimension | RuntimeScalar | Data | FloorDivide | Modulo | IndexMinimum | IndexMaximum | Choice"
 
 
 def parts_of(atom: Atom) -> tuple[Index, ...]:
@@ -182,7 +182,7 @@ def parts_of(atom: Atom) -> tuple[Index, ...]:
     match atom:
         case FloorDivide() | Modulo():
             return (atom.operand,)
-        case Minimum() | Maximum():
+        case IndexMinimum() | IndexMaximum():
             return (atom.left, atom.right)
         case Choice():
             return (atom.condition, atom.left, atom.right)

@@ -37,14 +37,14 @@ def box_condition(box: Box, outer: Box) -> Predicate:
 
 def with_bounds(index: Index, lower: int, upper: int) -> Index:
     """The computed integers with narrower bounds than their dtype's, where these are narrower."""
-    from windlass.affine.index import Data, Scalar
+    from windlass.affine.index import Data, RuntimeScalar
 
     if len(index.terms) == 1 and not index.constant:
         ((atom, factor),) = index.terms.items()
         if factor == 1 and isinstance(atom, Data):
             return Index.of(Data(atom.handle, max(lower, atom.lower), min(upper, atom.upper)))
-        if factor == 1 and isinstance(atom, Scalar):
-            return Index.of(Scalar(atom.value, max(lower, atom.lower), min(upper, atom.upper)))
+        if factor == 1 and isinstance(atom, RuntimeScalar):
+            return Index.of(RuntimeScalar(atom.value, max(lower, atom.lower), min(upper, atom.upper)))
     return index
 
 

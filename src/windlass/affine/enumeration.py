@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.affine.atoms import Atom, Choice, Data, FloorDivide, Maximum, Minimum, Modulo, Scalar
+from windlass.affine.atoms import Atom, Choice, Data, FloorDivide, IndexMaximum, IndexMinimum, Modulo, RuntimeScalar
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Index
 from windlass.affine.predicate import (
     AtLeastZero,
-    Condition,
     Conjunction,
+    DataCondition,
     DiffersFromZero,
     Disjunction,
     EqualsZero,
@@ -70,15 +70,15 @@ def _values_of_atom(atom: Atom, points: Points) -> Numbers:
     match atom:
         case Dimension():
             return points[atom]
-        case Scalar() | Data():
+        case RuntimeScalar() | Data():
             raise ValueError(f"{atom} is known at run time only")
         case FloorDivide():
             return values_of(atom.operand, points) // atom.divisor
         case Modulo():
             return values_of(atom.operand, points) % atom.divisor
-        case Minimum():
+        case IndexMinimum():
             return np.minimum(values_of(atom.left, points), values_of(atom.right, points))
-        case Maximum():
+        case IndexMaximum():
             return np.maximum(values_of(atom.left, points), values_of(atom.right, points))
         case Choice():
             chosen = values_of(atom.condition, points) >= 0
@@ -103,7 +103,7 @@ def holds_at(predicate: Predicate, points: Points) -> Flags:
         case Disjunction():
             found = [holds_at(part, points) for part in predicate.parts]
             return np.logical_or.reduce(np.broadcast_arrays(*found))
-        case Condition():
+        case DataCondition():
             raise ValueError(f"{predicate} is known at run time only")
         case _:
             return np.bool_(predicate.is_true)  # pyright: ignore[reportReturnType]

@@ -1,8 +1,8 @@
 """Exact integer expressions over dimensions: sums of multiples of atoms, kept in a form in which equals compare equal.
 
 An `Index` is `constant + Σ coefficient·atom`. An atom is a dimension, a traced scalar, a data-dependent integer, or
-one of FloorDivide, Modulo, Minimum, Maximum and Choice over smaller indices. All arithmetic is over the whole integers:
-who builds an index has to see to it (with `value_range`) that the machine's own arithmetic does not wrap around.
+one of FloorDivide, Modulo, IndexMinimum, IndexMaximum and Choice over smaller indices. All arithmetic is over the whole
+integers: who builds an index has to see to it (with `value_range`) that the machine's own does not wrap around.
 
 Nothing here takes time in proportion to the sizes of dimensions.
 """
@@ -19,10 +19,10 @@ from windlass.affine.atoms import (
     Choice,
     Data,
     FloorDivide,
-    Maximum,
-    Minimum,
+    IndexMaximum,
+    IndexMinimum,
     Modulo,
-    Scalar,
+    RuntimeScalar,
     dimensions_of,
     parts_of,
 )
@@ -57,7 +57,7 @@ class Index:
         """The index that is just this atom. A dimension of one value is 0."""
         if isinstance(atom, Dimension) and atom.size == 1:
             return ZERO
-        if isinstance(atom, Scalar | Data) and atom.lower == atom.upper:
+        if isinstance(atom, RuntimeScalar | Data) and atom.lower == atom.upper:
             return Index(atom.lower)
         return Index(0, {atom: 1})
 
@@ -89,7 +89,7 @@ class Index:
     def is_static(self) -> bool:
         """Whether the value is known without running the program: no scalars and no data in it."""
         return all(
-            not isinstance(atom, Scalar | Data) and all(part.is_static for part in parts_of(atom))
+            not isinstance(atom, RuntimeScalar | Data) and all(part.is_static for part in parts_of(atom))
             for atom in self.terms
         )
 
@@ -163,11 +163,11 @@ class Index:
 
     def minimum(self, other: Index, box: Box = EVERYWHERE) -> Index:
         """The smaller of both. It need hold over the box only."""
-        return _extremum(Minimum, self, other, box)
+        return _extremum(IndexMinimum, self, other, box)
 
     def maximum(self, other: Index, box: Box = EVERYWHERE) -> Index:
         """The greater of both. It need hold over the box only."""
-        return _extremum(Maximum, self, other, box)
+        return _extremum(IndexMaximum, self, other, box)
 
     @staticmethod
     def choose(condition: Index, left: Index, right: Index, box: Box = EVERYWHERE) -> Index:
@@ -210,9 +210,9 @@ class Index:
                     new = atom.operand.rebuild(leaf, box).floor_divide(atom.divisor, box)
                 case Modulo():
                     new = atom.operand.rebuild(leaf, box).modulo(atom.divisor, box)
-                case Minimum():
+                case IndexMinimum():
                     new = atom.left.rebuild(leaf, box).minimum(atom.right.rebuild(leaf, box), box)
-                case Maximum():
+                case IndexMaximum():
                     new = atom.left.rebuild(leaf, box).maximum(atom.right.rebuild(leaf, box), box)
                 case Choice():
                     condition = atom.condition.rebuild(leaf, box)
@@ -274,7 +274,7 @@ def range_of(atom: Atom, box: Box) -> Range:
         case Dimension():
             lower, upper = box.bounds(atom)
             return lower, max(upper - 1, lower)
-        case Scalar() | Data():
+        case RuntimeScalar() | Data():
             return atom.lower, atom.upper
         case FloorDivide():
             lower, upper = atom.operand.value_range(box)
@@ -285,9 +285,9 @@ def range_of(atom: Atom, box: Box) -> Range:
             if upper < start + atom.divisor:
                 return lower - start, upper - start
             return 0, atom.divisor - 1
-        case Minimum() | Maximum():
+        case IndexMinimum() | IndexMaximum():
             one, other = atom.left.value_range(box), atom.right.value_range(box)
-            pick = min if isinstance(atom, Minimum) else max
+            pick = min if isinstance(atom, IndexMinimum) else max
             return pick(one[0], other[0]), pick(one[1], other[1])
         case Choice():
             left_box, right_box = atom.condition.nonnegative_part(box), (-atom.condition - 1).nonnegative_part(box)
@@ -303,15 +303,15 @@ def _value_at(atom: Atom, point: Mapping[Dimension, int]) -> int:
     match atom:
         case Dimension():
             return point[atom]
-        case Scalar() | Data():
+        case RuntimeScalar() | Data():
             raise ValueError(f"{atom} is known at run time only")
         case FloorDivide():
             return atom.operand.at(point) // atom.divisor
         case Modulo():
             return atom.operand.at(point) % atom.divisor
-        case Minimum():
+        case IndexMinimum():
             return min(atom.left.at(point), atom.right.at(point))
-        case Maximum():
+        case IndexMaximum():
             return max(atom.left.at(point), atom.right.at(point))
         case Choice():
             return atom.left.at(point) if atom.condition.at(point) >= 0 else atom.right.at(point)
@@ -473,12 +473,12 @@ def _divide_exactly(index: Index, factor: int) -> Index:
     return Index(index.constant // factor, {atom: each // factor for atom, each in index.terms.items()})
 
 
-def _extremum(kind: type[Minimum | Maximum], left: Index, right: Index, box: Box) -> Index:
+def _extremum(kind: type[IndexMinimum | IndexMaximum], left: Index, right: Index, box: Box) -> Index:
     lower, upper = (left - right).value_range(box)
     if lower >= 0:
-        return right if kind is Minimum else left
+        return right if kind is IndexMinimum else left
     if upper <= 0:
-        return left if kind is Minimum else right
+        return left if kind is IndexMinimum else right
     common, left, right = _take_common(left, right)
     factor, left, right = _take_factor(left, right)
     return common + Index(0, {kind(left, right): factor})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from windlass.affine.dimensions import Box, Dimension, in_order
-from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
+from windlass.affine.index import Atom, Data, Index, RuntimeScalar, dimensions_of, parts_of
 from windlass.affine.pieces import Piece, affine_pieces
 from windlass.affine.predicate import Predicate, at_least_zero
 
@@ -174,7 +174,7 @@ def _strain(layout: Layout, access: Access) -> int:
 
 def is_uniform(atom: Atom) -> bool:
     """Whether the atom is a run-time number that is the same for all lanes."""
-    return isinstance(atom, Scalar) or (isinstance(atom, Data) and not atom.handle.dims)
+    return isinstance(atom, RuntimeScalar) or (isinstance(atom, Data) and not atom.handle.dims)
 
 
 # -- groups of terms --------------------------------------------------------------------------------------------------
@@ -397,4 +397,4 @@ def _moving_way(index: Index, uniform: Index, size: int, access: Access) -> Wind
 
 def atom_is_static(atom: Atom) -> bool:
     """Whether an atom's value is known without running the program."""
-    return not isinstance(atom, Scalar | Data) and all(part.is_static for part in parts_of(atom))
+    return not isinstance(atom, RuntimeScalar | Data) and all(part.is_static for part in parts_of(atom))

@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from windlass.affine.dimensions import Dimension
-from windlass.affine.index import Atom, Choice, Data, FloorDivide, Index, Maximum, Minimum, Modulo, Scalar
+from windlass.affine.index import (
+    Atom,
+    Choice,
+    Data,
+    FloorDivide,
+    Index,
+    IndexMaximum,
+    IndexMinimum,
+    Modulo,
+    RuntimeScalar,
+)
 
 MOST_PIECES = 6
 """An index of more pieces is not taken apart."""
@@ -120,13 +130,13 @@ def _atom_pieces(atom: Atom, dimension: Dimension, lower: int, upper: int) -> li
     match atom:
         case Dimension():
             return [Piece(lower, upper, 1, 0)]
-        case Scalar() | Data():
+        case RuntimeScalar() | Data():
             raise _TooMany
         case FloorDivide() | Modulo():
             operand = _index_pieces(atom.operand, dimension, lower, upper)
             return _limited(part for piece in operand for part in _divide(piece, atom))
-        case Minimum() | Maximum():
-            wants_greater = isinstance(atom, Maximum)
+        case IndexMinimum() | IndexMaximum():
+            wants_greater = isinstance(atom, IndexMaximum)
             left = _index_pieces(atom.left, dimension, lower, upper)
             right = _index_pieces(atom.right, dimension, lower, upper)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from windlass.affine.atoms import NOTHING, FloorDivide, Handle, Maximum, Minimum
+from windlass.affine.atoms import NOTHING, DataHandle, FloorDivide, IndexMaximum, IndexMinimum
 from windlass.affine.dimensions import EVERYWHERE, Box, Dimension
 from windlass.affine.index import Index
 
@@ -263,12 +263,12 @@ class DiffersFromZero(_Comparison):
         return f"{self.index} != 0"
 
 
-class Condition(Predicate):
+class DataCondition(Predicate):
     """A condition known at run time only, or its negation: what holds a truth value for each point."""
 
     __slots__ = ("handle", "is_negated")
 
-    def __init__(self, handle: Handle, is_negated: bool = False) -> None:
+    def __init__(self, handle: DataHandle, is_negated: bool = False) -> None:
         self.handle = handle
         self.is_negated = is_negated
 
@@ -281,7 +281,7 @@ class Condition(Predicate):
         return True
 
     def __invert__(self) -> Predicate:
-        return Condition(self.handle, not self.is_negated)
+        return DataCondition(self.handle, not self.is_negated)
 
     def substitute(self, replacements: Mapping[Dimension, Index], box: Box = EVERYWHERE) -> Predicate:
         if not self.dimensions.isdisjoint(replacements):
@@ -293,13 +293,13 @@ class Condition(Predicate):
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Condition)
+            isinstance(other, DataCondition)
             and self.handle.identity == other.handle.identity
             and self.is_negated == other.is_negated
         )
 
     def __hash__(self) -> int:
-        return hash((Condition, self.handle.identity, self.is_negated))
+        return hash((DataCondition, self.handle.identity, self.is_negated))
 
     def __repr__(self) -> str:
         return f"{'not ' if self.is_negated else ''}{self.handle}"
@@ -421,9 +421,9 @@ def at_least_zero(index: Index, box: Box = EVERYWHERE) -> Predicate:
                 return at_least_zero(atom.operand + bound * atom.divisor, box)
             case FloorDivide():
                 return at_least_zero(-atom.operand + (bound + 1) * atom.divisor - 1, box)
-            case Minimum() | Maximum():
+            case IndexMinimum() | IndexMaximum():
                 sides = [at_least_zero(part.scale(factor) + bound, box) for part in (atom.left, atom.right)]
-                needs_both = isinstance(atom, Minimum) == (factor == 1)
+                needs_both = isinstance(atom, IndexMinimum) == (factor == 1)
                 return conjunction(sides) if needs_both else disjunction(sides)
             case _:
                 pass

@@ -16,7 +16,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.diagnostics.limits import out_of_memory
 from windlass.emulator.arguments import BoundArguments, bind_arguments
-from windlass.emulator.library import Region
+from windlass.emulator.library import MemoryRegion
 from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, VARIABLE, CompiledModule, Memory, as_pointer
 from windlass.emulator.report import FINISHED, LANE_TAKES_NO_PART, PAUSED, Report
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
@@ -260,7 +260,7 @@ class _Run:
         self, detect_races: bool, detect_uninitialized: bool, seconds: float, *, is_repeated: bool = False
     ) -> None:
         library, launch, memories = self.module.library, self.module.library.launch, self.memories
-        regions = (Region * (len(memories) + _HEAP_REGIONS))()
+        regions = (MemoryRegion * (len(memories) + _HEAP_REGIONS))()
         for region, memory in zip(regions, memories, strict=False):
             region.base, region.size, region.kind = memory.address, memory.size, memory.kind
             region.granule_shift = memory.granule_shift

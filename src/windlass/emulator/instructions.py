@@ -22,7 +22,7 @@ from windlass.emulator.intrinsics import (
 )
 from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
 from windlass.emulator.sites import ATOMIC, RELAXED, SPECULATED, VOLATILE, FunctionFacts, Site
-from windlass.emulator.speculation import Choice, speculated_loads
+from windlass.emulator.speculation import SpeculatedChoice, speculated_loads
 from windlass.emulator.text import (
     NAME,
     Layouts,
@@ -93,7 +93,7 @@ class FunctionRewriter:
         self.seen_labels: set[str] = set()
         self.mark: str | None = None
         self.fixed_pointers: set[str] = set()
-        self.speculated: dict[str, Choice | None] = {}
+        self.speculated: dict[str, SpeculatedChoice | None] = {}
         self.postponed: dict[int, list[str]] = {}
         self.function_has_debug = False
         # of the instruction at hand

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from windlass.emulator.instructions import ATTRIBUTE_GROUP, DEFINE, LINKAGE, PREFIX, FunctionRewriter, Shared
-from windlass.emulator.sites import FunctionFacts, Global, Instrumented
+from windlass.emulator.sites import FunctionFacts, GlobalSite, Instrumented
 from windlass.emulator.text import NAME, split_at_commas, strip_quotes, take_type
 
 INITIAL = PREFIX + "initial."
@@ -26,7 +26,7 @@ class Instrumenter:
     def __init__(self, module_text: str, is_in_library: Callable[[str], bool]) -> None:
         self.source = module_text
         self.shared = Shared(is_in_library, "!tbaa" in module_text)
-        self.globals: list[Global] = []
+        self.globals: list[GlobalSite] = []
         self.lines: list[str] = []
         self.kernels: dict[str, str] = {}
         self.kernel_names: list[str] = []
@@ -128,7 +128,7 @@ class Instrumenter:
         is_constant = kind == "constant" or space == "4"
         holds_addresses = copy is not None and "@" in re.sub(r'c"[^"]*"', "", initial or "")
         self.globals.append(
-            Global(plain, size, max(alignment, natural), int(space or 0), is_constant, copy, holds_addresses)
+            GlobalSite(plain, size, max(alignment, natural), int(space or 0), is_constant, copy, holds_addresses)
         )
 
     def _function(self, head: str, body: list[str]) -> None:

@@ -27,13 +27,13 @@ SOURCES = Path(__file__).parent / "runtime"
 _FLAGS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-sanitize=all", "-fno-strict-aliasing", "-Wall")
 
 
-class Site(ctypes.Structure):
+class NativeSite(ctypes.Structure):
     """machine.h: site."""
 
     _fields_ = [(name, ctypes.c_uint32) for name in ("size", "alignment_mask", "flags", "position")]
 
 
-class Region(ctypes.Structure):
+class MemoryRegion(ctypes.Structure):
     """machine.h: region."""
 
     _fields_ = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Function:
+class MathFunction:
     """LLVM's types of the result and the arguments. `writes` are the bytes that each pointer argument is written."""
 
     result: str
@@ -28,29 +28,29 @@ erfinv erfcinv erfcx cyl_bessel_i0 cyl_bessel_i1
 _OF_TWO = "pow atan2 fmod remainder drem fdim hypot fmax fmin copysign nextafter"
 
 
-def _functions() -> Iterator[tuple[str, Function]]:
+def _functions() -> Iterator[tuple[str, MathFunction]]:
     for suffix, real, size in (("", "double", 8), ("f", "float", 4)):
         for name in _OF_ONE.split():
-            yield name + suffix, Function(real, (real,))
+            yield name + suffix, MathFunction(real, (real,))
         for name in _OF_TWO.split():
-            yield name + suffix, Function(real, (real, real))
-        yield f"fma{suffix}", Function(real, (real, real, real))
+            yield name + suffix, MathFunction(real, (real, real))
+        yield f"fma{suffix}", MathFunction(real, (real, real, real))
         for name in ("ldexp", "scalbn"):
-            yield name + suffix, Function(real, (real, "i32"))
-        yield f"scalbln{suffix}", Function(real, (real, "i64"))
+            yield name + suffix, MathFunction(real, (real, "i32"))
+        yield f"scalbln{suffix}", MathFunction(real, (real, "i64"))
         for name in ("jn", "yn"):
-            yield name + suffix, Function(real, ("i32", real))
+            yield name + suffix, MathFunction(real, ("i32", real))
         for name in ("ilogb", "finite", "isnan", "isinf"):
-            yield name + suffix, Function("i32", (real,))
+            yield name + suffix, MathFunction("i32", (real,))
         for name in ("lrint", "lround", "llrint", "llround"):
-            yield name + suffix, Function("i64", (real,))
-        yield f"sincos{suffix}", Function("void", (real, "ptr", "ptr"), (size, size))
-        yield f"modf{suffix}", Function(real, (real, "ptr"), (size,))
-        yield f"frexp{suffix}", Function(real, (real, "ptr"), (4,))
-        yield f"remquo{suffix}", Function(real, (real, real, "ptr"), (4,))
+            yield name + suffix, MathFunction("i64", (real,))
+        yield f"sincos{suffix}", MathFunction("void", (real, "ptr", "ptr"), (size, size))
+        yield f"modf{suffix}", MathFunction(real, (real, "ptr"), (size,))
+        yield f"frexp{suffix}", MathFunction(real, (real, "ptr"), (4,))
+        yield f"remquo{suffix}", MathFunction(real, (real, real, "ptr"), (4,))
     for kind in ("e4m3", "e5m2"):
-        yield f"__windlass_float_to_{kind}", Function("i32", ("float",))
-        yield f"__windlass_{kind}_to_float", Function("float", ("i32",))
+        yield f"__windlass_float_to_{kind}", MathFunction("i32", ("float",))
+        yield f"__windlass_{kind}_to_float", MathFunction("float", ("i32",))
 
 
 FUNCTIONS = dict(_functions())

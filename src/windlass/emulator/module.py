@@ -21,7 +21,7 @@ from windlass.emulator.library import Library, load_library
 from windlass.emulator.mathematics import MEMORY_FUNCTIONS
 from windlass.emulator.object_code import undefined_symbols
 from windlass.emulator.positions import Positions
-from windlass.emulator.sites import Global, Instrumented
+from windlass.emulator.sites import GlobalSite, Instrumented
 from windlass.emulator.text import written_name
 from windlass.ir.signature import DeviceCode
 
@@ -140,7 +140,7 @@ class CompiledModule:
                     functions.append(function.name)
         return addresses, functions
 
-    def initialize(self, is_wanted: Callable[[Global], bool]) -> None:
+    def initialize(self, is_wanted: Callable[[GlobalSite], bool]) -> None:
         """Give the wanted ones of the variables that have one their initial value."""
         for variable, memory in zip(self.instrumented.globals, self.memories, strict=True):
             if variable.initial is not None and is_wanted(variable):

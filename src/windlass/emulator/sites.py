@@ -22,7 +22,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Global:
+class GlobalSite:
     """A variable of the module. `space` is LLVM's address space; `initial` names a copy of its first contents,
     which only the compiled module knows where they hold addresses (of functions, of other variables)."""
 
@@ -52,7 +52,7 @@ class Instrumented:
 
     text: str
     sites: tuple[Site, ...]
-    globals: tuple[Global, ...]
+    globals: tuple[GlobalSite, ...]
     kernels: dict[str, str]
     uses_fibres: dict[str, bool]
     runtime_functions: frozenset[str]

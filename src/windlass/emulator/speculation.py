@@ -48,7 +48,7 @@ _DEEPEST = 4
 
 
 @dataclass(frozen=True)
-class Choice:
+class SpeculatedChoice:
     """The select that decides whether a load counts: after which line, by which condition, on which side."""
 
     line: int
@@ -56,7 +56,7 @@ class Choice:
     if_true: bool
 
 
-def speculated_loads(body: list[str]) -> dict[str, Choice | None]:
+def speculated_loads(body: list[str]) -> dict[str, SpeculatedChoice | None]:
     """The speculated loads of a function's body, by the name of their result.
 
     The value is the one select that picks the result, or None where several do.
@@ -76,7 +76,7 @@ def speculated_loads(body: list[str]) -> dict[str, Choice | None]:
         match = _RESULT.match(line)
         for name in set(_LOCAL.findall(match.group(3) if match else line)):
             uses.setdefault(name, []).append(number)
-    found: dict[str, Choice | None] = {}
+    found: dict[str, SpeculatedChoice | None] = {}
     for name in candidates:
         choices = _choices(name, body, uses, 0)
         if choices:
@@ -84,9 +84,9 @@ def speculated_loads(body: list[str]) -> dict[str, Choice | None]:
     return found
 
 
-def _choices(name: str, body: list[str], uses: dict[str, list[int]], depth: int) -> list[Choice] | None:
+def _choices(name: str, body: list[str], uses: dict[str, list[int]], depth: int) -> list[SpeculatedChoice] | None:
     """The selects that all uses of a value end in; None where it is used for anything else."""
-    choices: list[Choice] = []
+    choices: list[SpeculatedChoice] = []
     for number in uses.get(name, ()):
         match = _RESULT.match(body[number])
         if match is None or depth == _DEEPEST:
@@ -107,10 +107,10 @@ def _choices(name: str, body: list[str], uses: dict[str, list[int]], depth: int)
     return choices
 
 
-def _choice(name: str, rest: str, number: int) -> Choice | None:
+def _choice(name: str, rest: str, number: int) -> SpeculatedChoice | None:
     flags = re.match(r"(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*", rest)
     parts = split_at_commas(rest[flags.end() if flags else 0 :])
     values = [take_operand(take_type(part)[1])[0] for part in parts[:3]]
     if values[0] == name or values[1] == values[2] or not parts[0].startswith("i1 "):
         return None
-    return Choice(number, values[0], values[1] == name)
+    return SpeculatedChoice(number, values[0], values[1] == name)

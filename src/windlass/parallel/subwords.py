@@ -42,7 +42,7 @@ Key = tuple[object, ...]
 
 
 @dataclass
-class Part:
+class WordPart:
     """A part of a word, and how it is made of itself."""
 
     body: Block
@@ -73,7 +73,7 @@ class Part:
         return result
 
 
-def find_part(new: Value, old: Value, body: Block, before: Builder) -> Part | None:
+def find_part(new: Value, old: Value, body: Block, before: Builder) -> WordPart | None:
     """The one part of a word that an update changes, if that is all that its new value differs in from the old one.
 
     What is made of other values goes where the builder puts it.
@@ -103,7 +103,7 @@ def find_part(new: Value, old: Value, body: Block, before: Builder) -> Part | No
         if is_same:
             _forget(block for _, block, _ in made.values())
             selector = next((each for each in selectors if each.mask == mask), None)
-            return Part(part, value, first.width, selector, places)
+            return WordPart(part, value, first.width, selector, places)
         _forget([part])
     _forget(block for _, block, _ in made.values())
     return None

@@ -23,8 +23,8 @@ from windlass.raising import emission
 from windlass.raising.gathers import Combiner, as_index, scatter
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize_condition
-from windlass.raising.plan import Plan, facts_of, make_plan
-from windlass.raising.races import Writers, combine_over, settle
+from windlass.raising.plan import AccessPlan, facts_of, make_plan
+from windlass.raising.races import RacingWriters, combine_over, settle
 from windlass.raising.reading import read
 from windlass.raising.regrouping import Regrouping, fuse_line, regrouped_index, regrouped_predicate
 from windlass.raising.writing import can_write_rows, find_targets, write, write_rows
@@ -48,7 +48,7 @@ def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_str
     return _read_plan(memory, plan).cover(box)
 
 
-def _read_plan(memory: Value, plan: Plan) -> Lanes:
+def _read_plan(memory: Value, plan: AccessPlan) -> Lanes:
     """What lanes read, for the box before the plan's steps."""
     if plan.unrolled is None:
         lanes = read(memory, plan.layout, plan.box)
@@ -59,7 +59,7 @@ def _read_plan(memory: Value, plan: Plan) -> Lanes:
     return lanes
 
 
-def _side_by_side(memory: Value, plan: Plan, dimension: Dimension) -> Lanes:
+def _side_by_side(memory: Value, plan: AccessPlan, dimension: Dimension) -> Lanes:
     """The parts of an unrolled access, each selected where it belongs."""
     result: Lanes | None = None
     for value, part in zip(range(*plan.box.bounds(dimension)), plan.parts, strict=True):
@@ -87,7 +87,9 @@ def store(
     Where active lanes write to the same place, one of them wins; no order between lanes is kept, so a serial loop has
     to give only the lanes of its last iteration, or make one store per iteration.
     """
-    return _Store(tuple(row_strides), None).run(memory, as_index(index), Writers(value, box, mask), (), MOST_PARTS)
+    return _Store(tuple(row_strides), None).run(
+        memory, as_index(index), RacingWriters(value, box, mask), (), MOST_PARTS
+    )
 
 
 def scatter_combine(
@@ -105,7 +107,7 @@ def scatter_combine(
     `combiner` is an op class such as Add, Maximum or And. `dims` are all the dimensions of the lanes that do this:
     those too that neither the index nor the value nor the mask depends on, for each lane counts.
     """
-    index, writers = as_index(index), Writers(value, box, mask)
+    index, writers = as_index(index), RacingWriters(value, box, mask)
     every = in_order({*dims, *index.dimensions, *value.dims, *mask.dimensions})
     return _Store(tuple(row_strides), combiner).run(memory, index, writers, every, MOST_PARTS)
 
@@ -117,7 +119,9 @@ class _Store:
         self.row_strides = row_strides
         self.combiner = combiner
 
-    def run(self, memory: Value, index: Index, writers: Writers, dims: tuple[Dimension, ...], budget: int) -> Value:
+    def run(
+        self, memory: Value, index: Index, writers: RacingWriters, dims: tuple[Dimension, ...], budget: int
+    ) -> Value:
         """The memory afterwards. `dims` are those along which every lane counts, though nothing may depend on them."""
         box, mask = writers.mask.split(writers.box)
         if memory.shape[0] == 0 or box.is_empty or mask.is_false:
@@ -174,7 +178,7 @@ class _Store:
         self,
         memory: Value,
         index: Index,
-        writers: Writers,
+        writers: RacingWriters,
         dims: tuple[Dimension, ...],
         budget: int,
         regrouping: Regrouping,
@@ -200,8 +204,8 @@ class _Store:
                     return fused
         return None
 
-    def _without_races(self, index: Index, writers: Writers, dims: tuple[Dimension, ...]) -> Writers | None:
-        """Writers that no two of which differ in nothing but dimensions that the index does not depend on."""
+    def _without_races(self, index: Index, writers: RacingWriters, dims: tuple[Dimension, ...]) -> RacingWriters | None:
+        """RacingWriters that no two of which differ in nothing but dimensions that the index does not depend on."""
         every = {*writers.value.dims, *writers.mask.dimensions, *dims}
         shared = in_order(every - index.dimensions)
         if not shared:

@@ -30,7 +30,7 @@ class Root:
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class AccumulatedTerm:
     """Something that the lanes of a domain combine into an accumulation."""
 
     item: Item
@@ -57,7 +57,7 @@ class Accumulation:
 
     root: Root
     combiner: Combiner | None = None
-    terms: tuple[Term, ...] = ()
+    terms: tuple[AccumulatedTerm, ...] = ()
     nan: str = ""
     leader: Root | None = None
     direction: str = ""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from windlass.affine.dimensions import Dimension
 from windlass.affine.index import ZERO, Index
 from windlass.raising import emission
-from windlass.raising.items import Undefined
-from windlass.raising.memory import ELEMENT_ORDER, Axis, Memory, MemoryState, fresh_version
+from windlass.raising.items import UndefinedItem
+from windlass.raising.memory import ELEMENT_ORDER, ElementAxis, Memory, MemoryState, fresh_version
 from windlass.raising.reinterpretation import byte_width
 from windlass.raising.words import store_words, word_index
 
@@ -25,7 +25,7 @@ def allocate_local(state: RaisingState, name: str, size_bytes: int, axes: Sequen
     """A local array, one for each lane, in slots as yet. With axes (strides and sizes) its elements are lanes."""
     memory = Memory(name, size_bytes, MemoryState(None, slots={}), home=state.domain)
     memory.axes = tuple(
-        Axis(Dimension(f"element.{place}", size, ELEMENT_ORDER + place), stride)
+        ElementAxis(Dimension(f"element.{place}", size, ELEMENT_ORDER + place), stride)
         for place, (stride, size) in enumerate(axes)
     )
     state.memories.append(memory)
@@ -71,5 +71,5 @@ def make_addressable(state: RaisingState, memory: Memory) -> None:
     for (place, slot_dtype), slot in slots.items():
         with state.within(slot.domain):
             index = word_index(state, memory.segment + place, slot_dtype)
-            if not isinstance(slot.item, Undefined):
+            if not isinstance(slot.item, UndefinedItem):
                 store_words(state, memory, index, slot.item, slot_dtype)

@@ -29,7 +29,7 @@ from windlass.raising.integers import (
     numeric_bounds,
     symbolic_result,
 )
-from windlass.raising.items import UNDEFINED, Item, Undefined, from_lanes, is_integer
+from windlass.raising.items import UNDEFINED, Item, UndefinedItem, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.reductions import combine
 from windlass.raising.whole_floats import note_whole_float, whole_result
@@ -65,13 +65,13 @@ def run_scalar_op(state: RaisingState, op: Op, items: list[Item]) -> Item:
     """What an op on scalars gives, for all lanes."""
     if isinstance(op, Select):
         condition, on_true, on_false = items
-        if isinstance(condition, Undefined):
+        if isinstance(condition, UndefinedItem):
             return on_true
         if isinstance(condition, Predicate):
             return merge_items(state, condition, on_true, on_false, op.dtype)
     if any(isinstance(item, Accumulation | AccumulationTest) for item in items):
         return combine(state, op, items)
-    if any(isinstance(item, Undefined) for item in items):
+    if any(isinstance(item, UndefinedItem) for item in items):
         return UNDEFINED
     dtypes = [operand.dtype for operand in op.operands]
     numbers = [known_number(item, dtype) for item, dtype in zip(items, dtypes, strict=True)]

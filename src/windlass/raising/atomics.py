@@ -33,7 +33,7 @@ from windlass.raising.arrivals import count_arrivals
 from windlass.raising.codes import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import is_injective
-from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, Undefined, dimensions_of_item, from_lanes
+from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, UndefinedItem, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.loads_and_stores import read, write
 from windlass.raising.memory import Memory
@@ -54,7 +54,7 @@ def run_atomic(state: RaisingState, op: Atomic) -> Item:
     pointer = buffer_of(state, op.buffer)
     offset = index_of(state, op.offset)
     value = state.lookup(op.value)
-    if isinstance(value, Undefined):
+    if isinstance(value, UndefinedItem):
         return UNDEFINED
     if op.uses or op.kind == "exchange":
         if not is_alone(state, pointer, offset):

@@ -35,7 +35,7 @@ from windlass.raising.block_values import (
     Cells,
     GaveUp,
     Leaves,
-    Opaque,
+    OpaqueValue,
     ThreadLeaves,
 )
 from windlass.raising.items import is_integer
@@ -85,14 +85,14 @@ class BlockExecution:
             self.values[argument] = number
         for argument, size in zip(body.arguments[:3], specification.grid, strict=True):
             known = np.zeros(self.count, np.int32)
-            self.values[argument] = known if size == 1 else Opaque(argument, True, True)
+            self.values[argument] = known if size == 1 else OpaqueValue(argument, True, True)
         for argument, given in zip(arguments, specification.arguments, strict=True):
             if isinstance(given, KnownScalar) and isinstance(argument.type, TensorType):
                 dtype = NUMPY_DTYPES[argument.dtype]
                 self.values[argument] = np.full(self.count, np.asarray(given.value).astype(dtype), dtype)
             else:
                 is_number = isinstance(argument.type, TensorType)
-                self.values[argument] = Opaque(argument, True, True) if is_number else ELSEWHERE
+                self.values[argument] = OpaqueValue(argument, True, True) if is_number else ELSEWHERE
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -179,14 +179,14 @@ class BlockExecution:
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def opaque(self, value: Value, operands: Sequence[Value] = ()) -> Opaque:
+    def opaque(self, value: Value, operands: Sequence[Value] = ()) -> OpaqueValue:
         """A value of which nothing is known; uniform if its operands are."""
         is_uniform = bool(operands) and all(self.is_uniform(operand) for operand in operands)
-        return Opaque(value, not self.repeats, is_uniform)
+        return OpaqueValue(value, not self.repeats, is_uniform)
 
     def is_uniform(self, value: Value) -> bool:
         found = self.values.get(value)
-        if isinstance(found, Opaque):
+        if isinstance(found, OpaqueValue):
             return found.is_uniform
         return isinstance(found, np.ndarray) and bool((found == found[0]).all())
 
@@ -213,7 +213,9 @@ class BlockExecution:
             self.values[op] = evaluated(op, found)
             return
         result: Abstract = None
-        is_leaf = isinstance(op, BitcastConvert) and isinstance(found[0], Opaque) and found[0].value in self.leaves_of
+        is_leaf = (
+            isinstance(op, BitcastConvert) and isinstance(found[0], OpaqueValue) and found[0].value in self.leaves_of
+        )
         if is_leaf or any(isinstance(each, Partials) for each in found):
             result = self.fold(op)
         if not isinstance(result, Partials) or not result.is_known(self.active):
@@ -266,7 +268,7 @@ class BlockExecution:
             return found
         if isinstance(found, np.ndarray):
             return Partials.of_numbers(found)
-        if not isinstance(found, Opaque) or not found.is_fixed or not isinstance(found.value.type, TensorType):
+        if not isinstance(found, OpaqueValue) or not found.is_fixed or not isinstance(found.value.type, TensorType):
             return None
         leaves = self.leaves_of.get(found.value)
         if leaves is None:
@@ -460,7 +462,7 @@ class BlockExecution:
             if not self.repeats:
                 self.note_rounds(op)
             for result in op.results:
-                if isinstance(self.values.get(result), Opaque):
+                if isinstance(self.values.get(result), OpaqueValue):
                     self.values[result] = self.opaque(result)
             return
         self.run_for_all(op)
@@ -548,11 +550,11 @@ class BlockExecution:
         is_uniform = isinstance(op, loops.For) and self.is_uniform(op.trip_count)
         for argument, initial in zip(carried, op.initial, strict=True):
             is_buffer = isinstance(argument.type, BufferType)
-            self.values[argument] = None if is_buffer else Opaque(argument, not self.repeats, False)
+            self.values[argument] = None if is_buffer else OpaqueValue(argument, not self.repeats, False)
             if is_buffer:
                 self.lose([initial])
         if is_for:
-            self.values[block.arguments[0]] = Opaque(block.arguments[0], not self.repeats, is_uniform)
+            self.values[block.arguments[0]] = OpaqueValue(block.arguments[0], not self.repeats, is_uniform)
         with self.uncertain(op, is_uniform):
             last = self.run_block(block)
             self.take_elsewhere(last, last.operands)

@@ -27,13 +27,13 @@ from windlass.raising import access, emission
 from windlass.raising.block_execution import BlockExecution
 from windlass.raising.block_values import GaveUp
 from windlass.raising.collectives import gather_words
-from windlass.raising.fold_forms import Form, Line, Scheme
-from windlass.raising.fold_recipes import BlockFolds, Part, Recipe, find_recipes, maker_of
+from windlass.raising.fold_forms import FoldForm, FoldLine, Scheme
+from windlass.raising.fold_recipes import BlockFolds, FoldPart, Recipe, find_recipes, maker_of
 from windlass.raising.items import Item, Pointer, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import index_of
-from windlass.raising.partial_folds import Kind
+from windlass.raising.partial_folds import FoldKind
 from windlass.raising.reductions import identity
 from windlass.raising.reinterpretation import byte_width, reinterpret
 from windlass.raising.running_folds import Combine, Number, moved_on, running_fold
@@ -130,7 +130,7 @@ def _remember_value(state: RaisingState, value: Value) -> None:
     state.memo["moment", None, value] = _Words(words.value, words.start, threads)
 
 
-def _words_of(state: RaisingState, part: Part, dtype: str) -> _Words | None:
+def _words_of(state: RaisingState, part: FoldPart, dtype: str) -> _Words | None:
     found = state.memo.get(("moment", part.moment, part.source))
     if found is None or isinstance(found, _Words):
         return found
@@ -161,7 +161,7 @@ def _make(state: RaisingState, recipe: Recipe) -> Item | None:
     return None if total is None else from_lanes(total)
 
 
-def _combined(state: RaisingState, kind: Kind, one: Lanes, other: Lanes) -> Lanes:
+def _combined(state: RaisingState, kind: FoldKind, one: Lanes, other: Lanes) -> Lanes:
     box = state.box
 
     def combine(left: Value, right: Value) -> Value:
@@ -172,7 +172,7 @@ def _combined(state: RaisingState, kind: Kind, one: Lanes, other: Lanes) -> Lane
     return Lanes.elementwise(combine, state.covering(one), state.covering(other), box=box)
 
 
-def _load(state: RaisingState, form: Form, words: _Words, recipe: Recipe) -> Lanes:
+def _load(state: RaisingState, form: FoldForm, words: _Words, recipe: Recipe) -> Lanes:
     """What each lane has of the folds of a form."""
     key = ("folds", form.scheme, recipe.kind, recipe.is_seeded, id(words.value))
     if key not in state.memo:
@@ -189,7 +189,7 @@ def _load(state: RaisingState, form: Form, words: _Words, recipe: Recipe) -> Lan
     return access.load(folds, index, box, state.domain.mask)
 
 
-def _place(line: Line, entry: Index, state: RaisingState) -> Index:
+def _place(line: FoldLine, entry: Index, state: RaisingState) -> Index:
     """The number at a place of a line."""
     index = Index(line.start)
     weight = 1

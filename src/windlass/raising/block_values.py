@@ -31,7 +31,7 @@ class GaveUp(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Opaque:
+class OpaqueValue:
     """What an op gave in each thread, and nothing else is known of it.
 
     `is_fixed` says that the op runs once, so that the raiser can tell what it gave; `is_uniform` that the threads of a
@@ -97,7 +97,7 @@ class CellLeaves:
 
 
 Leaves: TypeAlias = "ThreadLeaves | CellLeaves"
-Abstract: TypeAlias = "Array | Partials | Opaque | Cells | Elsewhere | None"
+Abstract: TypeAlias = "Array | Partials | OpaqueValue | Cells | Elsewhere | None"
 """What is known of a value: numbers, folds, nothing; or which memory it points into (None: it is not known)."""
 
 

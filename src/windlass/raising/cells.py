@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from windlass.affine.choices import box_condition
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
-from windlass.affine.index import Data, Index, Scalar, parts_of
+from windlass.affine.index import Data, Index, RuntimeScalar, parts_of
 from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Result
 from windlass.raising.accumulations import Accumulation, Root
@@ -22,7 +22,7 @@ from windlass.raising.carried_places import Cell, NeedsCells, PlaceCell, SlotCel
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import varies
 from windlass.raising.frames import VectorFrame
-from windlass.raising.items import Item, Undefined
+from windlass.raising.items import Item, UndefinedItem
 from windlass.raising.lanes import lanes_of
 from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
 from windlass.raising.reductions import finish
@@ -78,7 +78,9 @@ def check_addresses(state: RaisingState, cells: Iterable[Cell]) -> None:
 
 def _is_gone(index: Index) -> bool:
     for atom in index.terms:
-        value = lanes_of(atom).value if isinstance(atom, Data) else atom.value if isinstance(atom, Scalar) else None
+        value = (
+            lanes_of(atom).value if isinstance(atom, Data) else atom.value if isinstance(atom, RuntimeScalar) else None
+        )
         op = value.owner if isinstance(value, Result) else value
         if (isinstance(op, Op) and op.block is None) or any(map(_is_gone, parts_of(atom))):
             return True
@@ -192,6 +194,6 @@ def finish_cells(state: RaisingState, bound: Iterable[BoundCell], runs: Predicat
             case PlaceCell():
                 del state.places[cell]
                 with state.within(state.domain.restrict(runs)):
-                    if not isinstance(final, Undefined) and not state.domain.is_empty:
+                    if not isinstance(final, UndefinedItem) and not state.domain.is_empty:
                         record_access(state, cell.memory, "store", cell.address, cell.dtype)
                         write_words(state, cell.memory, cell.address, final, cell.dtype)

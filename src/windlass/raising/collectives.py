@@ -31,7 +31,7 @@ from windlass.ops.regions import combiner_region
 from windlass.raising import access, emission
 from windlass.raising.codes import NOT_RAISED
 from windlass.raising.conditions import merge_items
-from windlass.raising.items import Item, Undefined, dimensions_of_item, dtype_range, from_lanes
+from windlass.raising.items import Item, UndefinedItem, dimensions_of_item, dtype_range, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.neighbours import takes_part
 
@@ -149,7 +149,7 @@ def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) 
     lane = state.thread_number.modulo(WARP, state.box)
     first = lane - lane.modulo(width, state.box)
     if not isinstance(distance, Index):
-        distance = ZERO if isinstance(distance, Undefined) else _no_number(state, op)
+        distance = ZERO if isinstance(distance, UndefinedItem) else _no_number(state, op)
     distance = distance.modulo(WARP, state.box)
     match kind:
         case "up":
@@ -165,7 +165,7 @@ def _shuffle(state: RaisingState, kind: str, items: list[Item], op: Collective) 
             source = first + distance.modulo(width, state.box)
             is_there = Predicate.compare("LE", source, first + least)
     is_there = is_there.simplify(state.box)
-    if isinstance(own, Undefined) or not dimensions_of_item(own) & _varying(state):
+    if isinstance(own, UndefinedItem) or not dimensions_of_item(own) & _varying(state):
         return own, is_there
     dtype = op.inputs[1].dtype
     domain = state.domain.restrict(is_there)
@@ -249,7 +249,7 @@ def _exclusive_or_of_data(state: RaisingState, lane: Index, distance: Index) -> 
 
 def _ballot(state: RaisingState, condition: Item) -> Words:
     """For each warp the bits (an i32) of its active lanes for which the condition holds."""
-    if isinstance(condition, Undefined):
+    if isinstance(condition, UndefinedItem):
         condition = FALSE
     words = gather_words(state, condition, "i1", mask=state.domain.mask)
     return words.folded(WARP, _bits)

@@ -13,9 +13,9 @@ from windlass.affine.predicate import (
     Predicate,
 )
 from windlass.ir import Block, Op, TensorType
-from windlass.raising.accumulations import PENDING, Accumulation, AccumulationTest, Term
+from windlass.raising.accumulations import PENDING, AccumulatedTerm, Accumulation, AccumulationTest
 from windlass.raising.extremes import complete_pending
-from windlass.raising.items import Item, Pointer, PointerChoice, Undefined
+from windlass.raising.items import Item, Pointer, PointerChoice, UndefinedItem
 from windlass.raising.origins import origin
 from windlass.raising.selecting import select_lanes
 from windlass.raising.words import load_words
@@ -29,9 +29,9 @@ def merge_items(state: RaisingState, condition: Predicate, on_true: Item, on_fal
 
     Each side need be right at its own lanes only. `dtype` is None for buffers.
     """
-    if on_true is on_false or isinstance(on_false, Undefined):
+    if on_true is on_false or isinstance(on_false, UndefinedItem):
         return on_true
-    if isinstance(on_true, Undefined):
+    if isinstance(on_true, UndefinedItem):
         return on_false
     condition = condition.simplify(state.box)
     if condition.is_true or condition.is_false:
@@ -142,7 +142,7 @@ def merge_accumulations(state: RaisingState, condition: Predicate, on_true: Item
     for side, accumulation in ((condition, on_true), (~condition, on_false)):
         for term in accumulation.terms:
             if not any(term is other for other in shared):
-                terms.append(Term(term.item, term.domain.restrict(side)))
+                terms.append(AccumulatedTerm(term.item, term.domain.restrict(side)))
     terms = [term for term in terms if not term.domain.is_empty]
     if not terms:
         return Accumulation(on_true.root, elements=on_true.elements)

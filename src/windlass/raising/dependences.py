@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from windlass.affine.dimensions import Box, Dimension
-from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of, range_of
+from windlass.affine.index import Atom, Data, Index, RuntimeScalar, dimensions_of, parts_of, range_of
 from windlass.diagnostics import Position
 from windlass.raising.frames import AccessRecord, VectorFrame
 from windlass.raising.lanes import lanes_of
@@ -148,7 +148,7 @@ def varies(atom: Atom, frame: VectorFrame) -> bool:
     """Whether an atom may differ between iterations of the loop, or is counted inside of it."""
     if isinstance(atom, Dimension):
         return atom is frame.dimension or atom in frame.inner_dimensions
-    if isinstance(atom, Scalar):
+    if isinstance(atom, RuntimeScalar):
         return frame.is_inner(atom.value)
     if isinstance(atom, Data):
         if frame.is_inner(lanes_of(atom).value):

@@ -56,11 +56,11 @@ def _zeros_of_atom(atom: atoms.Atom) -> int:
     match atom:
         case atoms.Data():
             return _zeros(lanes_of(atom).value, DEEPEST)
-        case atoms.Scalar():
+        case atoms.RuntimeScalar():
             return _zeros(atom.value, DEEPEST)
         case atoms.Modulo():
             return min(_zeros_of_number(atom.divisor), _zeros_of_index(atom.operand))
-        case atoms.Minimum() | atoms.Maximum() | atoms.Choice():
+        case atoms.IndexMinimum() | atoms.IndexMaximum() | atoms.Choice():
             return min(_zeros_of_index(atom.left), _zeros_of_index(atom.right))
         case _:
             return 0

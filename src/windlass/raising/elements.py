@@ -20,10 +20,10 @@ from windlass.ir import Value
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Multiply
 from windlass.raising import emission
-from windlass.raising.accumulations import Accumulation, Term
+from windlass.raising.accumulations import AccumulatedTerm, Accumulation
 from windlass.raising.carried_places import Cell, NeedsCells, SlotCell
 from windlass.raising.frames import VectorFrame
-from windlass.raising.items import UNDEFINED, Item, Undefined, integer_item
+from windlass.raising.items import UNDEFINED, Item, UndefinedItem, integer_item
 from windlass.raising.iterations import lanes_at
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.memory import Slot, fresh_version
@@ -69,7 +69,7 @@ def read_element(state: RaisingState, memory: Memory, offset: Index, dtype: str)
         if (memory, key) not in frame.written_slots:
             frame.read_slots.add((memory, key))
     slot = (memory.state.slots or {}).get(key)
-    if slot is None or isinstance(slot.item, Undefined):
+    if slot is None or isinstance(slot.item, UndefinedItem):
         return UNDEFINED
     item = slot.item
     counters = _counters(state, memory, coordinates)
@@ -99,7 +99,7 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
         _fill(state, memory, key, item, coordinates)
         return
     old = (memory.state.slots or {}).get(key)
-    is_new = old is None or isinstance(old.item, Undefined)
+    is_new = old is None or isinstance(old.item, UndefinedItem)
     for frame in _note_places(state, memory, key, coordinates, stores=True):
         is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
         # Lanes that store in no iteration to an array that held nothing may find anything there.
@@ -165,7 +165,7 @@ def _merged(
     """What is stored to all elements, of which several loops count those along one axis."""
     counters = [_even_counters(state, coordinate) for coordinate in coordinates]
     every = [counter for found in counters for counter in found or ()]
-    if len(set(every)) < len(every) or isinstance(item, Accumulation | Undefined):
+    if len(set(every)) < len(every) or isinstance(item, Accumulation | UndefinedItem):
         return None
     for axis, coordinate, found in zip(memory.axes, coordinates, counters, strict=True):
         if not found or coordinate.constant or min(coordinate.terms.values()) != 1:
@@ -326,7 +326,7 @@ def _renamed(state: RaisingState, memory: Memory, item: Item, names: Renaming) -
             return _renamed_index(state, item, names)
         case Predicate():
             return _renamed_predicate(state, memory, item, names)
-        case Undefined():
+        case UndefinedItem():
             return item
         case _:
             raise NotElementwise(state, memory, "filled with what is no number")
@@ -390,9 +390,9 @@ def _renamed_domain(state: RaisingState, memory: Memory, domain: Domain, names: 
     return Domain(dimensions, _renamed_box(domain.box, names), _renamed_predicate(state, memory, domain.mask, names))
 
 
-def _renamed_term(state: RaisingState, memory: Memory, term: Term, names: Renaming) -> Term:
+def _renamed_term(state: RaisingState, memory: Memory, term: AccumulatedTerm, names: Renaming) -> AccumulatedTerm:
     if set(term.domain.dimensions).isdisjoint(names):
         return term
     _check_apart(state, memory, term.domain.dimensions, names)
     item = _renamed(state, memory, term.item, names)
-    return Term(item, _renamed_domain(state, memory, term.domain, names))
+    return AccumulatedTerm(item, _renamed_domain(state, memory, term.domain, names))

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windlass.affine.index import Index
-from windlass.affine.predicate import Condition, Predicate
+from windlass.affine.predicate import DataCondition, Predicate
 from windlass.ops.comparison import Compare
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising.accumulations import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
     PENDING,
+    AccumulatedTerm,
     Accumulation,
     AccumulationTest,
-    Term,
     check_depth,
 )
 from windlass.raising.items import Item, is_float
@@ -67,7 +67,7 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
         nan = LEAVES_NAN if is_float(dtype) else ""
         if accumulation.terms and (accumulation.combiner is not combiner or accumulation.nan != nan):
             raise state.obstacle("a value is accumulated by several different operations")
-        terms = (*accumulation.terms, Term(test.item, state.domain))
+        terms = (*accumulation.terms, AccumulatedTerm(test.item, state.domain))
         return Accumulation(accumulation.root, combiner, terms, nan)
     if isinstance(on_false, Accumulation) and not on_false.terms and not isinstance(on_true, Accumulation):
         check_depth(state, on_false)
@@ -75,7 +75,7 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
             raise state.obstacle("what is kept with a minimum or maximum depends on the order")
         if direction in ("LE", "GE") and is_float(dtype):
             raise state.obstacle("the last of several equal extremes is kept")
-        term = Term(on_true, state.domain)
+        term = AccumulatedTerm(on_true, state.domain)
         return Accumulation(
             on_false.root, None, (term,), leader=accumulation.root, direction=direction, tested=test.item
         )
@@ -96,7 +96,7 @@ def _select_by_nan(state: RaisingState, before: Accumulation, on_true: Item, on_
         last = on_false.terms[-1]
         is_complete = _leaves_out_nan(last, on_true)
         if is_complete or last.domain == state.domain:
-            terms = (*before.terms, Term(on_true, state.domain))
+            terms = (*before.terms, AccumulatedTerm(on_true, state.domain))
             return Accumulation(before.root, on_false.combiner, terms, KEEPS_NUMBERS if is_complete else PENDING)
     raise state.obstacle("what is kept depends on whether an accumulated value is NaN")
 
@@ -117,7 +117,7 @@ def complete_pending(state: RaisingState, condition: Predicate, on_true: Item, o
 
 def _asks_for_nan(condition: Predicate, item: Item) -> bool:
     """Whether a condition says that the item is NaN."""
-    if not isinstance(condition, Condition) or not isinstance(item, Lanes):
+    if not isinstance(condition, DataCondition) or not isinstance(item, Lanes):
         return False
     test = lanes_of(condition).value
     if not isinstance(test, Compare) or test.lhs is not item.value or test.rhs is not item.value:
@@ -125,7 +125,7 @@ def _asks_for_nan(condition: Predicate, item: Item) -> bool:
     return test.direction == ("EQ" if condition.is_negated else "NE")
 
 
-def _leaves_out_nan(term: Term, item: Item) -> bool:
+def _leaves_out_nan(term: AccumulatedTerm, item: Item) -> bool:
     """Whether a term counts only where it is a number."""
     return any(_asks_for_nan(~part, item) for part in term.domain.mask.conjuncts())
 

@@ -23,7 +23,7 @@ Digits: TypeAlias = "tuple[tuple[int, int], ...]"
 
 
 @dataclass(frozen=True)
-class Line:
+class FoldLine:
     """Numbers as a function of their place: `start` and what the digits of the place add."""
 
     start: int
@@ -48,7 +48,7 @@ class Scheme:
     `is_exclusive` the first is that of no leaves.
     """
 
-    leaves: Line
+    leaves: FoldLine
     length: int
     is_total: bool
     is_exclusive: bool
@@ -56,16 +56,16 @@ class Scheme:
 
 
 @dataclass(frozen=True)
-class Form:
+class FoldForm:
     """Which of the folds of a scheme each thread holds: thread `first_thread + step * e` has number e of `places`."""
 
     scheme: Scheme
     first_thread: int
     step: int
-    places: Line
+    places: FoldLine
 
 
-def find_forms(held: Sequence[tuple[Sequence[int], Array]], most: int) -> list[Form] | None:
+def find_forms(held: Sequence[tuple[Sequence[int], Array]], most: int) -> list[FoldForm] | None:
     """One scheme for several values, each given by the sets of leaves that the threads of some numbers have.
 
     There are `most` leaves. None if there is no such scheme.
@@ -91,7 +91,7 @@ def find_forms(held: Sequence[tuple[Sequence[int], Array]], most: int) -> list[F
         scheme = _scheme(numbers, length, counts, most)
         if scheme is None:
             continue
-        forms: list[Form] = []
+        forms: list[FoldForm] = []
         start = 0
         for own, threads in held:
             rows = slice(start, start + len(own))
@@ -146,7 +146,7 @@ def _scheme(leaves: Array, length: int, counts: Array, most: int) -> Scheme | No
     return Scheme(line, length, is_total, is_exclusive, each)
 
 
-def _form(scheme: Scheme, segments: Array, counts: Array, threads: Array) -> Form | None:
+def _form(scheme: Scheme, segments: Array, counts: Array, threads: Array) -> FoldForm | None:
     each = scheme.each
     sizes = np.minimum(counts, 1) if scheme.is_total else counts
     places = segments * each + sizes - (0 if scheme.is_exclusive else 1)
@@ -160,16 +160,16 @@ def _form(scheme: Scheme, segments: Array, counts: Array, threads: Array) -> For
         if place % each == 0:
             places[row] = place
     line = _as_line(places)
-    return None if line is None else Form(scheme, int(threads[0]), step, line)
+    return None if line is None else FoldForm(scheme, int(threads[0]), step, line)
 
 
-def _as_line(numbers: Array, may_go_on: bool = False) -> Line | None:
+def _as_line(numbers: Array, may_go_on: bool = False) -> FoldLine | None:
     """Numbers in mixed radix; None where they have too many digits.
 
     If they may go on, the line may be longer than they are.
     """
     digits = _digits(numbers, may_go_on)
-    return None if digits is None else Line(int(numbers[0]), digits)
+    return None if digits is None else FoldLine(int(numbers[0]), digits)
 
 
 def _digits(numbers: Array, may_go_on: bool = False) -> Digits | None:

@@ -12,12 +12,12 @@ from windlass.ir.values import Result
 from windlass.ops.elementwise import Add
 from windlass.raising.block_execution import BlockExecution
 from windlass.raising.block_values import Candidate, CellLeaves
-from windlass.raising.fold_forms import Form, find_forms
-from windlass.raising.partial_folds import FOLD, NUMBER, Array, Kind
+from windlass.raising.fold_forms import FoldForm, find_forms
+from windlass.raising.partial_folds import FOLD, NUMBER, Array, FoldKind
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FoldPart:
     """The leaves of one source in a fold: what a value is in the threads, or what a memory holds after an op.
 
     Without a form each thread has its own leaf.
@@ -25,7 +25,7 @@ class Part:
 
     source: Value
     moment: Op | None
-    form: Form | None
+    form: FoldForm | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class Recipe:
     """
 
     value: Value
-    kind: Kind
-    parts: tuple[Part, ...]
+    kind: FoldKind
+    parts: tuple[FoldPart, ...]
     is_seeded: bool
     counter: Value | None
 
@@ -52,7 +52,7 @@ class _Share:
     threads: Array
     most: int
     is_own: bool = False
-    form: Form | None = None
+    form: FoldForm | None = None
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class _Draft:
     """A recipe whose shares have no forms yet."""
 
     candidate: Candidate
-    kind: Kind
+    kind: FoldKind
     shares: list[_Share]
     is_seeded: bool
     is_renamed: bool
@@ -81,7 +81,7 @@ def find_recipes(execution: BlockExecution) -> list[tuple[Recipe, Op]]:
         renamed = [_draft(execution, each, renames=True) for each in execution.candidates]
         drafts = [two or one for one, two in zip(drafts, renamed, strict=True)]
     kept = [draft for draft in drafts if draft is not None]
-    groups: dict[tuple[Value, Op | None, Kind], list[_Share]] = {}
+    groups: dict[tuple[Value, Op | None, FoldKind], list[_Share]] = {}
     for draft in kept:
         for share in draft.shares:
             if not share.is_own:
@@ -100,7 +100,7 @@ def find_recipes(execution: BlockExecution) -> list[tuple[Recipe, Op]]:
         forms = [share.form for share in shares if not share.is_own]
         if None in forms or not any(form and form.scheme.length >= FEWEST_LEAVES for form in forms):
             continue
-        parts = tuple(Part(share.source, share.moment, share.form) for share in shares)
+        parts = tuple(FoldPart(share.source, share.moment, share.form) for share in shares)
         found.append(
             (
                 Recipe(draft.candidate.value, draft.kind, parts, draft.is_seeded, draft.candidate.counter),

@@ -27,7 +27,7 @@ MOST_STORES = 64
 
 
 @dataclass(frozen=True)
-class Source:
+class LoadSource:
     """Where a value was loaded from, and the number that it is instead where the guard does not hold."""
 
     memory: Memory
@@ -46,7 +46,7 @@ class StoreRecord:
     dtype: str
     value: Lanes
     domain: Domain
-    source: Source | None
+    source: LoadSource | None
     """Where the value comes from, if it was just loaded."""
 
 

@@ -7,7 +7,7 @@ that its result is in the range of its dtype. Everything else is left to tensor 
 from __future__ import annotations
 
 from windlass.affine.dimensions import Box
-from windlass.affine.index import Data, FloorDivide, Index, Modulo, Range, Scalar
+from windlass.affine.index import Data, FloorDivide, Index, Modulo, Range, RuntimeScalar
 from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.ops.comparison import Compare
@@ -243,7 +243,7 @@ def is_bare(index: Index) -> bool:
     if not index.terms:
         return True
     ((atom, factor), *others) = index.terms.items()
-    return not others and factor == 1 and index.constant == 0 and isinstance(atom, Data | Scalar)
+    return not others and factor == 1 and index.constant == 0 and isinstance(atom, Data | RuntimeScalar)
 
 
 def exceeds_symbolic(index: Index, box: Box) -> bool:

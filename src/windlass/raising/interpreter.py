@@ -24,7 +24,7 @@ from windlass.raising.codes import LAUNCH_MISMATCH, LOOP, NOT_RAISED, STOPS
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
 from windlass.raising.extremes import select_by_test
-from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, Undefined
+from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, UndefinedItem
 from windlass.raising.loads_and_stores import read, write
 from windlass.raising.loops import run_do_while, run_for
 from windlass.raising.obstacle import UncountedObstacle
@@ -53,7 +53,7 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
         case loops.Store():
             item = state.lookup(op.value)
-            if not isinstance(item, Undefined):
+            if not isinstance(item, UndefinedItem):
                 offset = index_of(state, op.offset)
                 if op.alignment:
                     check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)

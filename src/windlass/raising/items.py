@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.affine.dimensions import Dimension
-from windlass.affine.index import Data, Index, Range, Scalar
+from windlass.affine.index import Data, Index, Range, RuntimeScalar
 from windlass.affine.predicate import Predicate
 from windlass.ir import Value
 from windlass.ops.base import FLOAT, INTEGER
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from windlass.raising.memory import Memory
 
 
-class Undefined:
+class UndefinedItem:
     """A value that the program does not use in a way that matters."""
 
     def __repr__(self) -> str:
         return "undefined"
 
 
-UNDEFINED = Undefined()
+UNDEFINED = UndefinedItem()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,9 @@ class PointerChoice:
 
 
 Buffer: TypeAlias = "Pointer | PointerChoice"
-Item: TypeAlias = "Index | Predicate | Lanes | Pointer | PointerChoice | Accumulation | AccumulationTest | Undefined"
+Item: TypeAlias = (
+    "Index | Predicate | Lanes | Pointer | PointerChoice | Accumulation | AccumulationTest | UndefinedItem"
+)
 
 
 def dtype_range(dtype: str) -> Range:
@@ -91,7 +93,7 @@ def from_lanes(lanes: Lanes, bounds: Range | None = None) -> Index | Predicate |
 def integer_item(lanes: Lanes, bounds: Range) -> Index:
     """An index that is just these integers: one traced number where they don't differ from lane to lane."""
     if not lanes.dims:
-        return Index.of(Scalar(lanes.value, *bounds))
+        return Index.of(RuntimeScalar(lanes.value, *bounds))
     return Index.of(Data(lanes, *bounds))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from windlass.affine.atoms import Data
 from windlass.affine.dimensions import Box, Dimension, in_order
-from windlass.affine.predicate import FALSE, TRUE, Condition, Predicate
+from windlass.affine.predicate import FALSE, TRUE, DataCondition, Predicate
 from windlass.ir import Value
 from windlass.ops.movement import Transpose
 from windlass.raising import emission
@@ -144,7 +144,7 @@ class Lanes:
         return f"Lanes({self.dtype}; {ranges})"
 
 
-def lanes_of(holder: Data | Condition) -> Lanes:
+def lanes_of(holder: Data | DataCondition) -> Lanes:
     """What holds the numbers or truth values that are known at run time only."""
     assert isinstance(holder.handle, Lanes)
     return holder.handle
@@ -157,4 +157,4 @@ def condition_of(lanes: Lanes) -> Predicate:
     number = emission.splat_number(lanes.value)
     if number is not None:
         return TRUE if number else FALSE
-    return Condition(lanes)
+    return DataCondition(lanes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from windlass.affine.dimensions import Dimension, in_order
 from windlass.affine.domain import Domain
-from windlass.affine.index import Index, Scalar
+from windlass.affine.index import Index, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
 from windlass.ir import Argument, Block, Value
 from windlass.ops.comparison import Compare
@@ -61,7 +61,7 @@ class Count:
     @property
     def iteration(self) -> Index:
         """The number of the iteration, within the loop."""
-        return Index.of(Scalar(self.count, 0, max(self.upper - 1, 0)))
+        return Index.of(RuntimeScalar(self.count, 0, max(self.upper - 1, 0)))
 
     def enter(self, outer: Domain) -> tuple[Predicate, Domain]:
         if not self.is_ragged:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from windlass.affine import index as indices
 from windlass.affine.dimensions import Box, Dimension
-from windlass.affine.index import Atom, Choice, Data, FloorDivide, Index, Modulo, Scalar
+from windlass.affine.index import Atom, Choice, Data, FloorDivide, Index, Modulo, RuntimeScalar
 from windlass.affine.predicate import (
     AtLeastZero,
-    Condition,
     Conjunction,
+    DataCondition,
     DiffersFromZero,
     Disjunction,
     EqualsZero,
@@ -99,15 +99,15 @@ def _atom(atom: Atom, box: Box, dtype: str) -> Lanes:
         case Dimension():
             lanes = _counter(atom, box, dtype)
             return _with_number(Add, lanes, box.lower(atom), dtype) if box.lower(atom) else lanes
-        case Scalar():
+        case RuntimeScalar():
             return _convert(Lanes(atom.value), dtype)
         case Data():
             return _convert(lanes_of(atom).cover(box), dtype)
         case FloorDivide() | Modulo():
             return _division(atom, box, dtype)
-        case indices.Minimum() | indices.Maximum():
+        case indices.IndexMinimum() | indices.IndexMaximum():
             working = _wider(dtype, atom.left.value_range(box), atom.right.value_range(box))
-            op = Minimum if isinstance(atom, indices.Minimum) else Maximum
+            op = Minimum if isinstance(atom, indices.IndexMinimum) else Maximum
             left, right = _index(atom.left, box, working), _index(atom.right, box, working)
             return _convert(Lanes.elementwise(op, left, right, box=box), dtype)
         case Choice():
@@ -185,7 +185,7 @@ def materialize_condition(condition: Predicate, box: Box) -> Lanes:
             return _compare(condition.index, "EQ", box)
         case DiffersFromZero():
             return _negate(_compare(condition.index, "EQ", box))
-        case Condition():
+        case DataCondition():
             inner = lanes_of(condition).cover(box)
             return _negate(inner) if condition.is_negated else inner
         case Conjunction():

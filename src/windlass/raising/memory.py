@@ -46,7 +46,7 @@ ELEMENT_ORDER = 200
 
 
 @dataclass(frozen=True)
-class Axis:
+class ElementAxis:
     """An axis of a local array: the dimension that counts along it, and how many bytes its steps take."""
 
     dimension: Dimension
@@ -98,7 +98,7 @@ class Memory:
         """How many bytes it begins behind a multiple of 16."""
         self.limit: int | None = None
         """The bytes of a segment that may be accessed, where that is less than its size."""
-        self.axes: tuple[Axis, ...] = ()
+        self.axes: tuple[ElementAxis, ...] = ()
         """Those of a local array whose elements are lanes (see elements.py)."""
         self.state = state
 

@@ -8,7 +8,7 @@ from windlass.affine.index import Index
 from windlass.affine.predicate import FALSE, Predicate
 from windlass.ir import Value
 from windlass.raising.codes import NO_MEMORY
-from windlass.raising.items import Buffer, Pointer, PointerChoice, Undefined
+from windlass.raising.items import Buffer, Pointer, PointerChoice, UndefinedItem
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -30,7 +30,7 @@ def index_of(state: RaisingState, value: Value) -> Index:
     item = state.lookup(value)
     if isinstance(item, Index):
         return item
-    if isinstance(item, Undefined):
+    if isinstance(item, UndefinedItem):
         return Index(0)
     raise state.obstacle("an address depends on earlier iterations in a way that is no plain counter", value=value)
 
@@ -40,6 +40,6 @@ def predicate_of(state: RaisingState, value: Value) -> Predicate:
     item = state.lookup(value)
     if isinstance(item, Predicate):
         return item
-    if isinstance(item, Undefined):
+    if isinstance(item, UndefinedItem):
         return FALSE
     raise state.obstacle("a condition depends on earlier iterations", value=value)

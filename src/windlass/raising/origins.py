@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.affine.index import Data, Index
 from windlass.affine.predicate import Predicate
-from windlass.raising.forwarding import Source
+from windlass.raising.forwarding import LoadSource
 from windlass.raising.items import Item
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.memory import Memory
@@ -30,11 +30,11 @@ def origin(state: RaisingState, item: Item) -> tuple[Memory, int, str, Index] | 
     return None if found is None else found[:4]
 
 
-def source_of(state: RaisingState, item: Item) -> Source | None:
+def source_of(state: RaisingState, item: Item) -> LoadSource | None:
     """Where an item was loaded from, under a guard perhaps; None if it was computed."""
     found = origin(state, item)
     if found is not None:
-        return Source(*found)
+        return LoadSource(*found)
     guarded = state.memo.get(("guarded", id(lanes_in(item))))
     return None if guarded is None else guarded[0]
 
@@ -43,4 +43,4 @@ def note_guarded(state: RaisingState, item: Item, loaded: Item, guard: Predicate
     """Remember that an item is a number where the guard does not hold, and else what was loaded."""
     found = origin(state, loaded)
     if found is not None:
-        state.memo["guarded", id(lanes_in(item))] = (Source(*found, guard, filling), item)
+        state.memo["guarded", id(lanes_in(item))] = (LoadSource(*found, guard, filling), item)

@@ -30,7 +30,7 @@ UNKNOWN, NUMBER, FOLD = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class FoldKind:
     """An associative and commutative op on numbers of a type, one object each: see `the_kind`.
 
     With `leaves_nan` it is `fmin` or `fmax`, which prefer numbers.
@@ -65,12 +65,12 @@ class Kind:
 
 
 @functools.cache
-def the_kind(combiner: Combiner, dtype: str, leaves_nan: bool = False) -> Kind:
+def the_kind(combiner: Combiner, dtype: str, leaves_nan: bool = False) -> FoldKind:
     """The one object that stands for a kind."""
-    return Kind(combiner, dtype, leaves_nan)
+    return FoldKind(combiner, dtype, leaves_nan)
 
 
-def kind_of(op: Op) -> Kind | None:
+def kind_of(op: Op) -> FoldKind | None:
     """What an op of two numbers folds by; None for ops that fold nothing, and those of booleans."""
     combiner = next((each for each in COMBINERS if type(op) is each), None)
     if combiner is None or not (is_float(op.dtype) or is_integer(op.dtype)):
@@ -78,7 +78,7 @@ def kind_of(op: Op) -> Kind | None:
     return the_kind(combiner, op.dtype)
 
 
-def number_preferring(op: Op) -> tuple[Kind, Value, Value] | None:
+def number_preferring(op: Op) -> tuple[FoldKind, Value, Value] | None:
     """`fmin` or `fmax` of two values, as a `Maximum` or `Minimum` between two tests for NaN; None for anything else."""
     if not isinstance(op, Select) or not is_float(op.dtype):
         return None
@@ -172,7 +172,7 @@ class Partials:
         """The same bits as numbers of another type."""
         return Partials(self.status, self.numbers.view(dtype), self.sets, self.kinds, self.is_seeded)
 
-    def combined(self, other: Partials, kind: Kind, op: Op | None) -> Partials:
+    def combined(self, other: Partials, kind: FoldKind, op: Op | None) -> Partials:
         """Both combined, place by place. `op` is what gives the result of two numbers."""
         found = Partials.unknown(len(self.status), self.numbers.dtype)
         fits = np.array([each is None or each is kind for each in self.kinds], bool)

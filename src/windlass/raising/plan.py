@@ -26,7 +26,7 @@ MOST_UNROLLED = 16
 
 
 @dataclass(frozen=True)
-class Plan:
+class AccessPlan:
     """First `steps`, each with the box before it. Then one access by `layout`, or, if there are `parts`, one for each.
 
     `box` is the one after all steps. The parts are for the values, in order, of the dimension `unrolled`; None stands
@@ -38,7 +38,7 @@ class Plan:
     box: Box
     cost: int
     unrolled: Dimension | None = None
-    parts: tuple[Plan | None, ...] = ()
+    parts: tuple[AccessPlan | None, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -58,10 +58,10 @@ class Plan:
         return self.is_whole and not self.parts and not many
 
 
-def make_plan(index: Index, size: int, access: Access, depth: int = MOST_STEPS) -> Plan:
+def make_plan(index: Index, size: int, access: Access, depth: int = MOST_STEPS) -> AccessPlan:
     """How to access flat memory of `size` words; the index is simplified over the access's box already."""
     layout = find_layout(index, size, access)
-    best = Plan((), layout, access.box, layout.cost(size))
+    best = AccessPlan((), layout, access.box, layout.cost(size))
     if depth == 0 or best.is_simple:
         return best
     for regrouping in find_regroupings(index, access.box)[:MOST_TRIALS]:
@@ -89,9 +89,11 @@ def _short_dimensions(layout: Layout, box: Box) -> Iterable[Dimension]:
     return sorted((each for each in dims if box.extent(each) <= MOST_UNROLLED), key=box.extent)
 
 
-def _unroll(index: Index, size: int, access: Access, dimension: Dimension, layout: Layout, depth: int) -> Plan | None:
+def _unroll(
+    index: Index, size: int, access: Access, dimension: Dimension, layout: Layout, depth: int
+) -> AccessPlan | None:
     """One access for each value of the dimension, if none of them needs an index tensor."""
-    parts: list[Plan | None] = []
+    parts: list[AccessPlan | None] = []
     count = cost = 0
     for value in range(*access.box.bounds(dimension)):
         box, mask = access.mask.split(access.box.restrict(dimension, value, value + 1))
@@ -104,7 +106,7 @@ def _unroll(index: Index, size: int, access: Access, dimension: Dimension, layou
         if not part.is_whole or count > MOST_UNROLLED:
             return None
         parts.append(part)
-    return Plan((), layout, access.box, cost, dimension, tuple(parts))
+    return AccessPlan((), layout, access.box, cost, dimension, tuple(parts))
 
 
 def facts_of(mask: Predicate) -> Predicate:

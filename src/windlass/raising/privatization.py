@@ -1,4 +1,4 @@
-"""Shared memory that each iteration of a loop fills anew: iterations side by side have a copy each.
+"""SharedMemory memory that each iteration of a loop fills anew: iterations side by side have a copy each.
 
     for (int t = 0; t < n / TILE; t++) {
         tile[threadIdx.y][threadIdx.x] = a[...];
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from windlass.affine.dimensions import Dimension
-from windlass.affine.index import Atom, Data, Index, Scalar, dimensions_of, parts_of
+from windlass.affine.index import Atom, Data, Index, RuntimeScalar, dimensions_of, parts_of
 from windlass.ir import Block, BufferType, Op, Terminator, Value
 from windlass.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhile, For, Store, ViewBuffer
 from windlass.raising import emission
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedMemory:
     """A shared memory as it was before a loop, whether what follows reads it, and whether the loop comes again."""
 
     memory: Memory
@@ -50,9 +50,9 @@ def has_barrier(block: Block) -> bool:
     return any(isinstance(op, Barrier) for op in block.walk())
 
 
-def give_copies(state: RaisingState, op: For, dimension: Dimension) -> list[Shared]:
+def give_copies(state: RaisingState, op: For, dimension: Dimension) -> list[SharedMemory]:
     """Let each iteration have a copy of each shared memory that the loop stores to, as it is before the loop."""
-    copied: list[Shared] = []
+    copied: list[SharedMemory] = []
     for memory in stored_to(state, op.body.block):
         before = memory.state
         words = before.words
@@ -67,13 +67,13 @@ def give_copies(state: RaisingState, op: For, dimension: Dimension) -> list[Shar
             segment=segment,
             is_lost=before.is_lost,
         )
-        copied.append(Shared(memory, before, _is_read_outside(state, op, memory), _is_within_loop(op)))
+        copied.append(SharedMemory(memory, before, _is_read_outside(state, op, memory), _is_within_loop(op)))
         memory.state = state_of_copies
     return copied
 
 
 def take_back_copies(
-    state: RaisingState, frame: VectorFrame, copied: Sequence[Shared], dimension: Dimension, is_ragged: bool
+    state: RaisingState, frame: VectorFrame, copied: Sequence[SharedMemory], dimension: Dimension, is_ragged: bool
 ) -> None:
     """Let shared memories hold what the last iteration left in them.
 
@@ -181,7 +181,7 @@ def _changes(atom: Atom, frame: VectorFrame) -> bool:
     """Whether an atom may differ between iterations, in other ways than counting lanes."""
     if isinstance(atom, Dimension):
         return atom is frame.dimension
-    if isinstance(atom, Scalar):
+    if isinstance(atom, RuntimeScalar):
         return frame.is_inner(atom.value)
     if isinstance(atom, Data):
         return frame.is_inner(lanes_of(atom).value) or frame.dimension in dimensions_of(atom)

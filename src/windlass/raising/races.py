@@ -31,7 +31,7 @@ REDUCIBLE: frozenset[type[Op]] = REPEATABLE | {Add, Multiply, Xor}
 
 
 @dataclass(frozen=True)
-class Writers:
+class RacingWriters:
     """Lanes that write: their values, the box, and which of them are active.
 
     `has_idle` says that some, though the mask holds, may be inactive: they combine an identity, at any place.
@@ -43,7 +43,7 @@ class Writers:
     has_idle: bool = False
 
 
-def settle(writers: Writers, dims: Iterable[Dimension]) -> Writers | None:
+def settle(writers: RacingWriters, dims: Iterable[Dimension]) -> RacingWriters | None:
     """One active writer for each place, where writers that differ only in `dims` share one: the last of them.
 
     Afterwards neither value nor mask depends on those. None where which lane is active and what it writes both depend
@@ -80,7 +80,7 @@ def any_over(mask: Predicate, dims: Sequence[Dimension], box: Box) -> Predicate:
     return conjunction([*apart, condition_of(_fold(lanes, dims, Or, False))])
 
 
-def combine_over(writers: Writers, dims: Sequence[Dimension], combiner: Combiner) -> Writers | None:
+def combine_over(writers: RacingWriters, dims: Sequence[Dimension], combiner: Combiner) -> RacingWriters | None:
     """Values combined over `dims`, so that each place has one writer; None for a combiner that is not known.
 
     The order in which values are combined is not defined. Inactive lanes count as the combiner's identity.
@@ -106,7 +106,7 @@ def combine_over(writers: Writers, dims: Sequence[Dimension], combiner: Combiner
     order = in_order((*lanes.dims, *over))
     lanes = Lanes.over(lanes.expand(order, box), order, box)
     has_idle = writers.has_idle or not joint.is_true
-    return Writers(_fold(lanes, over, combiner, identity), box, conjunction(apart) if apart else TRUE, has_idle)
+    return RacingWriters(_fold(lanes, over, combiner, identity), box, conjunction(apart) if apart else TRUE, has_idle)
 
 
 def _fold(lanes: Lanes, dims: Sequence[Dimension], combiner: type[Op], identity: Any) -> Lanes:

@@ -39,11 +39,11 @@ from windlass.raising.accumulations import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
     PENDING,
+    AccumulatedTerm,
     Accumulation,
     AccumulationTest,
     Combiner,
     Root,
-    Term,
     check_depth,
 )
 from windlass.raising.conditions import merge_items
@@ -113,7 +113,7 @@ def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combin
     is_extreme = combiner in (Minimum, Maximum) and accumulation.nan == KEEPS_NUMBERS
     if accumulation.combiner not in (None, combiner) or (accumulation.nan and not is_extreme) or accumulation.leader:
         raise state.obstacle("a value is accumulated by several different operations")
-    terms = (*accumulation.terms, Term(item, state.domain))
+    terms = (*accumulation.terms, AccumulatedTerm(item, state.domain))
     return Accumulation(accumulation.root, combiner, terms, elements=accumulation.elements)
 
 
@@ -217,12 +217,12 @@ def _with_nan(
         return total
     dtype = accumulation.root.dtype
     root = Root("i1", state.while_depth, accumulation.root.loop_depth)
-    tests: list[Term] = []
+    tests: list[AccumulatedTerm] = []
     for term in accumulation.terms:
         with state.within(term.domain):
             lanes = state.lanes(term.item, dtype)
             is_number = Lanes(Compare(lanes.value, lanes.value, "EQ"), lanes.dims, lanes.lower)
-            tests.append(Term(from_lanes(is_number), term.domain))
+            tests.append(AccumulatedTerm(from_lanes(is_number), term.domain))
     found, _ = finish(state, Accumulation(root, Or, tuple(tests)), FALSE, dimension, fusion)
     nan = Lanes(emission.constant(float("nan"), dtype))
     return Lanes.elementwise(Select, state.lanes(found, "i1"), state.covering(total), nan, box=state.box)
@@ -263,7 +263,7 @@ def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dt
             check_depth(state, item)
             if item.terms and (item.combiner is not combiner or item.nan != nan):
                 raise state.obstacle("a value is accumulated by several different operations")
-            terms = (*item.terms, Term(from_lanes(total), state.domain))
+            terms = (*item.terms, AccumulatedTerm(from_lanes(total), state.domain))
             return Accumulation(item.root, combiner, terms, nan)
         return _with_term(state, item, combiner, from_lanes(total))
     before = state.lanes(item, dtype)

@@ -18,8 +18,8 @@ from windlass.affine.layout import Line
 from windlass.affine.predicate import (
     TRUE,
     AtLeastZero,
-    Condition,
     Conjunction,
+    DataCondition,
     DiffersFromZero,
     Disjunction,
     EqualsZero,
@@ -241,8 +241,8 @@ def regrouped_predicate(predicate: Predicate, regrouping: Regrouping, box: Box) 
         case AtLeastZero() | EqualsZero() | DiffersFromZero():
             predicate = type(predicate)(_with_data(predicate.index, regrouping, box))
             return predicate.substitute(regrouping.replacements, box.without(regrouping.removed))
-        case Condition():
-            return Condition(regrouping.forward(lanes_of(predicate), box), predicate.is_negated)
+        case DataCondition():
+            return DataCondition(regrouping.forward(lanes_of(predicate), box), predicate.is_negated)
         case Conjunction():
             return conjunction(regrouped_predicate(part, regrouping, box) for part in predicate.parts)
         case Disjunction():

@@ -11,7 +11,7 @@ from windlass.affine.index import Index
 from windlass.raising.accumulations import Accumulation
 from windlass.raising.carried_places import NeedsCells, SlotCell
 from windlass.raising.conditions import merge_items
-from windlass.raising.items import UNDEFINED, Item, Undefined
+from windlass.raising.items import UNDEFINED, Item, UndefinedItem
 from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
 from windlass.raising.reinterpretation import byte_width
 
@@ -71,7 +71,7 @@ def store_slot(state: RaisingState, memory: Memory, key: SlotKey, item: Item) ->
     assert slots is not None
     old = slots.get(key)
     domain = state.domain
-    if old is not None and not isinstance(old.item, Undefined) and domain != old.domain:
+    if old is not None and not isinstance(old.item, UndefinedItem) and domain != old.domain:
         home = memory.home
         assert home is not None
         condition = box_condition(domain.box, home.box) & domain.mask

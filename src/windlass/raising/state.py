@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.domain import Domain
-from windlass.affine.index import ZERO, Data, Index, Scalar
+from windlass.affine.index import ZERO, Data, Index, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
 from windlass.diagnostics import Position
 from windlass.ir import Block, Builder, Op, Value
@@ -21,7 +21,7 @@ from windlass.raising import emission
 from windlass.raising.codes import LOOP, TOO_IRREGULAR
 from windlass.raising.fold_recipes import BlockFolds
 from windlass.raising.integers import symbolic_result
-from windlass.raising.items import Item, Undefined
+from windlass.raising.items import Item, UndefinedItem
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.materialize import materialize, materialize_condition
 from windlass.raising.obstacle import Obstacle, OutOfTime
@@ -268,7 +268,7 @@ class RaisingState:
                 return self.memo[key]
             case Predicate():
                 return self.condition_lanes(item)
-            case Undefined():
+            case UndefinedItem():
                 return Lanes(emission.constant(0, dtype))
             case _:
                 raise self.obstacle("a value that depends on earlier iterations is used in a way that is no reduction")
@@ -278,7 +278,7 @@ class RaisingState:
         if index.constant or len(index.terms) != 1:
             return None
         ((atom, factor),) = index.terms.items()
-        if factor != 1 or not isinstance(atom, Data | Scalar):
+        if factor != 1 or not isinstance(atom, Data | RuntimeScalar):
             return None
         lanes = self.covering(lanes_of(atom)) if isinstance(atom, Data) else Lanes(atom.value)
         return lanes if lanes.dtype == dtype else Lanes(Convert(lanes.value, dtype), lanes.dims, lanes.lower)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.domain import Domain
-from windlass.affine.index import Atom, Data, FloorDivide, Index, Maximum, Minimum
+from windlass.affine.index import Atom, Data, FloorDivide, Index, IndexMaximum, IndexMinimum
 from windlass.affine.predicate import (
-    Condition,
     Conjunction,
+    DataCondition,
     Disjunction,
     Predicate,
     conjunction,
@@ -87,9 +87,9 @@ def nonnegative(index: Index, box: Box) -> Predicate:
                 return nonnegative(atom.operand + rest.scale(atom.divisor), box)
             # x floordiv d <= r where x <= d*r + d - 1
             return nonnegative(rest.scale(atom.divisor) + (atom.divisor - 1) - atom.operand, box)
-        if isinstance(atom, Maximum) and factor == 1:
+        if isinstance(atom, IndexMaximum) and factor == 1:
             return nonnegative(rest + atom.left, box) | nonnegative(rest + atom.right, box)
-        if isinstance(atom, Minimum) and factor == 1:
+        if isinstance(atom, IndexMinimum) and factor == 1:
             return nonnegative(rest + atom.left, box) & nonnegative(rest + atom.right, box)
     return Predicate.compare("GE", index, Index(0)).simplify(box)
 
@@ -152,7 +152,7 @@ def _move_predicate(predicate: Predicate, fusion: Fusion) -> Predicate:
             return conjunction(_move_predicate(part, fusion) for part in predicate.parts)
         case Disjunction():
             return disjunction(_move_predicate(part, fusion) for part in predicate.parts)
-        case Condition():
+        case DataCondition():
             moved_lanes = condition_of(_move_lanes(lanes_of(predicate), fusion))
             return ~moved_lanes if predicate.is_negated else moved_lanes
         case _:

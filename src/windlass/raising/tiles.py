@@ -23,7 +23,7 @@ from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, at_least_zero
 from windlass.raising import emission
-from windlass.raising.forwarding import Source, StoreRecord
+from windlass.raising.forwarding import LoadSource, StoreRecord
 from windlass.raising.items import Item
 from windlass.raising.lanes import Lanes
 from windlass.raising.reinterpretation import byte_width
@@ -47,7 +47,7 @@ class _Part:
     """What one store wrote: the coordinates of its cells in the tile, their ranges (half open), and what they hold."""
 
     store: StoreRecord
-    source: Source
+    source: LoadSource
     coordinates: tuple[Index, ...]
     ranges: Ranges
 
@@ -222,11 +222,11 @@ def _cover(parts: Sequence[Ranges], wanted: Ranges) -> bool:
 # -- what cells hold --------------------------------------------------------------------------------------------------
 
 
-def _function_of_cell(parts: Sequence[_Part], owners: frozenset[Dimension], wanted: Ranges) -> Source | None:
+def _function_of_cell(parts: Sequence[_Part], owners: frozenset[Dimension], wanted: Ranges) -> LoadSource | None:
     """What the cells hold, over dimensions that count cells; None unless all stores agree."""
     counters = tuple(Dimension(f"cell.{axis}", upper + 1, axis) for axis, (_, upper) in enumerate(wanted))
     cells = [Index.of(counter) for counter in counters]
-    found: Source | None = None
+    found: LoadSource | None = None
     for part in parts:
         lanes = part.lanes_of(cells)
         if lanes is None:
@@ -245,16 +245,16 @@ def _function_of_cell(parts: Sequence[_Part], owners: frozenset[Dimension], want
         ):
             continue
         if found is None:
-            found = Source(source.memory, source.version, source.dtype, index, guard, source.filling)
+            found = LoadSource(source.memory, source.version, source.dtype, index, guard, source.filling)
         else:
             both = found.guard & guard
-            found = Source(found.memory, found.version, found.dtype, found.index, both, found.filling)
+            found = LoadSource(found.memory, found.version, found.dtype, found.index, both, found.filling)
     if found is None:
         return None
     return found if all(_agrees(found, part, counters) for part in parts) else None
 
 
-def _agrees(tile: Source, part: _Part, counters: Sequence[Dimension]) -> bool:
+def _agrees(tile: LoadSource, part: _Part, counters: Sequence[Dimension]) -> bool:
     """Whether the store put into its cells what the function says."""
     own = part.source
     if (own.memory, own.version, own.dtype) != (tile.memory, tile.version, tile.dtype):
@@ -314,7 +314,7 @@ def _was_stored(part: _Part, cells: Sequence[Index], domain: Domain, owners: fro
     return needed.simplify(box).is_true or mask.implies(needed, box)
 
 
-def _load(state: RaisingState, tile: Source, cells: Sequence[Index], load_words: LoadWords) -> Item | None:
+def _load(state: RaisingState, tile: LoadSource, cells: Sequence[Index], load_words: LoadWords) -> Item | None:
     box = state.box
     counters = sorted(
         (each for each in tile.index.dimensions | tile.guard.dimensions if each.name.startswith("cell.")),

@@ -23,7 +23,7 @@ from windlass.raising.elements import check_elements
 from windlass.raising.followers import finish_led
 from windlass.raising.frames import VectorFrame, is_within
 from windlass.raising.integers import fit
-from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, is_integer
+from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, UndefinedItem, is_integer
 from windlass.raising.iterations import at_iteration
 from windlass.raising.obstacle import POINTER_CHANGES, Obstacle
 from windlass.raising.privatization import give_copies, has_barrier, take_back_copies
@@ -42,7 +42,7 @@ LOOP_ORDER = 100
 
 
 @dataclass
-class _Carried:
+class _VectorValue:
     """How one carried value of the loop is treated."""
 
     kind: str
@@ -66,7 +66,7 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll
     while True:
         dimension = Dimension(f"loop.{state.loop_depth}", count, LOOP_ORDER + state.loop_depth)
         try:
-            attempt = _Attempt(state, op, trips, dimension, cells, may_fuse)
+            attempt = _VectorAttempt(state, op, trips, dimension, cells, may_fuse)
             attempt.enter()
             attempt.run(can_unroll)
             became = attempt.finish()
@@ -92,7 +92,7 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll
 # -- one attempt ------------------------------------------------------------------------------------------------------
 
 
-class _Attempt:
+class _VectorAttempt:
     """The loop for all iterations at once, with these places in memory as variables that it carries."""
 
     def __init__(
@@ -158,18 +158,18 @@ class _Attempt:
             for argument, initial, yielded in zip(body.arguments[1:], initials, body.terminator.operands, strict=True)
         ]
 
-    def _bind(self, argument: Argument, initial: Item, yielded: Value) -> _Carried:
+    def _bind(self, argument: Argument, initial: Item, yielded: Value) -> _VectorValue:
         """Choose how a carried value is treated, and enter what it stands for within the body."""
         environment = self.state.environment
         if yielded is argument:
             environment[argument] = self._moved(initial)
-            return _Carried("unchanged", initial)
+            return _VectorValue("unchanged", initial)
         if not argument.uses:
             environment[argument] = UNDEFINED
-            return _Carried("last", initial)
+            return _VectorValue("last", initial)
         if isinstance(initial, Pointer | PointerChoice) or not isinstance(argument.type, TensorType):
             environment[argument] = self._moved(initial)
-            return _Carried("pointer", initial)
+            return _VectorValue("pointer", initial)
         step = induction_step(self.state, argument, yielded, self.op)
         progress = self.counter.multiply(step) if step is not None and isinstance(initial, Index) else None
         if progress is not None:
@@ -178,10 +178,10 @@ class _Attempt:
             value = fit(start + progress, argument.dtype, self.domain.box)
             if value is not None:
                 environment[argument] = value
-                return _Carried("induction", initial, step)
+                return _VectorValue("induction", initial, step)
         root = Root(argument.dtype, self.state.while_depth, len(self.state.frames) + 1)
         environment[argument] = Accumulation(root)
-        return _Carried("accumulation", initial, root=root)
+        return _VectorValue("accumulation", initial, root=root)
 
     def _moved(self, item: Item) -> Item:
         return item if self.fusion is None else moved(self.state, item, self.fusion)
@@ -238,7 +238,7 @@ class _Attempt:
         state.reduction_mask = outer_mask
         return next((kind for kind in ("contraction", "reduce") if kind in became), "elementwise")
 
-    def _finish_value(self, item: Item, carried: _Carried, result: Value) -> tuple[Item, str]:
+    def _finish_value(self, item: Item, carried: _VectorValue, result: Value) -> tuple[Item, str]:
         """The value after the loop, and the kind of loop that this makes it."""
         state = self.state
         match carried.kind:
@@ -296,7 +296,7 @@ class _Attempt:
             if slots is None:
                 raise state.obstacle("a local array is accessed in several ways")
             item = slots[key].item
-            if isinstance(item, Undefined):
+            if isinstance(item, UndefinedItem):
                 continue
             if self.is_ragged:
                 raise state.obstacle("which iteration stores last to a local array differs between threads")

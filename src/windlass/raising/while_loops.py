@@ -26,7 +26,15 @@ from windlass.raising.assumptions import nothing_is_violated
 from windlass.raising.blocks import run_block
 from windlass.raising.cells import replace_slot
 from windlass.raising.integers import fit
-from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, Undefined, dimensions_of_item, from_lanes
+from windlass.raising.items import (
+    UNDEFINED,
+    Item,
+    Pointer,
+    PointerChoice,
+    UndefinedItem,
+    dimensions_of_item,
+    from_lanes,
+)
 from windlass.raising.lanes import Lanes
 from windlass.raising.loop_tests import AllTogether, Carrier, Count, EachLane, LoopTest
 from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey
@@ -103,7 +111,7 @@ def _settle(state: RaisingState, op: For | DoWhile, arguments: list[Argument], c
                 make_addressable(state, memory)
         test = count or _test(state, guess)
         if test is not None:
-            attempt = _Attempt(state, op, arguments, guess, test)
+            attempt = _WhileAttempt(state, op, arguments, guess, test)
             attempt.carry()
             attempt.run()
             if not guess.has_grown:
@@ -141,7 +149,7 @@ def _first_guess(state: RaisingState, op: For | DoWhile, arguments: list[Argumen
 
 
 @dataclass
-class _Carried:
+class _WhileValue:
     """A value that the loop's body takes and gives: how it is carried, what it is before, its argument's dimensions."""
 
     kind: str
@@ -168,7 +176,7 @@ class _CarriedWords:
     final: Value
 
 
-class _Attempt:
+class _WhileAttempt:
     """The loop with one guess: what is carried, its body, and the `While` if the guess was large enough."""
 
     def __init__(
@@ -185,7 +193,7 @@ class _Attempt:
         """Those that run an iteration, where `runs` holds."""
         self.runs = TRUE
         self.carrier = Carrier()
-        self.values: list[_Carried] = []
+        self.values: list[_WhileValue] = []
         self.words: dict[Memory, _CarriedWords] = {}
         self.slots: dict[tuple[Memory, SlotKey], _CarriedSlot] = {}
 
@@ -218,19 +226,19 @@ class _Attempt:
             ordered = in_order((*dims, *lanes.dims))
             self.slots[memory, key] = _CarriedSlot(carrier.carry(lanes.expand(ordered, state.box)), ordered)
 
-    def _carry_value(self, argument: Argument, initial: Item, position: int) -> _Carried:
+    def _carry_value(self, argument: Argument, initial: Item, position: int) -> _WhileValue:
         dims = self.guess.dimensions.get(position)
         if self.yielded[position] is argument:
-            return _Carried("unchanged", initial)
+            return _WhileValue("unchanged", initial)
         if isinstance(initial, Pointer | PointerChoice) or dims is None:
-            return _Carried("pointer", initial)
+            return _WhileValue("pointer", initial)
         if isinstance(self.op, For) and isinstance(initial, Index):
             step = induction_step(self.state, argument, self.yielded[position], self.op)
             if step is not None and step.constant_value is not None:
-                return _Carried("induction", initial, step=step)
+                return _WhileValue("induction", initial, step=step)
         ordered = in_order(dims)
         lanes = self.state.lanes(initial, argument.dtype)
-        return _Carried("lanes", initial, self.carrier.carry(lanes.expand(ordered, self.state.box)), ordered)
+        return _WhileValue("lanes", initial, self.carrier.carry(lanes.expand(ordered, self.state.box)), ordered)
 
     # -- the body -----------------------------------------------------------------------------------------------------
 
@@ -269,7 +277,7 @@ class _Attempt:
         for (memory, key), slot in self.slots.items():
             replace_slot(memory, key, Slot(from_lanes(Lanes.over(slot.argument, slot.dims, box)), self.domain))
 
-    def _inner_item(self, carried: _Carried, argument: Argument) -> Item:
+    def _inner_item(self, carried: _WhileValue, argument: Argument) -> Item:
         """What a carried value stands for in the body."""
         if carried.argument is not None:
             return from_lanes(Lanes.over(carried.argument, carried.dims, self.outer.box))
@@ -331,7 +339,7 @@ class _Attempt:
                 raise state.obstacle(POINTER_CHANGES, value=self.yielded[position])
             if carried.argument is None:
                 continue
-            if isinstance(final, Undefined):
+            if isinstance(final, UndefinedItem):
                 self._append(carried.argument)
                 continue
             value = self._kept(final, carried.argument, carried.dims)
@@ -413,7 +421,7 @@ class _Attempt:
             store_slot(state, memory, key, from_lanes(Lanes.over(values[slot.argument], slot.dims, box)))
 
 
-def _after(carried: _Carried, iterations: Index) -> Index:
+def _after(carried: _WhileValue, iterations: Index) -> Index:
     """A counter after so many iterations."""
     assert carried.step is not None and carried.step.constant_value is not None and isinstance(carried.initial, Index)
     return carried.initial + iterations.scale(carried.step.constant_value)

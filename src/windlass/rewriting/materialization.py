@@ -116,16 +116,16 @@ class _Choice:
             find()
 
     def find_first(self) -> None:
-        self.add(_count_places, _Work(self.chosen))
+        self.add(_count_places, _Recomputation(self.chosen))
 
     def find_computed_in_several_loops(self) -> None:
         if self.find_loops():
-            self.add(self.count_computations, _Work(self.chosen, EXPENSIVE))
+            self.add(self.count_computations, _Recomputation(self.chosen, EXPENSIVE))
 
     def find_needless(self) -> None:
         """Give up what costs more to write than to compute, now that the values before it are settled."""
         self.find_loops()
-        work = _Work(self.chosen)
+        work = _Recomputation(self.chosen)
         for op in [each for each in self.ops if each in self.chosen]:
             del work.known[op]
             if self.pays(op, self.count_computations(op), work):
@@ -133,7 +133,7 @@ class _Choice:
             else:
                 del self.chosen[op]
 
-    def add(self, count: Callable[[Op], float], work: _Work) -> None:
+    def add(self, count: Callable[[Op], float], work: _Recomputation) -> None:
         for op in self.ops:
             if op in self.chosen:
                 continue
@@ -145,7 +145,7 @@ class _Choice:
                 for operand in op.operands:
                     work.per_element(operand)
 
-    def pays(self, op: Op, computations: float, work: _Work) -> bool:
+    def pays(self, op: Op, computations: float, work: _Recomputation) -> bool:
         """Whether writing the value costs less than computing it so many times."""
         size = op.tensor.size
         if computations <= 1 or not size:
@@ -267,7 +267,7 @@ def _rearranged(user: Op, value: Value) -> float:
     return 2.0 if isinstance(user, Convolution) and not has_features_last(user) else 0.0
 
 
-class _Work:
+class _Recomputation:
     """Operations per element of values, each with all that XLA fuses into it."""
 
     def __init__(self, settled: Iterable[Op] = (), most_effort: float = math.inf) -> None:

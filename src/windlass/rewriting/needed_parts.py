@@ -24,7 +24,7 @@ Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Box:
+class NeededBox:
     """The elements of an array from `start` to `limit`."""
 
     start: Sizes
@@ -35,20 +35,20 @@ class Box:
         """Its sizes; none is negative."""
         return tuple(max(b - a, 0) for a, b in zip(self.start, self.limit, strict=True))
 
-    def moved(self, by: Sizes) -> Box:
+    def moved(self, by: Sizes) -> NeededBox:
         """The box as it is seen from a place."""
-        return Box(
+        return NeededBox(
             tuple(a - c for a, c in zip(self.start, by, strict=True)),
             tuple(b - c for b, c in zip(self.limit, by, strict=True)),
         )
 
-    def within(self, other: Box) -> Box:
+    def within(self, other: NeededBox) -> NeededBox:
         """What two boxes have in common.
 
-        >>> Box((0, 2), (4, 4)).within(Box((1, 0), (9, 3)))
-        Box(start=(1, 2), limit=(4, 3))
+        >>> NeededBox((0, 2), (4, 4)).within(NeededBox((1, 0), (9, 3)))
+        NeededBox(start=(1, 2), limit=(4, 3))
         """
-        return Box(
+        return NeededBox(
             tuple(max(a, b) for a, b in zip(self.start, other.start, strict=True)),
             tuple(min(a, b) for a, b in zip(self.limit, other.limit, strict=True)),
         )
@@ -75,7 +75,7 @@ def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
         saved = (op.tensor.bytes - part.tensor.bytes) / device.bandwidth
         for user in list(op.uses):
             assert isinstance(user, Slice)
-            seen = Box(user.start_indices, user.limit_indices).moved(box.start)
+            seen = NeededBox(user.start_indices, user.limit_indices).moved(box.start)
             with Builder(block, user, user.source):
                 user.replace_all_uses_with(
                     part if part.type is user.type else Slice(part, seen.start, seen.limit, user.strides)
@@ -85,7 +85,7 @@ def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
         yield Change(type(op).__name__, op.source, placed, saved)
 
 
-def _find_needed(block: Block, op: Op) -> Box | None:
+def _find_needed(block: Block, op: Op) -> NeededBox | None:
     """The box around all that is seen of a value, if it is a small part of the value."""
     if not isinstance(op, Elementwise | DynamicUpdateSlice | Pad | Concatenate) or not op.tensor.size:
         return None
@@ -98,13 +98,13 @@ def _find_needed(block: Block, op: Op) -> Box | None:
     axes = range(op.tensor.rank)
     start = tuple(min(each.start_indices[axis] for each in slices) for axis in axes)
     limit = tuple(max(each.limit_indices[axis] for each in slices) for axis in axes)
-    box, size = Box(start, limit), 1
+    box, size = NeededBox(start, limit), 1
     for extent in box.shape:
         size *= extent
     return box if size <= LARGEST_PART * op.tensor.size else None
 
 
-def _compute_part(op: Op, box: Box) -> Value | None:
+def _compute_part(op: Op, box: NeededBox) -> Value | None:
     """The elements of a value in a box; None where it isn't known how they are computed."""
     if isinstance(op, Elementwise):
         if any(operand.shape not in (op.shape, ()) for operand in op.operands):
@@ -117,7 +117,7 @@ def _compute_part(op: Op, box: Box) -> Value | None:
     return _join_part(op, box) if isinstance(op, Concatenate) else None
 
 
-def _update_part(op: DynamicUpdateSlice, box: Box) -> Value | None:
+def _update_part(op: DynamicUpdateSlice, box: NeededBox) -> Value | None:
     starts = [int(each.number) for each in op.start_indices if isinstance(each, Constant)]
     if len(starts) != op.tensor.rank:
         return None
@@ -135,7 +135,7 @@ def _update_part(op: DynamicUpdateSlice, box: Box) -> Value | None:
     return DynamicUpdateSlice(_cut(op.operand, box), new, at)
 
 
-def _pad_part(op: Pad, box: Box) -> Value | None:
+def _pad_part(op: Pad, box: NeededBox) -> Value | None:
     if any(op.interior_padding) or any(edge < 0 for edge in (*op.edge_padding_low, *op.edge_padding_high)):
         return None
     inside = box.within(_box_at(op.edge_padding_low, op.operand.shape))
@@ -147,7 +147,7 @@ def _pad_part(op: Pad, box: Box) -> Value | None:
     return Pad(part, op.padding_value, low, high, (0,) * len(low)) if any(low) or any(high) else part
 
 
-def _join_part(op: Concatenate, box: Box) -> Value:
+def _join_part(op: Concatenate, box: NeededBox) -> Value:
     axis, offset = op.dimension, 0
     parts: list[Value] = []
     for each in op.operands:
@@ -159,11 +159,11 @@ def _join_part(op: Concatenate, box: Box) -> Value:
     return parts[0] if len(parts) == 1 else Concatenate(tuple(parts), axis)
 
 
-def _box_at(start: Sizes, shape: Sizes) -> Box:
-    return Box(start, tuple(a + size for a, size in zip(start, shape, strict=True)))
+def _box_at(start: Sizes, shape: Sizes) -> NeededBox:
+    return NeededBox(start, tuple(a + size for a, size in zip(start, shape, strict=True)))
 
 
-def _cut(value: Value, box: Box) -> Value:
+def _cut(value: Value, box: NeededBox) -> Value:
     """The elements of a value in a box, read from what the value is a slice of, if it is one."""
     if box.shape == value.shape:
         return value

@@ -105,7 +105,7 @@ def list_inner_ops(pattern: Op) -> list[Op]:
     return inner
 
 
-class Attempt:
+class Matcher:
     """A pattern with the operands of commutative ops in one order, and what is done where an op is like it."""
 
     def __init__(
@@ -146,13 +146,13 @@ class Attempt:
 
 def list_attempts(
     pattern: Op, single_use: bool, body: Callable[..., Any], parameters: tuple[str, ...]
-) -> tuple[Attempt, ...]:
+) -> tuple[Matcher, ...]:
     """The attempts for a pattern: one for each order of operands that makes a difference."""
     ops = (pattern, *list_inner_ops(pattern))
     holes = Counter(each.name for op in ops if not is_any(op) for each in _list_operand_holes(op))
     swappable = [op for op in ops if type(op).is_commutative and not is_any(op) and _is_asymmetric(op, holes)]
     return tuple(
-        Attempt(
+        Matcher(
             pattern, {id(op) for op, swap in zip(swappable, swaps, strict=True) if swap}, single_use, body, parameters
         )
         for swaps in product((False, True), repeat=len(swappable))

@@ -62,18 +62,18 @@ def remember(op: Op, kind: str, find: Callable[[], Fact], is_lasting: bool = Fal
 
 
 @dataclass(frozen=True)
-class Index:
+class AxisIndex:
     """Each element is its index along `axis` plus `offset`; without an axis it is just `offset`."""
 
     axis: int | None
     offset: int
 
 
-def find_index(value: Value, depth: int = 0) -> Index | None:
+def find_index(value: Value, depth: int = 0) -> AxisIndex | None:
     """How the elements of an integer tensor follow from their place, if they are counted along one axis.
 
     >>> find_index(Add(Iota((3, 4), "i32", 1), Constant.of(2, "i32", (3, 4))))
-    Index(axis=1, offset=2)
+    AxisIndex(axis=1, offset=2)
     """
     if not isinstance(value, Op) or depth > DEEPEST or not isinstance(value.type, TensorType):
         return None
@@ -88,12 +88,12 @@ def find_index(value: Value, depth: int = 0) -> Index | None:
     return found if limits.min <= found.offset and found.offset + size - 1 <= limits.max else None
 
 
-def _index(value: Op, depth: int) -> Index | None:
+def _index(value: Op, depth: int) -> AxisIndex | None:
     match value:
         case Constant():
-            return Index(None, int(value.number)) if value.is_splat else None
+            return AxisIndex(None, int(value.number)) if value.is_splat else None
         case Iota():
-            return Index(value.iota_dimension, 0)
+            return AxisIndex(value.iota_dimension, 0)
         case Convert():
             return find_index(value.operand, depth + 1)
         case Add() | Subtract():
@@ -101,22 +101,22 @@ def _index(value: Op, depth: int) -> Index | None:
             if left is None or right is None:
                 return None
             if isinstance(value, Subtract):
-                return Index(left.axis, left.offset - right.offset) if right.axis is None else None
+                return AxisIndex(left.axis, left.offset - right.offset) if right.axis is None else None
             if left.axis is not None and right.axis is not None:
                 return None
-            return Index(left.axis if right.axis is None else right.axis, left.offset + right.offset)
+            return AxisIndex(left.axis if right.axis is None else right.axis, left.offset + right.offset)
         case BroadcastInDim():
             inner = find_index(value.operand, depth + 1)
             if inner is None or inner.axis is None:
                 return inner
             if value.operand.shape[inner.axis] == 1:
-                return Index(None, inner.offset)
-            return Index(value.broadcast_dimensions[inner.axis], inner.offset)
+                return AxisIndex(None, inner.offset)
+            return AxisIndex(value.broadcast_dimensions[inner.axis], inner.offset)
         case Transpose():
             inner = find_index(value.operand, depth + 1)
             if inner is None or inner.axis is None:
                 return inner
-            return Index(value.permutation.index(inner.axis), inner.offset)
+            return AxisIndex(value.permutation.index(inner.axis), inner.offset)
         case Reshape():
             inner = find_index(value.operand, depth + 1)
             if inner is None or inner.axis is None:
@@ -125,7 +125,11 @@ def _index(value: Op, depth: int) -> Index | None:
             new = [axis for axis, size in enumerate(value.shape) if size != 1]
             if [value.operand.shape[axis] for axis in old] != [value.shape[axis] for axis in new]:
                 return None
-            return Index(new[old.index(inner.axis)], inner.offset) if inner.axis in old else Index(None, inner.offset)
+            return (
+                AxisIndex(new[old.index(inner.axis)], inner.offset)
+                if inner.axis in old
+                else AxisIndex(None, inner.offset)
+            )
         case _:
             return None
 
@@ -318,8 +322,8 @@ def counts_diagonal(indices: Value, index_vector_dim: int, size: int) -> bool:
     if indices.shape != (size, 2) or index_vector_dim != 1:
         return False
     if isinstance(indices, Concatenate) and indices.dimension == 1:
-        return all(find_index(part) == Index(0, 0) for part in indices.inputs)
-    return find_index(indices) == Index(0, 0)
+        return all(find_index(part) == AxisIndex(0, 0) for part in indices.inputs)
+    return find_index(indices) == AxisIndex(0, 0)
 
 
 def take_diagonal(matrix: Value) -> Value:

@@ -32,13 +32,13 @@ MOST_CHANGES = 32
 
 
 @dataclass
-class Region:
+class TurnedRegion:
     """Elementwise ops that depend on each other, and the transposes that they begin with."""
 
     members: dict[Op, None] = field(default_factory=dict[Op, None])
     entries: dict[Op, None] = field(default_factory=dict[Op, None])
 
-    def absorb(self, other: Region) -> None:
+    def absorb(self, other: TurnedRegion) -> None:
         """Take in what another has."""
         self.members.update(other.members)
         self.entries.update(other.entries)
@@ -65,17 +65,17 @@ def _turn_one(block: Block, device: Device) -> Change | None:
     return None
 
 
-def _list_regions(block: Block, p: Sizes) -> list[Region]:
+def _list_regions(block: Block, p: Sizes) -> list[TurnedRegion]:
     """The regions of a block that begin with transposes by `p`."""
-    found: dict[Op, Region] = {}
+    found: dict[Op, TurnedRegion] = {}
     for op in block:
         if isinstance(op, Transpose) and op.permutation == p and not op.extra:
-            found[op] = Region({}, {op: None})
+            found[op] = TurnedRegion({}, {op: None})
         elif _is_plain(op, len(p)):
             inside = [operand for operand in op.operands if isinstance(operand, Op) and operand in found]
             if not inside or any(operand not in found and not _can_turn(operand, p) for operand in op.operands):
                 continue
-            own = Region({op: None})
+            own = TurnedRegion({op: None})
             for operand in inside:
                 if found[operand] is not own:
                     own.absorb(found[operand])
@@ -89,7 +89,7 @@ def _list_regions(block: Block, p: Sizes) -> list[Region]:
     return [each for each in regions.values() if each.members and not _feeds_itself(each)]
 
 
-def _feeds_itself(region: Region) -> bool:
+def _feeds_itself(region: TurnedRegion) -> bool:
     """Whether a transpose that it begins with is one of what it computes: then it has no order of its own."""
     return any(entry.operands[0] in region.members for entry in region.entries)
 
@@ -148,16 +148,16 @@ def _takes_any_order(user: Op, op: Op, p: Sizes) -> bool:
     return user.combiner is not None and kept == sorted(kept)
 
 
-def _outside(region: Region, op: Op) -> list[Op]:
+def _outside(region: TurnedRegion, op: Op) -> list[Op]:
     return [user for user in op.uses if user not in region.members]
 
 
-def _count_removed(region: Region, p: Sizes) -> int:
+def _count_removed(region: TurnedRegion, p: Sizes) -> int:
     entering = sum(all(user in region.members for user in entry.uses) for entry in region.entries)
     return entering + sum(_is_exit(user, op, p) for op in region.members for user in _outside(region, op))
 
 
-def _count_added(region: Region, p: Sizes) -> int:
+def _count_added(region: TurnedRegion, p: Sizes) -> int:
     """One for each value that something else uses in the order it has."""
     return sum(
         any(not _is_exit(user, op, p) and not _takes_any_order(user, op, p) for user in _outside(region, op))
@@ -165,7 +165,7 @@ def _count_added(region: Region, p: Sizes) -> int:
     )
 
 
-def _turn(block: Block, region: Region, p: Sizes, fewer: int, device: Device) -> Change:
+def _turn(block: Block, region: TurnedRegion, p: Sizes, fewer: int, device: Device) -> Change:
     placed: list[Op] = []
     made: dict[Value, Value] = {}
     for entry in region.entries:

@@ -17,7 +17,7 @@ DEPTH = 4
 """How deep conditions are looked into."""
 
 
-class Known:
+class KnownChoice:
     """What holds where a condition is this."""
 
     def __init__(self, condition: Value, holds: bool) -> None:
@@ -93,7 +93,7 @@ def choice_within_known_condition(op: Select) -> Value | None:
     for index, side in enumerate(sides):
         if not isinstance(side, Select) or len(side.uses) != 1 or side.pred.type is not op.pred.type:
             continue
-        found = Known(op.pred, index == 0).find(side.pred)
+        found = KnownChoice(op.pred, index == 0).find(side.pred)
         if found is side.pred:
             continue
         if isinstance(found, bool):

@@ -46,7 +46,7 @@ DTYPES = frozenset({"f64", "f32", "f16", "bf16", "i1"} | INTEGER | COMPLEX)
 
 
 @dataclass(frozen=True)
-class Box:
+class SliceBox:
     """Where parts are alike: the array, the axis along which they follow each other, and what is taken of the rest."""
 
     source: Value
@@ -123,7 +123,7 @@ def _fold_parts(op: Binary) -> Value | None:
     leaves = _list_leaves(op)
     if leaves is None or len(leaves) < 2:
         return None
-    runs: dict[Box, Run] = {}
+    runs: dict[SliceBox, Run] = {}
     for number, leaf in enumerate(leaves):
         for box, places, begins_with_zero in _read(leaf, combiner):
             run = runs.setdefault(box, Run())
@@ -189,7 +189,7 @@ def _list_leaves(op: Binary) -> list[Value] | None:
     return leaves
 
 
-def _read(leaf: Value, combiner: type[Op]) -> list[tuple[Box, range, bool]]:
+def _read(leaf: Value, combiner: type[Op]) -> list[tuple[SliceBox, range, bool]]:
     """What a term may be part of: a place of an array along one of its axes, or several, combined."""
     value = leaf.operand if isinstance(leaf, Reshape) else leaf
     if isinstance(value, Slice):
@@ -214,13 +214,13 @@ def _is_negative_zero(init: Constant) -> bool:
     return str(init.array.reshape(-1)[0]).startswith("-0")
 
 
-def _box(part: Slice, axis: int) -> Box:
+def _box(part: Slice, axis: int) -> SliceBox:
     start, limit, strides = list(part.start_indices), list(part.limit_indices), list(part.strides)
     start[axis], limit[axis], strides[axis] = 0, 0, 1
-    return Box(part.operand, axis, tuple(start), tuple(limit), tuple(strides))
+    return SliceBox(part.operand, axis, tuple(start), tuple(limit), tuple(strides))
 
 
-def _is_worth(op: Binary, box: Box, run: Run) -> bool:
+def _is_worth(op: Binary, box: SliceBox, run: Run) -> bool:
     count = len(run.places)
     if count < 3 or len(set(run.places.values())) < 2 or _step(run) is None:
         return False
@@ -236,7 +236,7 @@ def _step(run: Run) -> int | None:
     return step if all(b - a == step for a, b in itertools.pairwise(places)) else None
 
 
-def _fold(combiner: type[Any], box: Box, run: Run, begin: Constant | None) -> Value:
+def _fold(combiner: type[Any], box: SliceBox, run: Run, begin: Constant | None) -> Value:
     """The run combined, beginning with a number if there is one."""
     places, step = sorted(run.places), _step(run)
     assert step is not None

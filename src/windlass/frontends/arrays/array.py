@@ -14,7 +14,7 @@ from jax.core import Tracer
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
-from windlass.frontends.arrays.views import Part, Permute, Regroup, Shadow, Step, Take, shadow_of
+from windlass.frontends.arrays.views import Permute, Regroup, Shadow, ViewPart, ViewStep, ViewTake, shadow_of
 from windlass.stablehlo.private_jax import weakly_typed
 
 FEW = 16
@@ -35,7 +35,7 @@ class Array:
     """Whether it is a number, as NumPy's scalars are, rather than an array."""
 
     def __init__(
-        self, value: Any, storage: Storage | None = None, steps: tuple[Step, ...] = (), shadow: Shadow | None = None
+        self, value: Any, storage: Storage | None = None, steps: tuple[ViewStep, ...] = (), shadow: Shadow | None = None
     ) -> None:
         if storage is None:
             value = np.array(value, order="C") if isinstance(value, np.ndarray) else jnp.asarray(value)
@@ -122,7 +122,9 @@ class Array:
         """The storage and the number of the first element, if this is one run of elements in C order; else None."""
         if not self._shadow.flags.c_contiguous and self.size:
             return None
-        if any(isinstance(step, Part) or (isinstance(step, Take) and not step.is_static) for step in self._steps):
+        if any(
+            isinstance(step, ViewPart) or (isinstance(step, ViewTake) and not step.is_static) for step in self._steps
+        ):
             return None
         base = self._shadow
         while isinstance(base.base, np.ndarray):
@@ -132,7 +134,7 @@ class Array:
 
     # -- views --------------------------------------------------------------------------------------------------------
 
-    def _view(self, step: Step, shadow: Shadow) -> Array:
+    def _view(self, step: ViewStep, shadow: Shadow) -> Array:
         return Array(None, self.storage, (*self._steps, step), shadow)
 
     @property
@@ -183,23 +185,23 @@ class Array:
 
     @property
     def real(self) -> Array:
-        return self._view(Part("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self.view()
+        return self._view(ViewPart("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self.view()
 
     @property
     def imag(self) -> Array:
         if self.dtype.kind == "c":
-            return self._view(Part("imag"), cast("Any", self._shadow).imag)
+            return self._view(ViewPart("imag"), cast("Any", self._shadow).imag)
         return Array(jnp.zeros(self.shape, self.dtype))
 
     @real.setter
     def real(self, value: Any) -> None:
-        (self._view(Part("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self).assign(value)
+        (self._view(ViewPart("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self).assign(value)
 
     @imag.setter
     def imag(self, value: Any) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        self._view(Part("imag"), cast("Any", self._shadow).imag).assign(value)
+        self._view(ViewPart("imag"), cast("Any", self._shadow).imag).assign(value)
 
     @property
     def flat(self) -> Flat:
@@ -319,7 +321,7 @@ class Array:
         """What stands for elements of an axis that has none, where the program fails."""
         return jnp.zeros(shadow.shape, shadow.dtype)
 
-    def _take(self, entries: Sequence[Any]) -> tuple[Step | None, Shadow]:
+    def _take(self, entries: Sequence[Any]) -> tuple[ViewStep | None, Shadow]:
         """The step for basic indexing, and its shadow; no step where the program fails, there being no elements."""
         count = sum(entry is not None and entry is not Ellipsis for entry in entries)
         if count > self.ndim:
@@ -367,7 +369,7 @@ class Array:
         if not is_there:
             return None, shadow_of(tuple(shape), self.dtype)
         shadow = self._shadow[(*static, ...)]
-        return Take(tuple(starts), tuple(steps), tuple(counts), tuple(dropped), shadow.shape), shadow
+        return ViewTake(tuple(starts), tuple(steps), tuple(counts), tuple(dropped), shadow.shape), shadow
 
     # -- what Python asks of numbers ----------------------------------------------------------------------------------
 
@@ -427,7 +429,7 @@ class Scalar(Array):
     __slots__ = ()
     is_scalar = True
 
-    def _view(self, step: Step, shadow: Shadow) -> Array:
+    def _view(self, step: ViewStep, shadow: Shadow) -> Array:
         copy = Array(self.value)
         return Array(None, copy.storage, (step,), shadow)
 
@@ -527,7 +529,7 @@ def _cast(value: Any, dtype: np.dtype) -> Any:
     return value if value.dtype == dtype else value.astype(dtype)
 
 
-def _put(whole: Any, steps: tuple[Step, ...], part: Any) -> Any:
+def _put(whole: Any, steps: tuple[ViewStep, ...], part: Any) -> Any:
     if not steps:
         return part
     first, *rest = steps

@@ -133,7 +133,7 @@ def _run_plainly(steps: Iterable[Any], body: Body, state: State) -> State:
 
 
 @dataclass
-class Plan:
+class LoopPlan:
     """How the names of a body are carried: `by_value` are positions whose values go round; the rest stay as they are.
 
     `period` is how often the body runs until names that swap memories stand where they stood.
@@ -149,7 +149,7 @@ class Plan:
     """Of the positions in `by_value`, whether they are arrays even where they have no axes."""
 
 
-def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan:
+def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> LoopPlan:
     """Find how a loop's names are carried.
 
     Raises NotCapturable.
@@ -175,8 +175,8 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Plan
     return plan
 
 
-def _plan_of(state: State, trial: Trial, outer: set[int]) -> tuple[Plan, list[int]]:
-    """What a trial shows of the names, and which of them change places; see `Plan`.
+def _plan_of(state: State, trial: Trial, outer: set[int]) -> tuple[LoopPlan, list[int]]:
+    """What a trial shows of the names, and which of them change places; see `LoopPlan`.
 
     Raises NotCapturable.
     """
@@ -200,7 +200,7 @@ def _plan_of(state: State, trial: Trial, outer: set[int]) -> tuple[Plan, list[in
             wraps[position] = is_memory(after) and after.ndim == 0
         else:
             raise NotCapturable(f"a name is bound to {type(after).__name__} where it was {type(before).__name__}")
-    return Plan(by_value, 1, trial.written, trial.after, fixed, wraps), moving
+    return LoopPlan(by_value, 1, trial.written, trial.after, fixed, wraps), moving
 
 
 def _find_period(
@@ -280,7 +280,7 @@ def _settle(
 
 
 def _finish(
-    results: tuple[list[Any], list[Any]], state: State, carried: Carried, wraps: dict[int, bool], plan: Plan
+    results: tuple[list[Any], list[Any]], state: State, carried: Carried, wraps: dict[int, bool], plan: LoopPlan
 ) -> State:
     """The state after an operation."""
     after = list(carried.install(state, results, wraps))

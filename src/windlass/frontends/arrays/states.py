@@ -27,14 +27,14 @@ ENTRY_POINTS = ("values_of", "changing", "UNDEFINED")
 """What captured functions call."""
 
 
-class Undefined:
+class UnboundName:
     """What an unbound name is among values."""
 
     def __repr__(self) -> str:
         return "<unbound>"
 
 
-UNDEFINED = Undefined()
+UNDEFINED = UnboundName()
 
 
 def values_of(getters: Sequence[Callable[[], Any]]) -> State:

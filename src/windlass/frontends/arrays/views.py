@@ -28,7 +28,7 @@ def shadow_of(shape: tuple[int, ...], dtype: np.dtype) -> Shadow:
     return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, tuple(reversed(strides)))
 
 
-class Step:
+class ViewStep:
     """One step of a view. What it gets of a NumPy array is a view again, of JAX's arrays a value."""
 
     def get(self, whole: Any) -> Any:
@@ -41,7 +41,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Permute(Step):
+class Permute(ViewStep):
     """Axes in another order."""
 
     axes: tuple[int, ...]
@@ -54,7 +54,7 @@ class Permute(Step):
 
 
 @dataclass(frozen=True)
-class Regroup(Step):
+class Regroup(ViewStep):
     """The same elements in another shape."""
 
     shape: tuple[int, ...]
@@ -67,7 +67,7 @@ class Regroup(Step):
 
 
 @dataclass(frozen=True)
-class Part(Step):
+class ViewPart(ViewStep):
     """Real or imaginary parts."""
 
     name: str
@@ -82,7 +82,7 @@ class Part(Step):
 
 
 @dataclass(frozen=True)
-class Take(Step):
+class ViewTake(ViewStep):
     """Basic indexing: one entry per axis, an integer (which drops the axis; it may be traced) or a slice.
 
     `starts`, `steps` and `counts` have one entry per axis of the whole; `dropped` are the axes with an integer. Traced

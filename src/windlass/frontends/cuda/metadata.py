@@ -20,7 +20,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True)
-class Node:
+class MetadataNode:
     """One metadata node: its kind ("DIBasicType", or "" for a plain tuple) and its fields as text."""
 
     number: int
@@ -54,9 +54,9 @@ class Metadata:
 
     def __init__(self, llvm_ir: str) -> None:
         self._bodies = {int(match[1]): match[2] for match in _NODE.finditer(llvm_ir)}
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, MetadataNode] = {}
 
-    def node(self, reference: str | int | None) -> Node | None:
+    def node(self, reference: str | int | None) -> MetadataNode | None:
         """The node that a reference such as "!12" names; None for `null` or a missing node."""
         if reference is None:
             return None
@@ -69,21 +69,21 @@ class Metadata:
             if body is None:
                 return None
             kind = body[1:].partition("(")[0] if body.startswith("!DI") else ""
-            self._nodes[reference] = Node(reference, kind, body)
+            self._nodes[reference] = MetadataNode(reference, kind, body)
         return self._nodes[reference]
 
-    def follow(self, node: Node, field: str) -> Node | None:
+    def follow(self, node: MetadataNode, field: str) -> MetadataNode | None:
         """The node that a field of another one refers to."""
         return self.node(node.fields.get(field))
 
-    def members(self, node: Node | None) -> list[Node | None]:
+    def members(self, node: MetadataNode | None) -> list[MetadataNode | None]:
         """The nodes of a tuple `!{!1, null, !2}`; null is None."""
         if node is None or node.kind:
             return []
         inner = node.body[node.body.index("{") + 1 : node.body.rindex("}")]
         return [self.node(part.strip()) for part in inner.split(",")] if inner.strip() else []
 
-    def of_kind(self, kind: str) -> Iterator[Node]:
+    def of_kind(self, kind: str) -> Iterator[MetadataNode]:
         """All nodes of one kind, such as "DILocalVariable"."""
         for number, body in self._bodies.items():
             if body.startswith(f"!{kind}("):

@@ -10,7 +10,7 @@ import numpy as np
 
 from windlass.diagnostics import Position
 from windlass.frontends.cuda.limits import check_parameters, check_shared
-from windlass.frontends.cuda.metadata import Metadata, Node
+from windlass.frontends.cuda.metadata import Metadata, MetadataNode
 from windlass.frontends.cuda.reach import bodies_of, names_reached_from
 from windlass.frontends.cuda.source import Source, position_of
 from windlass.frontends.cuda.types import MOST_POINTERS, TypeReader
@@ -90,7 +90,7 @@ class SignatureReader:
         return sized
 
     def _kernel(
-        self, types: TypeReader, program: Node, mangled: str, ir_parameters: str, attributes: str
+        self, types: TypeReader, program: MetadataNode, mangled: str, ir_parameters: str, attributes: str
     ) -> KernelSignature:
         metadata = types.metadata
         names: dict[int, str] = {}
@@ -152,7 +152,7 @@ class SignatureReader:
             position=self._position(types, variable),
         )
 
-    def _position(self, types: TypeReader, node: Node) -> Position | None:
+    def _position(self, types: TypeReader, node: MetadataNode) -> Position | None:
         file = types.metadata.follow(node, "file")
         line = node.integer("line")
         if file is None or not line:
@@ -173,7 +173,7 @@ def _record_alignments(ir_parameters: str) -> dict[str, int]:
     return {match[2] or match[3]: int(match[1] or 1) for match in re.finditer(pattern, ir_parameters)}
 
 
-def _parameter(types: TypeReader, node: Node | None, name: str, record_alignment: int | None) -> Parameter:
+def _parameter(types: TypeReader, node: MetadataNode | None, name: str, record_alignment: int | None) -> Parameter:
     if types.is_pointer(node):
         return _pointer(types, node, name)
     type_name = types.name(node)
@@ -194,7 +194,7 @@ def _parameter(types: TypeReader, node: Node | None, name: str, record_alignment
     )
 
 
-def _pointer(types: TypeReader, node: Node | None, name: str) -> Parameter:
+def _pointer(types: TypeReader, node: MetadataNode | None, name: str) -> Parameter:
     element, shape = types.array(types.pointee(node))
     return Parameter(
         name=name,
@@ -208,7 +208,7 @@ def _pointer(types: TypeReader, node: Node | None, name: str) -> Parameter:
     )
 
 
-def _pointers(types: TypeReader, node: Node | None, name: str) -> tuple[PointerMember, ...]:
+def _pointers(types: TypeReader, node: MetadataNode | None, name: str) -> tuple[PointerMember, ...]:
     found: list[PointerMember] = []
     for path, offset, pointer in types.pointers(node)[:MOST_POINTERS]:
         way = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from windlass.frontends.cuda.metadata import Metadata, Node
+from windlass.frontends.cuda.metadata import Metadata, MetadataNode
 
 MOST_POINTERS = 64
 """Of an array of pointers in a record so many are looked at."""
@@ -44,7 +44,7 @@ class TypeReader:
 
     metadata: Metadata
 
-    def strip(self, node: Node | None) -> Node | None:
+    def strip(self, node: MetadataNode | None) -> MetadataNode | None:
         """The type without typedefs and qualifiers; None is void."""
         while node is not None:
             tag = node.word("tag")
@@ -53,7 +53,7 @@ class TypeReader:
             node = self.metadata.follow(node, "baseType")
         return node
 
-    def aliases(self, node: Node | None) -> list[str]:
+    def aliases(self, node: MetadataNode | None) -> list[str]:
         """The names that a type has through typedefs, outermost first."""
         names: list[str] = []
         while node is not None and (node.word("tag") in _QUALIFIERS or node.word("tag") in _ALIASES):
@@ -62,7 +62,7 @@ class TypeReader:
             node = self.metadata.follow(node, "baseType")
         return names
 
-    def is_const(self, node: Node | None) -> bool:
+    def is_const(self, node: MetadataNode | None) -> bool:
         """Whether a type is const, through typedefs."""
         while node is not None:
             tag = node.word("tag")
@@ -73,26 +73,26 @@ class TypeReader:
             node = self.metadata.follow(node, "baseType")
         return False
 
-    def is_pointer(self, node: Node | None) -> bool:
+    def is_pointer(self, node: MetadataNode | None) -> bool:
         stripped = self.strip(node)
         return stripped is not None and stripped.word("tag") in _POINTERS
 
-    def is_record(self, node: Node | None) -> bool:
+    def is_record(self, node: MetadataNode | None) -> bool:
         stripped = self.strip(node)
         return (
             stripped is not None and stripped.word("tag") in _RECORDS and stripped.text("name") not in _NUMBER_CLASSES
         )
 
-    def pointee(self, node: Node | None) -> Node | None:
+    def pointee(self, node: MetadataNode | None) -> MetadataNode | None:
         stripped = self.strip(node)
         return None if stripped is None else self.metadata.follow(stripped, "baseType")
 
-    def size(self, node: Node | None) -> int:
+    def size(self, node: MetadataNode | None) -> int:
         """The size of a type in bytes; 0 where it isn't known."""
         stripped = self.strip(node)
         return 0 if stripped is None else stripped.integer("size") // 8
 
-    def array(self, node: Node | None) -> tuple[Node | None, tuple[int, ...]]:
+    def array(self, node: MetadataNode | None) -> tuple[MetadataNode | None, tuple[int, ...]]:
         """The element type and extents of an array type; no extents for anything else.
 
         >>> code = '''!1 = !DICompositeType(tag: DW_TAG_array_type, baseType: !2, size: 96, elements: !3)
@@ -111,7 +111,7 @@ class TypeReader:
             node = self.metadata.follow(stripped, "baseType")
         return node, extents
 
-    def dtype(self, node: Node | None) -> np.dtype[Any] | None:
+    def dtype(self, node: MetadataNode | None) -> np.dtype[Any] | None:
         """The NumPy dtype of a type; None for void, incomplete types, functions and empty structs."""
         element, extents = self.array(node)
         if extents:
@@ -131,7 +131,7 @@ class TypeReader:
             return self._record(stripped)
         return None
 
-    def _number(self, node: Node) -> np.dtype[Any] | None:
+    def _number(self, node: MetadataNode) -> np.dtype[Any] | None:
         size = node.integer("size") // 8
         encoding = node.word("encoding")
         if encoding == "DW_ATE_boolean":
@@ -144,14 +144,14 @@ class TypeReader:
             return np.dtype(f"V{size}") if size else None
         return np.dtype(f"{'u' if 'unsigned' in encoding or 'UTF' in encoding else 'i'}{size}")
 
-    def _enumeration(self, node: Node) -> np.dtype[Any] | None:
+    def _enumeration(self, node: MetadataNode) -> np.dtype[Any] | None:
         underlying = self.metadata.follow(node, "baseType")
         if underlying is not None:
             return self.dtype(underlying)
         size = node.integer("size") // 8
         return np.dtype(f"i{size}") if size in (1, 2, 4, 8) else None
 
-    def _record(self, node: Node) -> np.dtype[Any] | None:
+    def _record(self, node: MetadataNode) -> np.dtype[Any] | None:
         if known := _NUMBER_CLASSES.get(node.text("name")) or _PACKED_CLASSES.get(node.text("name")):
             return known
         size = node.integer("size") // 8
@@ -174,9 +174,9 @@ class TypeReader:
         layout = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
         return np.dtype(cast("Any", layout))
 
-    def _fields(self, node: Node) -> list[tuple[str, Node | None, int]]:
+    def _fields(self, node: MetadataNode) -> list[tuple[str, MetadataNode | None, int]]:
         """Name, type and byte offset of a record's data, those of its base classes first; bit fields are left out."""
-        found: list[tuple[str, Node | None, int]] = []
+        found: list[tuple[str, MetadataNode | None, int]] = []
         for member in self.metadata.members(self.metadata.follow(node, "elements")):
             if member is None or member.kind != "DIDerivedType":
                 continue
@@ -189,7 +189,7 @@ class TypeReader:
                 found.append((member.text("name"), base, offset))
         return found
 
-    def pointers(self, node: Node | None) -> list[tuple[tuple[str | int, ...], int, Node]]:
+    def pointers(self, node: MetadataNode | None) -> list[tuple[tuple[str | int, ...], int, MetadataNode]]:
         """The pointers in a record, in arrays and records within it too: the way to each, its byte offset and type."""
         stripped = self.strip(node)
         if stripped is None:
@@ -213,11 +213,11 @@ class TypeReader:
             for path, offset, each in self.pointers(member)
         ]
 
-    def name(self, node: Node | None) -> str:
+    def name(self, node: MetadataNode | None) -> str:
         """The C++ spelling of a type: "const float *", "double (*)[4][3]", "ns::Point"."""
         return self._spell(node, "")
 
-    def _spell(self, node: Node | None, declarator: str) -> str:
+    def _spell(self, node: MetadataNode | None, declarator: str) -> str:
         if node is None:
             return f"void {declarator}".rstrip()
         tag = node.word("tag")
@@ -239,7 +239,7 @@ class TypeReader:
             return self._spell(element, declarator + "".join(f"[{extent}]" for extent in extents))
         return f"{self.qualified_name(node)} {declarator}".rstrip()
 
-    def qualified_name(self, node: Node) -> str:
+    def qualified_name(self, node: MetadataNode) -> str:
         """A named node's name with its namespaces and classes, leaving out anonymous ones."""
         name = node.text("name") or "(unnamed)"
         scope = self.metadata.follow(node, "scope")

@@ -43,7 +43,7 @@ MOST_ROUNDS = 12
 
 
 @dataclass
-class Loop:
+class LoopStatement:
     """A loop in translation: what its names are at its head, and the ways around and out of it."""
 
     heads: dict[str, Value]
@@ -56,7 +56,7 @@ class FunctionTranslator(Leaving):
 
     def setup(self) -> None:
         """Make ready for a translation."""
-        self._loops: list[Loop] = []
+        self._loops: list[LoopStatement] = []
         self._pending: list[dict[str, Value]] = []
         self.returned = []
 
@@ -271,7 +271,7 @@ class FunctionTranslator(Leaving):
         self,
         node: ast.While | ast.For,
         seeds: dict[str, Value],
-        write: Callable[[Loop], None],
+        write: Callable[[LoopStatement], None],
     ) -> None:
         """Translate a loop: `write` writes it with names as they are at its head."""
         assert self.names is not None
@@ -297,7 +297,7 @@ class FunctionTranslator(Leaving):
                 if name in before:
                     entry.extend(self._assignments(heads[name], before[name]))
             self.names |= heads
-            loop = Loop(heads)
+            loop = LoopStatement(heads)
             pending = {name: NONE for name in stored if name not in before and name not in types}
             self._loops.append(loop)
             self._pending.append(pending)
@@ -339,7 +339,7 @@ class FunctionTranslator(Leaving):
         before: dict[str, Value],
         fresh: set[str],
         pending: dict[str, Value],
-        loop: Loop,
+        loop: LoopStatement,
     ) -> dict[str, Value]:
         """The types at the loop's head, so that what comes around fits."""
         wider = dict(types)
@@ -371,7 +371,7 @@ class FunctionTranslator(Leaving):
                 node.orelse[0], "kernels can't have 'else' of a loop", "use a variable that says how it ended"
             )
 
-        def write(loop: Loop) -> None:
+        def write(loop: LoopStatement) -> None:
             self.out.plain("while (true) {")
             condition = self.truth(node.test, self.expression(node.test))
             if not (condition.is_constant and condition.constant):
@@ -382,7 +382,7 @@ class FunctionTranslator(Leaving):
 
         self._loop(node, {}, write)
 
-    def _loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
+    def _loop_body(self, body: list[ast.stmt], loop: LoopStatement) -> None:
         self.block(body)
         if self.names is not None:
             loop.around.append((self.out.blank(), self.names))
@@ -450,7 +450,7 @@ class FunctionTranslator(Leaving):
     def _count(self, node: ast.For, length: Value, element: Callable[[Value], Value]) -> None:
         """A loop over 0, 1, ... length − 1."""
 
-        def write(loop: Loop) -> None:
+        def write(loop: LoopStatement) -> None:
             counter = self.out.declare("long long", "counter")
             self._head(node, loop, f"{counter} = 0", f"{counter} < {length.text}", f"{counter}++")
             self.assign(node.target, element(Value(int64, (counter,), UNKNOWN, True, 47)))
@@ -458,7 +458,7 @@ class FunctionTranslator(Leaving):
 
         self._loop(node, {}, write)
 
-    def _head(self, node: ast.For, loop: Loop, start: str, condition: str, step: str) -> None:
+    def _head(self, node: ast.For, loop: LoopStatement, start: str, condition: str, step: str) -> None:
         if _breaks(node):
             self.write(node, f"for ({start};; {step}) {{")
             self.out.plain(f"if (!({condition})) {{")
@@ -481,7 +481,7 @@ class FunctionTranslator(Leaving):
         is_nonnegative = start.is_nonnegative and (is_up or (stop.is_nonnegative or stop.constant == -1))
         bits = max(start.bits, stop.bits)
 
-        def write(loop: Loop) -> None:
+        def write(loop: LoopStatement) -> None:
             counter = self.out.declare(number.cpp, "counter")
             if step.is_constant and step.constant == 0:
                 raise self.mistyped(call, "the step of a range can't be zero")

@@ -17,7 +17,7 @@ RETURN = ""
 
 
 @dataclass(slots=True)
-class Node:
+class FlowNode:
     """A block of the graph: its instructions without the terminator, and what the terminator does.
 
     With two `targets` the first is taken if `condition` holds; with none the block ends in `unreachable`.
@@ -36,12 +36,12 @@ class Node:
 
 
 @dataclass(slots=True, eq=False)
-class Loop:
+class FlowLoop:
     """A natural loop: its header, all its blocks (those of inner loops among them), and the loop around it."""
 
     header: str
     blocks: set[str]
-    parent: Loop | None = None
+    parent: FlowLoop | None = None
 
     @property
     def depth(self) -> int:
@@ -51,7 +51,7 @@ class Loop:
 class IrreducibleError(Exception):
     """A cycle with two entries; `node` is one of them."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: FlowNode) -> None:
         super().__init__(f"the cycle at {node.name} has several entries")
         self.node = node
 
@@ -63,7 +63,7 @@ class ControlFlow:
     """
 
     def __init__(self, function: FunctionText) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, FlowNode] = {}
         for block in function.blocks.values():
             self._add(block)
         self.entry = next(iter(self.nodes))
@@ -79,7 +79,7 @@ class ControlFlow:
             self.children[self.dominator[name]].append(name)
         self.reaches_return = self._reaching()
         self.loops = self._find_loops()
-        self.loop_of: dict[str, Loop | None] = self._innermost()
+        self.loop_of: dict[str, FlowLoop | None] = self._innermost()
 
     # -- construction ---------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class ControlFlow:
                 targets, condition = targets[:1], None
         else:
             targets = (RETURN,) if last.opcode == "ret" else ()
-        self.nodes[name] = Node(name, name, body, targets, condition, last, phis)
+        self.nodes[name] = FlowNode(name, name, body, targets, condition, last, phis)
 
     def _add_switch(self, name: str, body: list[Instruction], phis: list[Instruction], last: Instruction) -> None:
         """A chain of tests, one for each target other than the default."""
@@ -110,7 +110,7 @@ class ControlFlow:
                 cases.setdefault(label, []).append(case)
         current, tests = name, body
         if not cases:
-            self.nodes[name] = Node(name, name, body, (default,), None, last, phis)
+            self.nodes[name] = FlowNode(name, name, body, (default,), None, last, phis)
             return
         for index, (label, numbers) in enumerate(cases.items()):
             found: Operand | None = None
@@ -127,7 +127,7 @@ class ControlFlow:
                     tests.append(either)
                     found = Local(I1, either.name)
             following = default if index == len(cases) - 1 else f"{name}.case.{index + 1}"
-            self.nodes[current] = Node(current, name, tests, (label, following), found, last, phis)
+            self.nodes[current] = FlowNode(current, name, tests, (label, following), found, last, phis)
             current, tests, phis = following, [], []
 
     def _reverse_postorder(self) -> list[str]:
@@ -195,8 +195,8 @@ class ControlFlow:
                     pending.append(name)
         return found
 
-    def _find_loops(self) -> dict[str, Loop]:
-        loops: dict[str, Loop] = {}
+    def _find_loops(self) -> dict[str, FlowLoop]:
+        loops: dict[str, FlowLoop] = {}
         for name in self.order:
             node = self.nodes[name]
             for target in node.targets:
@@ -204,7 +204,7 @@ class ControlFlow:
                     continue
                 if not self.dominates(target, name):
                     raise IrreducibleError(self.nodes[target])
-                loop = loops.setdefault(target, Loop(target, {target}))
+                loop = loops.setdefault(target, FlowLoop(target, {target}))
                 pending = [name]
                 while pending:
                     each = pending.pop()
@@ -217,7 +217,7 @@ class ControlFlow:
             loop.parent = next((outer for outer in by_size[index + 1 :] if loop.header in outer.blocks), None)
         return loops
 
-    def _absorb_dead_ends(self, loops: dict[str, Loop]) -> None:
+    def _absorb_dead_ends(self, loops: dict[str, FlowLoop]) -> None:
         """Blocks that lead to `unreachable` only (after a trap) belong to the loop that they are reached from."""
         for name in self.order:
             node = self.nodes[name]
@@ -228,7 +228,7 @@ class ControlFlow:
                 if node.predecessors and inside and self._ends_soon(name):
                     loop.blocks.add(name)
 
-    def _on_cycle(self, name: str, loops: dict[str, Loop]) -> bool:
+    def _on_cycle(self, name: str, loops: dict[str, FlowLoop]) -> bool:
         return any(name in loop.blocks for loop in loops.values())
 
     def _ends_soon(self, name: str) -> bool:
@@ -244,8 +244,8 @@ class ControlFlow:
                     pending.append(target)
         return True
 
-    def _innermost(self) -> dict[str, Loop | None]:
-        found: dict[str, Loop | None] = dict.fromkeys(self.order)
+    def _innermost(self) -> dict[str, FlowLoop | None]:
+        found: dict[str, FlowLoop | None] = dict.fromkeys(self.order)
         for loop in sorted(self.loops.values(), key=lambda each: -len(each.blocks)):
             for name in loop.blocks:
                 found[name] = loop
@@ -257,11 +257,11 @@ class ControlFlow:
         """Whether no way from here reaches the function's end (as after a trap)."""
         return name != RETURN and name not in self.reaches_return and self._ends_soon(name)
 
-    def owner_of(self, name: str) -> tuple[str, Loop | None]:
+    def owner_of(self, name: str) -> tuple[str, FlowLoop | None]:
         """Where the code of a block goes: below its dominator, or, if that is in loops that the block is not in, after
         the outermost of these."""
         above = self.dominator[name]
-        left: Loop | None = None
+        left: FlowLoop | None = None
         loop = self.loop_of[above]
         while loop is not None and name not in loop.blocks:
             left = loop

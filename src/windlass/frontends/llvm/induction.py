@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from windlass.frontends.llvm.control_flow import ControlFlow, Loop, Node
+from windlass.frontends.llvm.control_flow import ControlFlow, FlowLoop, FlowNode
 from windlass.frontends.llvm.layout import ArrayType, IntegerType, PointerType, VectorType
 from windlass.frontends.llvm.memory import signed_number
 from windlass.frontends.llvm.provenance import Provenance
@@ -17,7 +17,7 @@ from windlass.frontends.llvm.translator import WORD_DTYPES
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class InductionTerm:
     """A multiple of something that does not change in the loop."""
 
     operand: Operand
@@ -37,7 +37,7 @@ class Induction:
     is_pointer: bool
     bits: int
     constant: int
-    terms: tuple[Term, ...]
+    terms: tuple[InductionTerm, ...]
     words: frozenset[str]
     start: Operand
 
@@ -105,13 +105,13 @@ class _Finder:
             return self.definitions[operand.name][0]
         return None
 
-    def is_invariant(self, operand: Operand, loop: Loop) -> bool:
+    def is_invariant(self, operand: Operand, loop: FlowLoop) -> bool:
         if isinstance(operand, Local):
             found = self.definitions.get(operand.name)
             return found is None or found[1] not in loop.blocks
         return True
 
-    def plan(self, loop: Loop) -> CountedLoop | None:
+    def plan(self, loop: FlowLoop) -> CountedLoop | None:
         header = self.flow.nodes[loop.header]
         latches = [name for name in header.predecessors if name in loop.blocks]
         outside = [name for name in header.predecessors if name not in loop.blocks]
@@ -138,7 +138,7 @@ class _Finder:
 
     # -- counters -------------------------------------------------------------------------------------------------
 
-    def induction(self, phi: Instruction, loop: Loop, latch: Node, entry: Node) -> Induction | None:
+    def induction(self, phi: Instruction, loop: FlowLoop, latch: FlowNode, entry: FlowNode) -> Induction | None:
         following = phi.operands[phi.labels.index(latch.label)]
         start = phi.operands[phi.labels.index(entry.label)]
         step = self.definition(following)
@@ -169,18 +169,18 @@ class _Finder:
         if isinstance(right, Number):
             constant, terms = factor * signed_number(right), ()
         elif isinstance(right, Local):
-            constant, terms = 0, (Term(right, factor),)
+            constant, terms = 0, (InductionTerm(right, factor),)
         else:
             return None
         if step.opcode == "or":
             return None
         return Induction(phi.name, step.name, False, phi.type.bits, constant, terms, words, start)
 
-    def address_terms(self, step: Instruction, loop: Loop) -> tuple[int, tuple[Term, ...]] | None:
+    def address_terms(self, step: Instruction, loop: FlowLoop) -> tuple[int, tuple[InductionTerm, ...]] | None:
         """The bytes that a getelementptr adds, if they do not change in the loop."""
         if step.opcode != "getelementptr":
             return None
-        constant, terms = 0, list[Term]()
+        constant, terms = 0, list[InductionTerm]()
         type_ = step.element
         for position, operand in enumerate(step.operands[1:]):
             if position > 0:
@@ -190,7 +190,7 @@ class _Finder:
             if isinstance(operand, Number):
                 constant += signed_number(operand) * type_.size
             elif isinstance(operand, Local) and self.is_invariant(operand, loop):
-                terms.append(Term(operand, type_.size))
+                terms.append(InductionTerm(operand, type_.size))
             else:
                 return None
         return constant, tuple(terms)
@@ -198,7 +198,7 @@ class _Finder:
     # -- the test -------------------------------------------------------------------------------------------------
 
     def test(
-        self, loop: Loop, latch: Node, entry: Node, inductions: dict[str, Induction], exit_target: str
+        self, loop: FlowLoop, latch: FlowNode, entry: FlowNode, inductions: dict[str, Induction], exit_target: str
     ) -> Test | None:
         if latch.condition is None:
             return None
@@ -265,7 +265,7 @@ class _Finder:
     # -- guards ---------------------------------------------------------------------------------------------------
 
     def find_guard(
-        self, entry: Node, loop: Loop, start: Operand, bound: Operand, predicate: str
+        self, entry: FlowNode, loop: FlowLoop, start: Operand, bound: Operand, predicate: str
     ) -> tuple[bool, tuple[str, bool]]:
         """Whether a branch on the way to the loop makes sure of `predicate(start, bound)`.
 

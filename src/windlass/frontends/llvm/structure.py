@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from windlass.frontends.llvm.control_flow import RETURN, ControlFlow, Loop, Node
+from windlass.frontends.llvm.control_flow import RETURN, ControlFlow, FlowLoop, FlowNode
 from windlass.frontends.llvm.emitter import number_of, scalar_type
 from windlass.frontends.llvm.induction import CountedLoop, find_counted_loops
 from windlass.frontends.llvm.layout import LLVMType, PointerType, members_of
@@ -85,7 +85,7 @@ class Structurer:
             self.translator.translate(instruction)
         return self.continue_with(self.emit_branch(node), self.joins[name])
 
-    def emit_branch(self, node: Node) -> Flow:
+    def emit_branch(self, node: FlowNode) -> Flow:
         """What the block's terminator does, with the code that only it leads to."""
         if not node.targets:
             return {}
@@ -107,7 +107,7 @@ class Structurer:
         self.stamp(node.terminator)
         return self.join(condition, then_block, then_flow, else_block, else_flow)
 
-    def emit_side(self, node: Node, target: str) -> tuple[Block, Flow]:
+    def emit_side(self, node: FlowNode, target: str) -> tuple[Block, Flow]:
         block = Block()
         self.open_blocks.append(block)
         with Builder(block, source=self.translator.position):
@@ -129,7 +129,7 @@ class Structurer:
             Yield(())
         If(condition, Region(block), Region(otherwise))
 
-    def follow(self, node: Node, target: str) -> Flow:
+    def follow(self, node: FlowNode, target: str) -> Flow:
         """Go from a block to one of its targets."""
         if target in self.arms[node.name]:
             self.bind(target, self.values_on_edge(node, target))
@@ -172,7 +172,7 @@ class Structurer:
 
     # -- phis -----------------------------------------------------------------------------------------------------
 
-    def values_on_edge(self, node: Node, target: str) -> list[Value]:
+    def values_on_edge(self, node: FlowNode, target: str) -> list[Value]:
         """What the target's phis get on this edge, as scalars and buffers."""
         if target == RETURN:
             return []
@@ -277,7 +277,7 @@ class Structurer:
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
-    def emit_loop(self, loop: Loop) -> Flow:
+    def emit_loop(self, loop: FlowLoop) -> Flow:
         """A natural loop; its header's phis are bound to what they are on entry."""
         header = self.flow.nodes[loop.header]
         entering: list[Value] = []
@@ -288,7 +288,7 @@ class Structurer:
             return self.emit_counted(plan, header, entering)
         return self.emit_do_while(header, entering)
 
-    def emit_body(self, header: Node, block: Block, values: list[Value]) -> Flow:
+    def emit_body(self, header: FlowNode, block: Block, values: list[Value]) -> Flow:
         self.open_blocks.append(block)
         self.open_loops.add(header.name)
         position = self.translator.position
@@ -298,7 +298,7 @@ class Structurer:
         self.open_loops.discard(header.name)
         return flow
 
-    def emit_do_while(self, header: Node, entering: list[Value]) -> Flow:
+    def emit_do_while(self, header: FlowNode, entering: list[Value]) -> Flow:
         initial, types = self.generalize(entering)
         block = Block(types)
         flow = self.emit_body(header, block, list(block.arguments))
@@ -351,7 +351,7 @@ class Structurer:
             found[targets[1]].condition = self.emit.negation(first)
         return found
 
-    def emit_counted(self, plan: CountedLoop, header: Node, entering: list[Value]) -> Flow:
+    def emit_counted(self, plan: CountedLoop, header: FlowNode, entering: list[Value]) -> Flow:
         """A loop whose iterations can be counted beforehand: a `For` that carries true recurrences only."""
         self.stamp(self.flow.nodes[plan.latch].terminator)
         count = TripCount(self.translator, plan, dict(zip(self.phi_slots(header), entering, strict=True)))
@@ -408,7 +408,7 @@ class Structurer:
         found = [loop.results[place] if isinstance(place, int) else finals.get(place, place) for place in places]
         return {target: Way(None, found)}
 
-    def phi_slots(self, header: Node) -> list[str]:
+    def phi_slots(self, header: FlowNode) -> list[str]:
         """For each value that the header's phis carry, the phi's name (with a number where it carries several)."""
         names: list[str] = []
         for phi in header.phis:
