@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from windlass.diagnostics import Position
+from windlass.llvm.debug_info import HEADER_FOLDERS, decode_string
 
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.M)
 _FIELD = re.compile(r'(\w+): (?:!(\d+)|"((?:[^"\\]|\\.)*)"|([^,]+))')
@@ -28,7 +29,7 @@ class Positions:
             seen.add(scope)
             _, fields = self._fields(scope)
             if "filename" in fields:
-                name, directory = fields["filename"], fields.get("directory", "")
+                name, directory = (decode_string(fields.get(each, "")) for each in ("filename", "directory"))
                 is_given = name in self._source_text or Path(name).is_absolute() or not directory
                 return name if is_given else str(Path(directory) / name)
             following = fields.get("file") or fields.get("scope")
@@ -74,7 +75,7 @@ class Positions:
     @staticmethod
     def _is_header(file: str) -> bool:
         """Headers that come with Windlass or with the compiler are nobody's mistake."""
-        return "/frontends/cuda/include/" in file or "/ziglang/lib/" in file
+        return any(folder in file for folder in HEADER_FOLDERS)
 
     def source_line(self, position: Position) -> str | None:
         """The text of the line where the source was given as a string; None for files on disk."""

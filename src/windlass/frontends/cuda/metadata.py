@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from windlass.llvm.debug_info import decode_string
+
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?(.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"!(\d+)")
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|[^,()"]+(?:\([^)]*\))?)')
@@ -36,8 +38,7 @@ class MetadataNode:
         value = self.fields.get(field, "")
         if not value.startswith('"'):
             return ""
-        raw = value[1:-1].encode()
-        return re.sub(rb"\\([0-9A-Fa-f]{2})", lambda m: bytes([int(m[1], 16)]), raw).decode("utf-8", "replace")
+        return decode_string(value[1:-1])
 
     def integer(self, field: str) -> int:
         """An integer field, or 0."""

@@ -30,9 +30,6 @@ from windlass.frontends.llvm.syntax import (
 )
 from windlass.ir.signature import DeviceCode
 
-LIBRARY_FOLDERS = ("/ziglang/lib/", "/windlass/frontends/cuda/include/", "/windlass/frontends/kernels/include/")
-"""Files in these folders are not the user's: positions in them are those of their callers."""
-
 _TARGET_ATTRIBUTES = re.compile(r'"target-(?:cpu|features)"="[^"]*"')
 _KEEPS_CALLS = re.compile(r"\b(?:noinline|optnone)\b ?")
 _GROUP = re.compile(r" #(\d+)\b")
@@ -114,7 +111,7 @@ class DeviceModule:
         text = normalize(code.llvm_ir)
         self.code = code
         self.types = TypeTable({token: body.strip() for token, body in _TYPE.findall(text)})
-        self.positions = DebugPositions(text, LIBRARY_FOLDERS)
+        self.positions = DebugPositions(text)
         self._function_texts: dict[str, str] = {}
         self._functions: dict[str, FunctionText] = {}
         for found in _DEFINITION.finditer(text):

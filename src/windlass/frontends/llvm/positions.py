@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from windlass.diagnostics import Position
+from windlass.llvm.debug_info import HEADER_FOLDERS, decode_string
 
 _LOCATION = re.compile(r"!DILocation\(line: (\d+)(?:, column: (\d+))?, scope: !(\d+)(?:, inlinedAt: !(\d+))?")
 _SCOPE = re.compile(r"\bscope: !(\d+)")
@@ -17,9 +18,8 @@ _NODE = re.compile(r"^!(\d+) = (.*)$", re.MULTILINE)
 class DebugPositions:
     """Finds `Position`s for the numbers that `!dbg` names. Nodes are looked into when they are asked for."""
 
-    def __init__(self, text: str, library_folders: tuple[str, ...] = ()) -> None:
+    def __init__(self, text: str) -> None:
         self.nodes: dict[int, str] = {int(number): body for number, body in _NODE.findall(text)}
-        self.library_folders = library_folders
         self._positions: dict[int, Position | None] = {-1: None}
         self._files: dict[int, str | None] = {}
 
@@ -58,7 +58,7 @@ class DebugPositions:
         return Position(name, int(line.group(1))) if name else None
 
     def is_library(self, file: str | None) -> bool:
-        return file is not None and any(folder in file for folder in self.library_folders)
+        return file is not None and any(folder in file for folder in HEADER_FOLDERS)
 
     def file_of(self, scope: int) -> str | None:
         """The file of a lexical scope."""
@@ -76,4 +76,4 @@ class DebugPositions:
 
     def filename(self, number: int) -> str | None:
         matched = _FILENAME.search(self.nodes.get(number, ""))
-        return matched.group(1) if matched else None
+        return decode_string(matched.group(1)) if matched else None
