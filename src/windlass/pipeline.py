@@ -323,11 +323,14 @@ def export_module(name: str, module: Module, device: Device, callbacks: Sequence
 
 
 def _to_program(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
+    from windlass.rewriting.cost import CPU
     from windlass.rewriting.finishing import finish
     from windlass.rewriting.polling import add_polls
     from windlass.stablehlo import export_bytecode
 
-    finish(module, device)
+    # Whatever JAX runs on by default, programs may be lowered for CPUs, where updates that are not settled are wrong.
+    for each in dict.fromkeys((device, CPU)):
+        finish(module, each)
     main = module.main
     argument_types = [argument.tensor for argument in main.arguments]
     result_types = [result.tensor for result in main.results]
