@@ -123,12 +123,7 @@ def test_programs_for_other_devices_are_right_on_cpus_too(device: Device, monkey
     wanted = x.reshape(64, 4).copy()
     wanted[:, 1] = x[indices]
 
-    def through_reshape(x: Any, indices: Any) -> Any:
-        x, indices = jnp.asarray(x), jnp.asarray(indices)
-        return lax.dynamic_update_slice(x.reshape(64, 4), x[indices].reshape(64, 1), (0, 1))
+    def update(x: Any, indices: Any) -> Any:
+        return updated(jnp.asarray(x), jnp.asarray(indices))
 
-    np.testing.assert_array_equal(wl.jit(through_reshape)(jnp.asarray(x), jnp.asarray(indices)), wanted)
-
-
-def test_every_kind_of_platform_has_a_model() -> None:
-    assert set(platforms.KINDS.values()) <= set(cost.DEVICES)
+    np.testing.assert_array_equal(wl.jit(update)(jnp.asarray(x), jnp.asarray(indices)), wanted)
