@@ -127,3 +127,7 @@ def test_programs_for_other_devices_are_right_on_cpus_too(device: Device, monkey
         return updated(jnp.asarray(x), jnp.asarray(indices))
 
     np.testing.assert_array_equal(wl.jit(update)(jnp.asarray(x), jnp.asarray(indices)), wanted)
+
+
+def test_every_kind_of_platform_has_a_model() -> None:
+    assert set(platforms.KINDS.values()) <= set(cost.DEVICES)
