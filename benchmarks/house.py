@@ -21,7 +21,7 @@ LONG = 50
 
 RULES = """
 from windlass.ir import Op
-from windlass.rules import catalogue
+from windlass.catalogue import catalogue
 def count(pattern):
     if isinstance(pattern, tuple | dict):
         return sum(map(count, pattern.values() if isinstance(pattern, dict) else pattern))
