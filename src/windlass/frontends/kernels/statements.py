@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from windlass.frontends.kernels.arithmetic import SYMBOLS
 from windlass.frontends.kernels.functions import lookup
 from windlass.frontends.kernels.leaving import Leaving
 from windlass.frontends.kernels.types import (
@@ -137,8 +138,6 @@ class FunctionTranslator(Leaving):
             case ast.Name():
                 return self.look_up(node)
             case ast.BinOp():
-                from windlass.frontends.kernels.arithmetic import SYMBOLS
-
                 left = self.expression(node.left)
                 return self.operate(node, SYMBOLS[type(node.op)], left, self.expression(node.right))
             case ast.UnaryOp():
@@ -205,8 +204,6 @@ class FunctionTranslator(Leaving):
         raise self.mistyped(node, f"{value.type} can't be taken apart: it is no tuple")
 
     def _update(self, node: ast.AugAssign) -> None:
-        from windlass.frontends.kernels.arithmetic import SYMBOLS
-
         target = node.target
         reading = ast.copy_location(_as_load(target), target)
         left = self.expression(reading)
