@@ -1,8 +1,7 @@
-"""The catalogue of tensor rewrites: the rules of `rules`, the searches of `passes`, and those of `lowering`.
+"""The catalogue of tensor rewrites: the identities of `rules`, the searches of `passes`, and those of `lowering`.
 
-Importing this imports every file of these rooms, in the order of the files' names, and so fills `catalogue`. Each rule
-is one function: its equation is its docstring's first line, its example runs as a test, and the laws in tests/laws are
-derived from its declaration.
+Importing this imports every file of these rooms, in this order and by name, and so fills `catalogue`: where several
+rules hold for an op, the first that does not decline is applied.
 """
 
 from importlib import import_module
@@ -11,8 +10,8 @@ from pkgutil import iter_modules
 from windlass import lowering, passes, rules
 from windlass.rewriting.rule import catalogue
 
-_families = [(found.name, room.__name__) for room in (rules, passes, lowering) for found in iter_modules(room.__path__)]
-for _name, _room in sorted(_families):
-    import_module(f"{_room}.{_name}")
+for _room in (rules, passes, lowering):
+    for _family in iter_modules(_room.__path__):
+        import_module(f"{_room.__name__}.{_family.name}")
 
 __all__ = ["catalogue"]

@@ -25,6 +25,7 @@ from windlass.ops import (
     ReduceWindow,
     Sort,
 )
+from windlass.ops.base import TensorOp
 from windlass.ops.control import Branching, While, captures
 
 
@@ -319,8 +320,12 @@ class _Estimate:
         moved += sum(read.values())
         if root.repetitions():
             return self.repeated(root)
-        rate = self.device.contraction_rate(_dtype(root)) if root.is_contraction else self.device.arithmetic
-        working = root.operations_in_units(self.device.matrix_unit) if root.is_contraction else operations
+        rate, working = self.device.arithmetic, operations
+        if root.is_contraction and isinstance(root, TensorOp):
+            rate, working = (
+                self.device.contraction_rate(_dtype(root)),
+                root.operations_in_units(self.device.matrix_unit),
+            )
         moving = moved / (self.device.cache_bandwidth if moved <= self.device.cache else self.device.bandwidth)
         seconds = self.device.launch + max(moving, working / rate) + self.slowness(root)
         return Cost(seconds, moved, operations, 1) + copying
