@@ -12,11 +12,11 @@ from jax import lax
 
 import windlass as wl
 from windlass import pipeline
+from windlass.facts import cost
+from windlass.facts.cost import CPU, GPU, TPU, Device
 from windlass.ir import Function, Module
-from windlass.rewriting import cost
-from windlass.rewriting.cost import CPU, GPU, TPU, Device
-from windlass.rewriting.finishing import finish
-from windlass.rewriting.settling import is_settling
+from windlass.lowering.finishing import finish
+from windlass.lowering.settling import is_settling
 from windlass.stablehlo import import_text, platforms
 from windlass.stablehlo.optimizing import inline_module
 
@@ -106,7 +106,7 @@ def test_launches_and_functions_are_made_for_what_runs_them(device: Device, monk
     monkeypatch.setattr("windlass.pipeline.device_that_runs", lambda: device)
     monkeypatch.setattr("windlass.functions.jit.device_that_runs", lambda: device)
     monkeypatch.setattr(pipeline, "optimize_and_note", note_costs)
-    monkeypatch.setattr("windlass.rewriting.finishing.finish", note_compiler)
+    monkeypatch.setattr("windlass.lowering.finishing.finish", note_compiler)
     x = np.arange(1000, dtype=np.float32)
     out = np.zeros_like(x)
     wl.cuda.compile(SMOOTH)["smooth"][4, 256](out, x, 1000)

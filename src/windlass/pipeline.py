@@ -39,9 +39,9 @@ from windlass.stablehlo.program import Program
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from windlass.facts.cost import Device
     from windlass.raising import RaisedKernel
     from windlass.rewriting import Entry, Ledger
-    from windlass.rewriting.cost import Device
 
 
 MOST_FROM_LINES = 2
@@ -85,7 +85,7 @@ class CompiledLaunch:
     @cached_property
     def is_brief(self) -> bool:
         """Whether the program is known to be done within some milliseconds."""
-        from windlass.rewriting.polling import is_brief
+        from windlass.lowering.polling import is_brief
 
         return is_brief(self.exact)
 
@@ -221,8 +221,8 @@ def optimize(function: Function, device: Device) -> Function:
 
 def optimize_and_note(function: Function, device: Device) -> tuple[Function, Ledger]:
     """As `optimize`; with what was done."""
+    from windlass.catalogue import catalogue
     from windlass.rewriting import rewrite_function
-    from windlass.rules import catalogue
 
     function = function.clone()
     ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)
@@ -231,7 +231,7 @@ def optimize_and_note(function: Function, device: Device) -> tuple[Function, Led
 
 def protect(function: Function) -> Function:
     """The function in a form in which XLA's own rewrites don't change its float results. Works on a copy."""
-    from windlass.runtime.exact_arithmetic import keep_float_results
+    from windlass.lowering.exact_arithmetic import keep_float_results
 
     function = function.clone()
     keep_float_results(function)
@@ -285,7 +285,7 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
 
     It is finished for the first of them, or for CPUs where they are among them.
     """
-    from windlass.rewriting.finishing import finish
+    from windlass.lowering.finishing import finish
     from windlass.stablehlo import export_bytecode, import_module
     from windlass.stablehlo.optimizing import optimize_module as optimize_with
 
@@ -323,9 +323,9 @@ def export_module(name: str, module: Module, device: Device, callbacks: Sequence
 
 
 def _to_program(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
-    from windlass.rewriting.cost import CPU
-    from windlass.rewriting.finishing import finish
-    from windlass.rewriting.polling import add_polls
+    from windlass.facts.cost import CPU
+    from windlass.lowering.finishing import finish
+    from windlass.lowering.polling import add_polls
     from windlass.stablehlo import export_bytecode
 
     # Whatever JAX runs on by default, programs may be lowered for CPUs, where updates that are not settled are wrong.

@@ -12,9 +12,9 @@ import pytest
 from jax import lax
 
 from windlass import pipeline
+from windlass.catalogue import catalogue
+from windlass.facts.cost import CPU
 from windlass.rewriting import rewrite_function
-from windlass.rewriting.cost import CPU
-from windlass.rules import catalogue
 
 x = np.arange(24 * 16, dtype=np.float32).reshape(24, 16)
 row = np.arange(16, dtype=np.float32)

@@ -92,7 +92,7 @@ class Program:
 
     `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
     `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself. `watched_text` is
-    the module with loops that ask whether they are to stop (`windlass.rewriting.polling`), where it has loops that may
+    the module with loops that ask whether they are to stop (`windlass.lowering.polling`), where it has loops that may
     take long: that is what runs on a CPU where the program runs by itself. What was compiled is freed with the program
     and the functions that `jitted` gave.
     """
