@@ -56,7 +56,7 @@ def any_op(
     return pattern
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Every:
     """See `every`."""
 
@@ -268,19 +268,15 @@ class _Writer:
         name, outside, self.lines = self.fresh(), self.lines, []
         op = self.test_class(pattern, name)
         collected: dict[str, str] = {}
-        if is_any(pattern):
-            assert not parts_of(pattern)
-            if pattern.__dict__["bind"]:
-                collected[pattern.__dict__["bind"]] = op
-        else:
-            for field in pattern.fields:
-                wanted = getattr(pattern, field.name)
-                assert isinstance(wanted, Hole)
-                if field.kind == "operand":
-                    collected[wanted.name] = f"{op}.{field.name}"
-                else:
-                    self.test(wanted, f"{op.replace(name, f'{access}[0]')}.{field.name}", by_identity=False)
-                    self.test(wanted, f"{op}.{field.name}", by_identity=False)
+        if is_any(pattern) and pattern.__dict__["bind"]:
+            collected[pattern.__dict__["bind"]] = op
+        for field, wanted in parts_of(pattern).items():
+            assert isinstance(wanted, Hole)
+            if _is_operand(type(pattern), field):
+                collected[wanted.name] = f"{op}.{field}"
+            else:
+                self.test(wanted, f"{op.replace(name, f'{access}[0]')}.{field}", by_identity=False)
+                self.test(wanted, f"{op}.{field}", by_identity=False)
         for hole_name, expression in collected.items():
             values = self.fresh()
             outside.append(f"    {values} = []")
