@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from windlass.diagnostics import CompilationError
 from windlass.frontends.kernels.arithmetic import SYMBOLS
 from windlass.frontends.kernels.functions import lookup
 from windlass.frontends.kernels.leaving import Leaving
@@ -41,6 +42,19 @@ from windlass.frontends.kernels.values import (
 )
 
 MOST_ROUNDS = 12
+
+
+_NOT_IN_KERNELS: dict[type[ast.stmt], str] = {
+    ast.Try: "'try'",
+    ast.With: "'with'",
+    ast.FunctionDef: "a function inside of a function",
+    ast.ClassDef: "'class'",
+    ast.Import: "'import'",
+    ast.ImportFrom: "'import'",
+    ast.Global: "'global'",
+    ast.Nonlocal: "'nonlocal'",
+    ast.Match: "'match'",
+}
 
 
 @dataclass
@@ -112,22 +126,12 @@ class FunctionTranslator(Leaving):
             case ast.Assert():
                 self.check_assertion(node)
             case _:
-                words: dict[type[ast.stmt], str] = {
-                    ast.Try: "try",
-                    ast.With: "with",
-                    ast.FunctionDef: "a function inside of a function",
-                    ast.ClassDef: "class",
-                    ast.Import: "import",
-                    ast.ImportFrom: "import",
-                    ast.Global: "global",
-                    ast.Nonlocal: "nonlocal",
-                    ast.Match: "match",
-                }
-                what = words.get(type(node), type(node).__name__)
-                help_ = "write it outside, with cuda.jit(device=True)" if isinstance(node, ast.FunctionDef) else None
-                raise self.refuse(
-                    node, f"kernels can't have '{what}'" if " " not in what else f"kernels can't have {what}", help_
-                )
+                raise self._refuse_statement(node)
+
+    def _refuse_statement(self, node: ast.stmt) -> CompilationError:
+        what = _NOT_IN_KERNELS.get(type(node), f"'{type(node).__name__}'")
+        help_ = "write it outside, with cuda.jit(device=True)" if isinstance(node, ast.FunctionDef) else None
+        return self.refuse(node, f"kernels can't have {what}", help_)
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
