@@ -231,7 +231,7 @@ def optimize_and_note(function: Function, device: Device) -> tuple[Function, Led
 
 def protect(function: Function) -> Function:
     """The function in a form in which XLA's own rewrites don't change its float results. Works on a copy."""
-    from windlass.runtime.exact_arithmetic import keep_float_results
+    from windlass.rewriting.exact_arithmetic import keep_float_results
 
     function = function.clone()
     keep_float_results(function)
