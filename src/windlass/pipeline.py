@@ -5,8 +5,7 @@
     launch      ──raise_launch────► tensor-level function for this grid, block and these shapes
                 ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
                 ──optimize────────► ... cleaned up by the catalogue of rules
-                ──protect─────────► ... whose float results XLA can't change
-                ──export──────────► Program (StableHLO), which `windlass.runtime` runs
+                ──Program─────────► one operation of JAX, finished for a device where JAX lowers it for one
 
 `compile_launch` runs the stages from the launch on and keeps what each gave, for explanations and `lower().text()`.
 """
@@ -14,14 +13,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics.progress import telling
-from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
 from windlass.rewriting.collecting import without_collections
@@ -33,7 +32,7 @@ from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
 from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
-from windlass.stablehlo.platforms import device_of, device_that_runs
+from windlass.stablehlo.platforms import device_for, device_that_runs
 from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
@@ -57,14 +56,10 @@ class CompiledLaunch:
     tensor: Function
     """At the boundary, before optimization."""
     optimized: Function
-    exact: Function
-    """Optimized, and in a form that keeps its float results."""
-    device: Device
-    """Whose costs counted, and whose compiler programs are finished for."""
     rewrites: Sequence[Entry] = ()
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    """How long the stages took, by name. A program is exported, and compiled by XLA, when it first runs."""
+    """How long the stages took, by name. A program is exported, and compiled by XLA, where it first runs."""
     _from_lines: CompiledStore[tuple[int, ...], Program] = field(
         default_factory=CompiledStore[tuple[int, ...], Program], repr=False
     )
@@ -72,22 +67,22 @@ class CompiledLaunch:
     @cached_property
     def program(self) -> Program:
         """The program from whole arrays to whole arrays."""
-        return self._export(self.exact)
+        return self._program(self.optimized)
 
     @cached_property
     def program_of_parts(self) -> tuple[Program, WrittenParts]:
         """The program that gives what is written only, for arrays in memory of the caller's."""
-        parts = return_parts(self.exact, self.raised.written)
-        if not any(parts.parts) and len(parts.taken) == len(self.exact.arguments):
+        parts = return_parts(self.optimized, self.raised.written)
+        if not any(parts.parts) and len(parts.taken) == len(self.optimized.arguments):
             return self.program, parts
-        return self._export(parts.function), parts
+        return self._program(parts.function), parts
 
     @cached_property
     def is_brief(self) -> bool:
         """Whether the program is known to be done within some milliseconds."""
         from windlass.rewriting.polling import is_brief
 
-        return is_brief(self.exact)
+        return is_brief(self.optimized)
 
     @cached_property
     def reads_lines_well(self) -> bool:
@@ -101,25 +96,23 @@ class CompiledLaunch:
         found = self._from_lines.get(offsets)
         if found is None and len(self._from_lines) < MOST_FROM_LINES:
             function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
-            found = self._export(function)
+            found = self._program(function)
             self._from_lines.keep(offsets, found)
         return found
 
-    def _export(self, function: Function) -> Program:
-        start = time.perf_counter()
-        program = export(function, self.device)
-        self.seconds["exporting"] = time.perf_counter() - start
-        return program
+    def _program(self, function: Function) -> Program:
+        is_exact = not self.binding.specification.allow_contraction
+        return Program(Module([function], function.name), is_exact=is_exact, seconds=self.seconds)
 
     @cached_property
     def least_memory(self) -> int:
         """Bytes that the program takes at least on a CPU."""
-        return least_memory(self.exact)
+        return least_memory(self.optimized)
 
     @cached_property
     def plain_program(self) -> Program:
-        """The program before its float results are protected, for programs that are optimized as a whole."""
-        return export(self.optimized, self.device)
+        """The program as it is, for programs that are optimized and finished as a whole."""
+        return Program(Module([self.optimized], self.optimized.name), is_given=True)
 
     def irregular_ops(self) -> int:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
@@ -229,22 +222,6 @@ def optimize_and_note(function: Function, device: Device) -> tuple[Function, Led
     return function, ledger
 
 
-def protect(function: Function) -> Function:
-    """The function in a form in which XLA's own rewrites don't change its float results. Works on a copy."""
-    from windlass.rewriting.exact_arithmetic import keep_float_results
-
-    function = function.clone()
-    keep_float_results(function)
-    return function
-
-
-def export(function: Function, device: Device) -> Program:
-    """The function as StableHLO, finished for the device's compiler and ready to run."""
-    entry = function.clone()
-    name, entry.name = function.name, "main"
-    return _to_program(name, Module([entry], name), device)
-
-
 def tensor_text(function: Function) -> str:
     """A tensor-level function as StableHLO text."""
     from windlass.stablehlo import function_text
@@ -276,7 +253,9 @@ def import_lowered(name: str, lowered: Any) -> Module:
 
 def optimize_module(module: Module, device: Device) -> Module:
     """Every function after the catalogue of rewrites, by the device's costs. Works on a copy."""
-    return _each_function(module, lambda function: optimize(function, device))
+    changed = Module([optimize(function, device) for function in module.functions.values()], module.name)
+    changed.attributes, changed.globals = module.attributes, module.globals
+    return changed
 
 
 @without_collections()
@@ -294,20 +273,8 @@ def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_par
     inline_calls(module.main.body, module, through_settling=True)
     remove_unused_functions(module)
     optimize_with(module, choices, platform=platforms[0], begun=begun)
-    device = device_of("cpu" if "cpu" in platforms else platforms[0])
-    finish(module, device, begun + choices.compile_seconds, is_partitioned=is_partitioned)
+    finish(module, device_for(platforms), begun + choices.compile_seconds, is_partitioned=is_partitioned)
     return export_bytecode(module)
-
-
-def protect_module(module: Module) -> Module:
-    """Every function in a form that keeps its float results. Works on a copy."""
-    return _each_function(module, protect)
-
-
-def _each_function(module: Module, change: Callable[[Function], Function]) -> Module:
-    changed = Module([change(function) for function in module.functions.values()], module.name)
-    changed.attributes, changed.globals = module.attributes, module.globals
-    return changed
 
 
 def module_text(module: Module) -> str:
@@ -315,33 +282,6 @@ def module_text(module: Module) -> str:
     from windlass.stablehlo import export_text
 
     return export_text(module)
-
-
-def export_module(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
-    """The module as a program for a device; `callbacks` are the Python functions that it calls."""
-    return _to_program(name, _each_function(module, Function.clone), device, callbacks)
-
-
-def _to_program(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
-    from windlass.rewriting.cost import CPU
-    from windlass.rewriting.finishing import finish
-    from windlass.rewriting.polling import add_polls
-    from windlass.stablehlo import export_bytecode
-
-    # Whatever JAX runs on by default, programs may be lowered for CPUs, where updates that are not settled are wrong.
-    for each in dict.fromkeys((device, CPU)):
-        finish(module, each)
-    main = module.main
-    argument_types = [argument.tensor for argument in main.arguments]
-    result_types = [result.tensor for result in main.results]
-    keeps_subnormals = any(
-        isinstance(op.type, TensorType) and (op.type.is_float or op.type.is_complex)
-        for function in module.functions.values()
-        for op in function.walk()
-    )
-    text = export_bytecode(module)
-    watched_text = export_bytecode(module) if add_polls(module) else None
-    return Program(name, text, argument_types, result_types, callbacks, keeps_subnormals, watched_text)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------
@@ -358,13 +298,11 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
         tensor = at_boundary(name, raised, binding)
     moments.append(time.perf_counter())
     with telling(f"optimizing {name}"):
-        device = device_that_runs()
-        optimized, ledger = optimize_and_note(tensor, device)
+        optimized, ledger = optimize_and_note(tensor, device_that_runs())
     moments.append(time.perf_counter())
-    exact = optimized if binding.specification.allow_contraction else protect(optimized)
     stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
-    return CompiledLaunch(binding, raised, tensor, optimized, exact, device, ledger.entries, seconds)
+    return CompiledLaunch(binding, raised, tensor, optimized, ledger.entries, seconds)
 
 
 def stands_in_for(known: CompiledLaunch, unknown: CompiledLaunch) -> bool:
@@ -392,11 +330,7 @@ def choose_by_integers(unknown: CompiledLaunch, known: CompiledLaunch, integers:
             ops.Return(chosen.results)
         return Function(other.name, block)
 
-    return replace(
-        unknown,
-        optimized=combine(unknown.optimized, known.optimized),
-        exact=combine(unknown.exact, known.exact),
-    )
+    return replace(unknown, optimized=combine(unknown.optimized, known.optimized))
 
 
 def _own_types(scalars: Mapping[ScalarInput, Value]) -> Iterator[tuple[ScalarInput, Value]]:

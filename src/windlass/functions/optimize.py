@@ -124,7 +124,7 @@ def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) 
     program = pipeline.optimize_lowered(apart.module, choices, platforms, apart.is_partitioned)
     digest = hashlib.sha256(program).hexdigest()[:16]
     symbol = "_".join(("windlass", re.sub(r"\W+", "_", name), digest))
-    return apart.results(embed_module(context, symbol, program, apart.operands))
+    return apart.results(embed_module(context, symbol, lambda: program, apart.operands))
 
 
 optimized_call: Any = define_call("windlass_optimize", _lower)

@@ -25,7 +25,7 @@ from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, form_of, overlap, signless
 from windlass.runtime.settings import fallback_is_allowed
-from windlass.stablehlo.program import is_wide
+from windlass.stablehlo.code import is_wide
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
