@@ -3,7 +3,7 @@
 The host side is a shared library with a runtime of ours (hosting/runtime). When it launches a kernel, it calls back
 into this process with the launch's extents and the bytes of its arguments. Device memory is memory of this process.
 
-Whether a kernel is raised or emulated is said in patience.py.
+Whether a kernel is raised or emulated is said in `launching.tiering`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.launching.explaining import explain
 from windlass.launching.kernel import Kernel
 from windlass.launching.module import Module
-from windlass.launching.patience import Mode, Tier
 from windlass.launching.records import SplitRecord, kernel_with_pointers_apart, takes_pointers_in_records
 from windlass.launching.texture_forms import with_known_textures
 from windlass.launching.texture_launch import TextureLaunch
+from windlass.launching.tiering import Mode, Tier
 from windlass.reports.report import Report
 from windlass.runtime.launch_shape import Extents, LaunchShape
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import RaisingError, WindlassWarning
 from windlass.launching.emulation import emulate_launch
-from windlass.launching.patience import require_time, telling_of_emulation
+from windlass.launching.tiering import require_time, telling_of_emulation
 from windlass.launching.value_launch import fallback_diagnostic
 from windlass.raising import FAULTS
 from windlass.reports.report import Report

@@ -20,8 +20,8 @@ from windlass.frontends.arrays import Array as TracedArray
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm, Form, fall_back
 from windlass.launching.emulation import compare_with_emulator, run_both
-from windlass.launching.patience import WatchedForm, policy
 from windlass.launching.raised_form import RaisedForm
+from windlass.launching.tiering import WatchedForm, policy
 from windlass.launching.traced_launch import launch_on_traced
 from windlass.launching.value_launch import print_diagnostic
 from windlass.runtime.arguments import Checked, check_argument, check_written, order_arguments

@@ -28,16 +28,16 @@ Mode: TypeAlias = Literal["auto", "raised", "emulated"]
 """How kernels run: emulated at first and raised where that takes long, raised where they can be, or never."""
 How: TypeAlias = Literal["raised", "emulated"]
 
-PATIENCE = 1.0
+SECONDS_EMULATED = 1.0
 """Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
 
 EMULATED_THREAD = 15e-9
 """Seconds that the emulator takes for a thread that does next to nothing."""
 KNOWN_LONG = 2.0
 """A launch that the emulator surely takes longer for is raised at once, and told of where it can't be."""
-PATIENCE_WITHOUT_MEMORY = 10.0
+MOST_SECONDS_WITHOUT_MEMORY = 10.0
 """A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
-PATIENCE_WITHOUT_FORM = 3600.0
+MOST_SECONDS_WITHOUT_FORM = 3600.0
 """A launch without a tensor form is emulated, unless that surely takes longer."""
 
 
@@ -53,9 +53,9 @@ def require_time(name: str, shape: LaunchShape, reason: RaisingError | LaunchErr
     """
     seconds = least_seconds(shape)
     first = reason.diagnostics[0]
-    if (first.code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY) or first.code == "WL0419":
+    if (first.code == "WL0418" and seconds > MOST_SECONDS_WITHOUT_MEMORY) or first.code == "WL0419":
         raise LaunchError(*reason.diagnostics) from None
-    if seconds > PATIENCE_WITHOUT_FORM:
+    if seconds > MOST_SECONDS_WITHOUT_FORM:
         threads = prod(shape.grid) * prod(shape.block)
         raise LaunchError(
             Diagnostic(
@@ -173,7 +173,7 @@ class Tier:
             raise self._with_reason(error) from None
         seconds = time.perf_counter() - begin
         self._emulated_seconds += seconds
-        if self._mode == "auto" and self._emulated_seconds > PATIENCE and not self._is_raised:
+        if self._mode == "auto" and self._emulated_seconds > SECONDS_EMULATED and not self._is_raised:
             self._is_raised = True
             if self._kernel.left_out:
                 self.reason = RaisingError(_left_out(self._kernel))
