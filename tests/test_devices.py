@@ -17,7 +17,7 @@ from windlass.rewriting import cost
 from windlass.rewriting.cost import CPU, GPU, TPU, Device
 from windlass.rewriting.finishing import finish
 from windlass.rewriting.settling import is_settling
-from windlass.stablehlo import import_text, platforms
+from windlass.stablehlo import export_text, import_text, platforms
 from windlass.stablehlo.optimizing import inline_module
 from windlass.stablehlo.program import Program
 
@@ -51,7 +51,7 @@ def finished(name: str, device: Device, **known: bool) -> tuple[bool, bool]:
     module: Module = import_text(PROGRAMS[name])
     inline_module(module)
     finish(module, device, **known)
-    text = pipeline.module_text(module)
+    text = export_text(module)
     settles = any(is_settling(op) for function in module.functions.values() for op in function.walk())
     return settles, "optimization_barrier" in text
 

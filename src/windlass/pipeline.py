@@ -20,11 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics.progress import telling
+from windlass.frontends.cuda import compile_device
 from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
-from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
+from windlass.raising import RaisedKernel, raise_kernel
+from windlass.rewriting import Entry, Ledger, rewrite_function
+from windlass.rewriting.cost import Device
+from windlass.rewriting.inlining import inline
+from windlass.rewriting.polling import is_brief
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -32,15 +36,11 @@ from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
 from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
-from windlass.stablehlo.platforms import device_for, device_that_runs
+from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from windlass.raising import RaisedKernel
-    from windlass.rewriting import Entry, Ledger
-    from windlass.rewriting.cost import Device
 
 
 MOST_FROM_LINES = 2
@@ -80,8 +80,6 @@ class CompiledLaunch:
     @cached_property
     def is_brief(self) -> bool:
         """Whether the program is known to be done within some milliseconds."""
-        from windlass.rewriting.polling import is_brief
-
         return is_brief(self.optimized)
 
     @cached_property
@@ -125,8 +123,6 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
 
     Raises CompilationError with clang's messages.
     """
-    from windlass.frontends.cuda import compile_device
-
     return compile_device(source, **options)
 
 
@@ -135,7 +131,7 @@ def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collectio
 
     Raises RaisingError where its control flow has no structure.
     """
-    from windlass.frontends.llvm import import_kernel
+    from windlass.frontends.llvm import import_kernel  # 90 ms, for which `wl.jit` of array code need not wait
 
     return import_kernel(code, signature.mangled, uncounted)
 
@@ -145,8 +141,6 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
 
     Raises RaisingError where it has none.
     """
-    from windlass.raising import raise_kernel
-
     return raise_kernel(kernel, binding.specification, raising_seconds())
 
 
@@ -214,41 +208,14 @@ def optimize(function: Function, device: Device) -> Function:
 
 def optimize_and_note(function: Function, device: Device) -> tuple[Function, Ledger]:
     """As `optimize`; with what was done."""
-    from windlass.rewriting import rewrite_function
-    from windlass.rules import catalogue
+    from windlass.rules import catalogue  # 350 ms, for which kernels in the emulator need not wait
 
     function = function.clone()
     ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)
     return function, ledger
 
 
-def tensor_text(function: Function) -> str:
-    """A tensor-level function as StableHLO text."""
-    from windlass.stablehlo import function_text
-
-    return function_text(function)
-
-
-def loop_text(function: Function) -> str:
-    """A loop-level function as MLIR text of the scf, memref, arith and gpu dialects."""
-    from windlass.loops.text import loop_text
-
-    return loop_text(function)
-
-
 # -- whole programs ---------------------------------------------------------------------------------------------------
-
-
-def import_lowered(name: str, lowered: Any) -> Module:
-    """What JAX lowered, with all calls within it inlined, as one function called `main`."""
-    from windlass.stablehlo import import_module
-
-    module = import_module(lowered.compiler_ir("stablehlo"))
-    main = module.main
-    inline_calls(main.body, module, through_settling=True)
-    remove_unused_functions(module)
-    module.name = name
-    return module
 
 
 def optimize_module(module: Module, device: Device) -> Module:
@@ -256,32 +223,6 @@ def optimize_module(module: Module, device: Device) -> Module:
     changed = Module([optimize(function, device) for function in module.functions.values()], module.name)
     changed.attributes, changed.globals = module.attributes, module.globals
     return changed
-
-
-@without_collections()
-def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
-    """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
-
-    It is finished for the first of them, or for CPUs where they are among them.
-    """
-    from windlass.rewriting.finishing import finish
-    from windlass.stablehlo import export_bytecode, import_module
-    from windlass.stablehlo.optimizing import optimize_module as optimize_with
-
-    begun = time.monotonic()
-    module = import_module(parsed)
-    inline_calls(module.main.body, module, through_settling=True)
-    remove_unused_functions(module)
-    optimize_with(module, choices, platform=platforms[0], begun=begun)
-    finish(module, device_for(platforms), begun + choices.compile_seconds, is_partitioned=is_partitioned)
-    return export_bytecode(module)
-
-
-def module_text(module: Module) -> str:
-    """A module as StableHLO text."""
-    from windlass.stablehlo import export_text
-
-    return export_text(module)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------

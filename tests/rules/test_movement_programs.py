@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from windlass import pipeline
 from windlass.rewriting import rewrite_function
 from windlass.rules import catalogue
+from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.program import Program
 
 x = np.arange(24 * 16, dtype=np.float32).reshape(24, 16)
@@ -64,7 +64,7 @@ FREE = {"Constant", "Return", "Reshape", "BroadcastInDim", "Iota", "Convert", "C
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_becomes_what_was_meant(name: str) -> None:
     written, arguments, expected = PROGRAMS[name]
-    module = pipeline.import_lowered("program", jax.jit(written, keep_unused=True).lower(*arguments))
+    module = import_lowered("program", jax.jit(written, keep_unused=True).lower(*arguments))
     ledger = rewrite_function(module.main, catalogue.choose())
     assert ledger.exhausted is None
     assert {type(op).__name__ for op in module.main.body.walk()} - FREE == expected

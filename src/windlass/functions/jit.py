@@ -32,6 +32,8 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE
+from windlass.stablehlo.exporting import export_text
+from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import Program
 from windlass.stablehlo.waiting import require_threads, wait_for
@@ -365,8 +367,8 @@ class CompiledCall:
         return Lowered(
             name,
             {
-                "tensor": lambda: pipeline.module_text(self._before),
-                "optimized": lambda: pipeline.module_text(self._after),
+                "tensor": lambda: export_text(self._before),
+                "optimized": lambda: export_text(self._after),
                 "hlo": lambda: self.program.lower().compile().as_text(),
             },
         )
@@ -449,7 +451,7 @@ def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, A
     """The traced function as one program, optimized; with the modules before and after."""
     lowered = traced.lower()
     callbacks = lowered._lowering.compile_args["host_callbacks"]
-    module = pipeline.import_lowered(name, lowered)
+    module = import_lowered(name, lowered)
     optimized = pipeline.optimize_module(module, device_that_runs())
     return Program(optimized, name, callbacks, is_exact=exact), module, optimized
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -10,26 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
-from windlass.launching.value_launch import (
-    as_raised,
-    check_value,
-    compile_on_values,
-    emulate_on_values,
-    enter,
-    is_jax_value,
-    leave,
-    refuse_variable,
-    scalar_for_program,
-    value_form,
-    variable_values,
-)
+from windlass.launching.form import PreparedFunction
+from windlass.launching.forms import choose
+from windlass.launching.value_launch import check_value, is_jax_value, refuse_variable
 from windlass.runtime.arguments import check_array, check_dtype, order_arguments
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.runtime.scalars import ScalarReader
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
@@ -45,7 +34,7 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
     count = len(signature.parameters)
     keys = CallKeys(signature, takes_values=True)
     key_of = keys.key
-    forms: CompiledStore[tuple[Any, ...], ValueForm] = CompiledStore()
+    forms: CompiledStore[tuple[Any, ...], PreparedFunction] = CompiledStore()
 
     def function(*arguments: Any, **named: Any) -> Any:
         if named or len(arguments) != count:
@@ -66,15 +55,8 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
             else check_value(signature, parameter, value)
             for parameter, value in zip(signature.parameters, arguments, strict=True)
         ]
-        try:
-            form = ValueForm(kernel, shape, values)
-        except RaisingError as error:
-            written = [position for position in sorted(kernel.written) if values[position] is not None]
-            try:
-                return _result_of(emulate_on_values(kernel, shape, values, written, error))
-            except Exception as failure:
-                raise as_raised(failure) from None
-        if form.needs_x64 or any(isinstance(value, Tracer) for value in values):
+        form = choose(lambda each, reason: each.on_values(kernel, shape, values, reason))
+        if not form.is_kept or any(isinstance(value, Tracer) for value in values):
             return form.apply(*form.inputs(values))
         forms.keep(key, form)
         return form.run(arguments)
@@ -82,89 +64,6 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
     function.__name__ = function.__qualname__ = kernel.name
     function.__doc__ = f"{kernel!r} as a pure function, launched with grid {shape.grid} and block {shape.block}."
     return function
-
-
-class ValueForm:
-    """A launch on JAX values made ready for arguments of one key.
-
-    Raises RaisingError where the kernel has no tensor form.
-    """
-
-    __slots__ = ("_arrays", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "needs_x64")
-
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any]) -> None:
-        signature = kernel.signature
-        parameters = signature.parameters
-        self._kernel = kernel
-        self._arrays = tuple(
-            position
-            for position, parameter in enumerate(parameters)
-            if parameter.kind == "pointer" and values[position] is not None
-        )
-        self._forms = tuple(value_form(values[position], parameters[position].shape) for position in self._arrays)
-        places = {position: (memory, 0) for memory, position in enumerate(self._arrays)}
-        self._compiled = compile_on_values(kernel, shape, values, places, self._forms)
-        written = self._compiled.raised.written
-        self._results = tuple(
-            (memory, written.index(memory) if memory in written else None)
-            for memory, position in enumerate(self._arrays)
-            if position in kernel.written
-        )
-        """For each result the memory whose new value it is, and which of the program's results (None: unchanged)."""
-        self._readers = tuple(
-            (
-                scalar.position,
-                None if is_jax_value(values[scalar.position]) else ScalarReader(signature, scalar),
-            )
-            for scalar in self._compiled.binding.scalars
-        )
-        program = self._compiled.program
-        self.needs_x64 = program.needs_x64 and not jax.config.read("jax_enable_x64")
-        """Whether JAX's flag has to be turned on for this program, which `apply` does and `run` does not."""
-
-        def run(*inputs: Any) -> Any:
-            return self.apply(*inputs)
-
-        run.__name__ = run.__qualname__ = program.name
-        self._function = jax.jit(run)
-
-    def run(self, arguments: Sequence[Any]) -> Any:
-        """The results for arguments of the form's key, none of them a tracer."""
-        return self._function(*self.inputs(arguments))
-
-    def inputs(self, arguments: Sequence[Any]) -> list[Any]:
-        """What `apply` takes: the arrays, the device variables as they are now, the numbers."""
-        inputs = [arguments[position] for position in self._arrays]
-        if len(self._compiled.binding.forms) > len(self._forms):
-            inputs += variable_values(self._kernel, self._compiled)
-        for position, reader in self._readers:
-            argument = arguments[position]
-            inputs.append(argument if reader is None else reader.read(argument))
-        return inputs
-
-    def apply(self, *inputs: Any) -> Any:
-        """The results as JAX values; a pure function that JAX can trace."""
-        count = len(self._arrays)
-        arrays = inputs[:count]
-        binding = self._compiled.binding
-        first_scalar = len(binding.forms)
-        memories = [enter(value, form) for value, form in zip(arrays, self._forms, strict=True)]
-        scalars = [
-            value if reader is not None else scalar_for_program(scalar, value)
-            for scalar, (_, reader), value in zip(binding.scalars, self._readers, inputs[first_scalar:], strict=True)
-        ]
-        results = self._compiled.program.bind(*memories, *inputs[count:first_scalar], *scalars)
-        return _result_of(
-            [
-                arrays[memory] if index is None else leave(results[index], self._forms[memory], arrays[memory])
-                for memory, index in self._results
-            ]
-        )
-
-
-def _result_of(news: Sequence[Any]) -> Any:
-    """What the function returns for the new values of the arrays that the kernel writes."""
-    return news[0] if len(news) == 1 else tuple(news)
 
 
 def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:
