@@ -11,7 +11,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.emulator.library import Library
-from windlass.emulator.module import ARGUMENT, CONSTANT, VARIABLE, Memory, as_pointer
+from windlass.emulator.module import ARGUMENT, CONSTANT, VARIABLE, MemoryPiece, as_pointer
 from windlass.ir.signature import KernelSignature, Parameter
 
 _GUARD = 16 << 30
@@ -22,7 +22,7 @@ class BoundArguments:
     """What a launch passes, and what has to be copied back and freed after it."""
 
     values: list[bytes] = field(default_factory=list[bytes])
-    memories: list[Memory] = field(default_factory=list[Memory])
+    memories: list[MemoryPiece] = field(default_factory=list[MemoryPiece])
     arrays: dict[str, tuple[np.ndarray, int]] = field(default_factory=dict[str, tuple[np.ndarray, int]])
     """By parameter: the caller's array and the address of its copy."""
     pieces: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
@@ -49,7 +49,7 @@ class BoundArguments:
 
 
 def bind_arguments(
-    library: Library, signature: KernelSignature, arguments: Sequence[object], variables: Sequence[Memory] = ()
+    library: Library, signature: KernelSignature, arguments: Sequence[object], variables: Sequence[MemoryPiece] = ()
 ) -> BoundArguments:
     """Copies arrays to checked memory and packs scalars and records as C would.
 
@@ -87,7 +87,7 @@ def bind_arguments(
     return bound
 
 
-def _variable_of(array: np.ndarray, variables: Sequence[Memory]) -> Memory | None:
+def _variable_of(array: np.ndarray, variables: Sequence[MemoryPiece]) -> MemoryPiece | None:
     """The device variable that an array is, or is a view into."""
     start = as_pointer(array)
     for each in variables:
@@ -153,7 +153,7 @@ def _place_arrays(library: Library, bound: BoundArguments, arrays: Sequence[tupl
         bound.pieces.append((piece, size + shift, guard))
         names = " and ".join(f"'{parameter.name}'" for parameter, _ in group)
         shift_of_granule = _granule_shift([array for _, array in group])
-        bound.memories.append(Memory(names, piece + shift, size, ARGUMENT, shift_of_granule))
+        bound.memories.append(MemoryPiece(names, piece + shift, size, ARGUMENT, shift_of_granule))
         for parameter, array in group:
             address = piece + shift + as_pointer(array) - start
             bound.arrays[parameter.name] = (array, address)

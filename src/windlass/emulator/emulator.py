@@ -17,8 +17,8 @@ from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.diagnostics.limits import out_of_memory
 from windlass.emulator.arguments import BoundArguments, bind_arguments
 from windlass.emulator.library import MemoryRegion
-from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, VARIABLE, CompiledModule, Memory, as_pointer
-from windlass.emulator.report import FINISHED, LANE_TAKES_NO_PART, PAUSED, Report
+from windlass.emulator.module import ARGUMENT, SHARED, SHARED_LIMIT, VARIABLE, CompiledModule, MemoryPiece, as_pointer
+from windlass.emulator.report import FINISHED, LANE_TAKES_NO_PART, PAUSED, FaultReport
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 
 _MOST_THREADS = 1024
@@ -88,9 +88,9 @@ class Emulator:
         if signature.mangled not in module.instrumented.kernels:
             raise _refused(signature, f"the device code has no kernel {signature.mangled}")
         bound = bind_arguments(module.library, signature, arguments, module.memories)
-        bound.memories += [Memory(*each, ARGUMENT, 0) for each in memories]
+        bound.memories += [MemoryPiece(*each, ARGUMENT, 0) for each in memories]
         try:
-            run = _Run(module, signature, bound, grid_shape, block_shape, shared_bytes)
+            run = _LaunchRun(module, signature, bound, grid_shape, block_shape, shared_bytes)
             with _machine:
                 run.execute(detect_races, detect_uninitialized, seconds)
             bound.copy_back(run.written)
@@ -116,10 +116,10 @@ class Emulator:
         Raises EmulationError; what the kernel wrote until then stays.
         """
         module = self._module
-        regions = [Memory(*each, ARGUMENT) for each in memories]
+        regions = [MemoryPiece(*each, ARGUMENT) for each in memories]
         bound = BoundArguments(values=list(values), memories=regions)
         with _machine:
-            _Run(module, signature, bound, grid, block, shared_bytes).execute(False, False, seconds)
+            _LaunchRun(module, signature, bound, grid, block, shared_bytes).execute(False, False, seconds)
 
     def _find_kernel(self, name: str) -> KernelSignature:
         for signature in self.code.kernels:
@@ -182,7 +182,7 @@ class Emulator:
             return np.frombuffer(raw, np.uint8).copy()
         return np.frombuffer(raw, variable.dtype).reshape(variable.shape).copy()
 
-    def _find_variable(self, name: str) -> tuple[DeviceVariable, Memory]:
+    def _find_variable(self, name: str) -> tuple[DeviceVariable, MemoryPiece]:
         for variable in self.code.variables:
             if name in (variable.name, variable.mangled):
                 for memory in self._module.memories:
@@ -198,7 +198,7 @@ def _refused(signature: KernelSignature, headline: str) -> EmulationError:
     return EmulationError(Diagnostic("WL0601", headline, notes=(f"kernel {signature.name}",)))
 
 
-class _Run:
+class _LaunchRun:
     """One launch: the tables that the runtime library works on, and the loop that waits for it."""
 
     def __init__(
@@ -216,7 +216,7 @@ class _Run:
         self.grid = grid
         self.block = block
         fixed = [
-            Memory(memory.name, memory.address, shared_bytes, SHARED)
+            MemoryPiece(memory.name, memory.address, shared_bytes, SHARED)
             if memory.is_dynamic
             else replace(memory, kind=VARIABLE)
             if memory.address in bound.variables
@@ -239,7 +239,7 @@ class _Run:
         fault = self.module.library.fault
         if before is None or fault.outcome != LANE_TAKES_NO_PART:
             return
-        error = Report(self.module, self.signature, self.bound, self.memories, self.block, fault).error()
+        error = FaultReport(self.module, self.signature, self.bound, self.memories, self.block, fault).error()
         after = self._contents()
         for memory, content in zip(self._changeable(), before, strict=True):
             ctypes.memmove(memory.address, content, memory.size)
@@ -250,7 +250,7 @@ class _Run:
         if self._contents() != after:
             raise error
 
-    def _changeable(self) -> list[Memory]:
+    def _changeable(self) -> list[MemoryPiece]:
         return [memory for memory in self.memories if memory.kind in (ARGUMENT, VARIABLE)]
 
     def _contents(self) -> list[bytes]:
@@ -293,7 +293,7 @@ class _Run:
         if outcome < 0:
             raise out_of_memory(f"the {math.prod(self.block)} threads of a block in the emulator")
         if outcome != FINISHED:
-            raise Report(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
+            raise FaultReport(self.module, self.signature, self.bound, memories, self.block, library.fault).error()
         self.written = {regions[place].base for place in range(launch.region_count) if regions[place].written}
 
     def _print(self, is_repeated: bool) -> None:

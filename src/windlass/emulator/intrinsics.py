@@ -31,129 +31,148 @@ def _register(function: str) -> RuntimeCall:
     return RuntimeCall(function, "i32", (), takes_site=False)
 
 
-def _build() -> dict[str, RuntimeCall]:
-    calls: dict[str, RuntimeCall] = {}
-    for axis in "xyz":
-        calls[f"read.ptx.sreg.tid.{axis}"] = _register(f"wl_thread_{axis}")
-        calls[f"read.ptx.sreg.ctaid.{axis}"] = _register(f"wl_block_{axis}")
-        calls[f"read.ptx.sreg.ntid.{axis}"] = _register(f"wl_block_size_{axis}")
-        calls[f"read.ptx.sreg.nctaid.{axis}"] = _register(f"wl_grid_size_{axis}")
-    for name, function in {
-        "laneid": "wl_lane",
-        "warpid": "wl_warp",
-        "nwarpid": "wl_warp_count",
-        "lanemask.eq": "wl_lane_bit",
-        "lanemask.lt": "wl_lanes_below",
-        "lanemask.le": "wl_lanes_up_to",
-        "lanemask.gt": "wl_lanes_above",
-        "lanemask.ge": "wl_lanes_from",
-        "clock": "wl_clock_low",
-        "smid": "wl_zero",
-        "nsmid": "wl_one",
-        "gridid": "wl_zero",
-        "warpsize": "wl_warp_size",
-    }.items():
-        calls[f"read.ptx.sreg.{name}"] = _register(function)
-    for name in ("clock64", "globaltimer"):
-        calls[f"read.ptx.sreg.{name}"] = RuntimeCall("wl_clock", "i64", (), takes_site=False)
+def _waiting(function: str, result: str = "void", *arguments: str) -> RuntimeCall:
+    return RuntimeCall(function, result, arguments, waits=True)
 
-    barrier = RuntimeCall("wl_barrier", "void", ("i32",), waits=True)
-    some = RuntimeCall("wl_barrier_of", "void", ("i32", "i32"), waits=True)
-    for name in ("barrier.cta.sync.aligned.all", "barrier.cta.sync.all", "barrier.sync", "barrier.n", "bar.sync"):
-        calls[name] = barrier
-    for name in ("barrier.cta.sync.aligned.count", "barrier.cta.sync.count", "barrier", "barrier.sync.cnt"):
-        calls[name] = some
-    calls["barrier0"] = RuntimeCall("wl_barrier_zero", waits=True)
-    for kind, function, result in (
-        ("popc", "wl_barrier_count", "i32"),
-        ("and", "wl_barrier_and", "i1"),
-        ("or", "wl_barrier_or", "i1"),
-    ):
-        for name in (f"barrier.cta.red.{kind}.aligned.all", f"barrier.cta.red.{kind}.all"):
-            calls[name] = RuntimeCall(function, result, ("i32", "i1"), waits=True)
-        calls[f"barrier0.{kind}"] = RuntimeCall(f"{function}_zero", "i32", ("i32",), waits=True)
 
-    calls["bar.warp.sync"] = RuntimeCall("wl_warp_barrier", "void", ("i32",), waits=True)
-    for kind, function in (("idx", "index"), ("up", "up"), ("down", "down"), ("bfly", "xor")):
+def _plain(function: str, result: str = "void", *arguments: str) -> RuntimeCall:
+    return RuntimeCall(function, result, arguments, takes_site=False)
+
+
+def _calling(function: str, result: str = "void", *arguments: str) -> RuntimeCall:
+    return RuntimeCall(function, result, arguments)
+
+
+_REGISTERS = {
+    **{
+        f"{register}.{axis}": _register(f"wl_{what}_{axis}")
+        for register, what in (("tid", "thread"), ("ctaid", "block"), ("ntid", "block_size"), ("nctaid", "grid_size"))
+        for axis in "xyz"
+    },
+    "laneid": _register("wl_lane"),
+    "warpid": _register("wl_warp"),
+    "nwarpid": _register("wl_warp_count"),
+    "lanemask.eq": _register("wl_lane_bit"),
+    "lanemask.lt": _register("wl_lanes_below"),
+    "lanemask.le": _register("wl_lanes_up_to"),
+    "lanemask.gt": _register("wl_lanes_above"),
+    "lanemask.ge": _register("wl_lanes_from"),
+    "clock": _register("wl_clock_low"),
+    "clock64": _plain("wl_clock", "i64"),
+    "globaltimer": _plain("wl_clock", "i64"),
+    "smid": _register("wl_zero"),
+    "nsmid": _register("wl_one"),
+    "gridid": _register("wl_zero"),
+    "warpsize": _register("wl_warp_size"),
+}
+_BARRIERS = {
+    **dict.fromkeys(
+        ("barrier.cta.sync.aligned.all", "barrier.cta.sync.all", "barrier.sync", "barrier.n", "bar.sync"),
+        _waiting("wl_barrier", "void", "i32"),
+    ),
+    **dict.fromkeys(
+        ("barrier.cta.sync.aligned.count", "barrier.cta.sync.count", "barrier", "barrier.sync.cnt"),
+        _waiting("wl_barrier_of", "void", "i32", "i32"),
+    ),
+    "barrier0": _waiting("wl_barrier_zero"),
+    **{
+        f"barrier.cta.red.{kind}.{form}": _waiting(f"wl_barrier_{function}", result, "i32", "i1")
+        for kind, function, result in (("popc", "count", "i32"), ("and", "and", "i1"), ("or", "or", "i1"))
+        for form in ("aligned.all", "all")
+    },
+    **{
+        f"barrier0.{kind}": _waiting(f"wl_barrier_{function}_zero", "i32", "i32")
+        for kind, function in (("popc", "count"), ("and", "and"), ("or", "or"))
+    },
+    "bar.warp.sync": _waiting("wl_warp_barrier", "void", "i32"),
+    "__windlass_grid_sync": _waiting("wl_grid_barrier"),
+    "__windlass_warp_meets": _waiting("wl_warp_meets"),
+    "__windlass_barrier_open": _calling("wl_barrier_open", "void", "ptr", "i32"),
+    "__windlass_barrier_arrive": _calling("wl_barrier_arrive", "i32", "ptr", "i32", "i32"),
+    "__windlass_barrier_is_last": _calling("wl_barrier_is_last", "i32", "ptr", "i32"),
+    "__windlass_barrier_wait": _waiting("wl_barrier_wait", "void", "ptr", "i32"),
+    "__windlass_barrier_passed": _waiting("wl_barrier_passed", "i32", "ptr", "i32"),
+    **dict.fromkeys(("membar.cta", "membar.gl", "membar.sys", "fence.acq_rel", "fence.sc"), _calling("wl_fence")),
+}
+_SHUFFLES = {"idx": "index", "up": "up", "down": "down", "bfly": "xor"}
+_REDUCTIONS = {
+    "add": "add",
+    "min": "min",
+    "max": "max",
+    "umin": "unsigned_min",
+    "umax": "unsigned_max",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+}
+_WARPS = {
+    **{
+        f"shfl.sync.{kind}.{suffix}": _waiting(f"wl_shuffle_{function}", result, "i32", value, "i32", "i32")
+        for kind, function in _SHUFFLES.items()
         for suffix, value, result in (
             ("i32", "i32", "low i32"),
             ("f32", "float", "low float"),
             ("i32p", "i32", "{i32,i1}"),
             ("f32p", "float", "{float,i1}"),
-        ):
-            calls[f"shfl.sync.{kind}.{suffix}"] = RuntimeCall(
-                f"wl_shuffle_{function}", result, ("i32", value, "i32", "i32"), waits=True
-            )
-        for suffix in ("i64", "f64"):
-            value = "i64" if suffix == "i64" else "double"
-            calls[f"__windlass_shfl_sync_{kind}_{suffix}"] = RuntimeCall(
-                f"wl_shuffle_{function}_wide", value, ("i32", value, "i32", "i32"), waits=True
-            )
-    for kind, function in (("any", "any"), ("all", "all"), ("uni", "uniform")):
-        calls[f"vote.{kind}.sync"] = RuntimeCall(f"wl_vote_{function}", "i1", ("i32", "i1"), waits=True)
-    calls["vote.ballot.sync"] = RuntimeCall("wl_vote_ballot", "i32", ("i32", "i1"), waits=True)
-    for width, value in (("i32", "i32>i64"), ("i64", "i64")):
-        calls[f"match.any.sync.{width}"] = RuntimeCall("wl_match_any", "i32", ("i32", value), waits=True)
-        calls[f"match.all.sync.{width}p"] = RuntimeCall("wl_match_all", "{i32,i1}", ("i32", value), waits=True)
-    for kind, function in {
-        "add": "add",
-        "min": "min",
-        "max": "max",
-        "umin": "unsigned_min",
-        "umax": "unsigned_max",
-        "and": "and",
-        "or": "or",
-        "xor": "xor",
-    }.items():
-        calls[f"redux.sync.{kind}"] = RuntimeCall(f"wl_reduce_{function}", "i32", ("i32", "i32"), waits=True)
-    calls["elect.sync"] = RuntimeCall("wl_elect", "{i32,i1}", ("i32",), waits=True)
-    calls["activemask"] = RuntimeCall("wl_active_mask", "i32", (), waits=True)
-
-    fence = RuntimeCall("wl_fence")
-    for name in ("membar.cta", "membar.gl", "membar.sys", "fence.acq_rel", "fence.sc"):
-        calls[name] = fence
-    for name in ("nanosleep", "pm.event.mask"):
-        calls[name] = RuntimeCall("wl_nothing", "void", (), takes_site=False)
-    calls["exit"] = RuntimeCall("wl_exit", waits=True)
-
-    for name, function in (("global", "global"), ("shared", "shared"), ("const", "constant"), ("local", "local")):
-        calls[f"isspacep.{name}"] = RuntimeCall(f"wl_is_{function}", "i1", ("ptr",), takes_site=False)
-
-    strings = ("ptr", "ptr", "i32", "ptr")
-    for name in ("__assertfail", "__assert_fail", "__windlass_assert_fail"):
-        calls[name] = RuntimeCall("wl_assert", "void", strings)
-    for name in ("llvm.trap", "llvm.debugtrap", "__windlass_trap"):
-        calls[name] = RuntimeCall("wl_trap")
-    calls["vprintf"] = RuntimeCall("wl_print", "i32", ("ptr", "ptr"))
-    calls["malloc"] = RuntimeCall("wl_malloc", "ptr", ("i64",))
-    calls["free"] = RuntimeCall("wl_heap_free", "void", ("ptr",))
-    calls["__windlass_shared_pointer"] = RuntimeCall("wl_shared_pointer", "ptr", ("i32",), takes_site=False)
-    for name in ("_Znwm", "_Znam"):
-        calls[name] = calls["malloc"]
-    for name in ("_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm"):
-        calls[name] = calls["free"]
-    calls["__windlass_grid_sync"] = RuntimeCall("wl_grid_barrier", waits=True)
-    calls["__windlass_warp_meets"] = RuntimeCall("wl_warp_meets", waits=True)
-    phase = ("ptr", "i32")
-    calls["__windlass_barrier_open"] = RuntimeCall("wl_barrier_open", "void", phase)
-    calls["__windlass_barrier_arrive"] = RuntimeCall("wl_barrier_arrive", "i32", ("ptr", "i32", "i32"))
-    calls["__windlass_barrier_is_last"] = RuntimeCall("wl_barrier_is_last", "i32", phase)
-    calls["__windlass_barrier_wait"] = RuntimeCall("wl_barrier_wait", "void", phase, waits=True)
-    calls["__windlass_barrier_passed"] = RuntimeCall("wl_barrier_passed", "i32", phase, waits=True)
-    calls["__windlass_clock"] = RuntimeCall("wl_clock", "i64", (), takes_site=False)
-    calls["__windlass_smid"] = _register("wl_zero")
-    fetch = ("i64", "i32", "i32", "i32", "float", "float", "float")
-    calls["__windlass_texture_integer"] = RuntimeCall("wl_texture_integer", "i32", fetch)
-    calls["__windlass_texture_float"] = RuntimeCall("wl_texture_float", "low float", fetch)
-    calls["__windlass_bound_texture"] = RuntimeCall("wl_bound_texture", "i64", ("ptr",))
-    calls["__windlass_surface_place"] = RuntimeCall(
-        "wl_surface_place", "i64", ("i64", "i32", "i32", "i32", "i32", "i32")
-    )
-    calls["__windlass_texels"] = RuntimeCall("wl_texture_texels", "ptr", ("i64",))
-    return calls
-
-
-RUNTIME_CALLS = _build()
+        )
+    },
+    **{
+        f"__windlass_shfl_sync_{kind}_{suffix}": _waiting(
+            f"wl_shuffle_{function}_wide", value, "i32", value, "i32", "i32"
+        )
+        for kind, function in _SHUFFLES.items()
+        for suffix, value in (("i64", "i64"), ("f64", "double"))
+    },
+    **{
+        f"vote.{kind}.sync": _waiting(f"wl_vote_{function}", "i1", "i32", "i1")
+        for kind, function in (("any", "any"), ("all", "all"), ("uni", "uniform"))
+    },
+    "vote.ballot.sync": _waiting("wl_vote_ballot", "i32", "i32", "i1"),
+    "match.any.sync.i32": _waiting("wl_match_any", "i32", "i32", "i32>i64"),
+    "match.any.sync.i64": _waiting("wl_match_any", "i32", "i32", "i64"),
+    "match.all.sync.i32p": _waiting("wl_match_all", "{i32,i1}", "i32", "i32>i64"),
+    "match.all.sync.i64p": _waiting("wl_match_all", "{i32,i1}", "i32", "i64"),
+    **{
+        f"redux.sync.{kind}": _waiting(f"wl_reduce_{function}", "i32", "i32", "i32")
+        for kind, function in _REDUCTIONS.items()
+    },
+    "elect.sync": _waiting("wl_elect", "{i32,i1}", "i32"),
+    "activemask": _waiting("wl_active_mask", "i32"),
+}
+_FETCH = ("i64", "i32", "i32", "i32", "float", "float", "float")
+_TEXTURES = {
+    "__windlass_texture_integer": _calling("wl_texture_integer", "i32", *_FETCH),
+    "__windlass_texture_float": _calling("wl_texture_float", "low float", *_FETCH),
+    "__windlass_bound_texture": _calling("wl_bound_texture", "i64", "ptr"),
+    "__windlass_surface_place": _calling("wl_surface_place", "i64", "i64", "i32", "i32", "i32", "i32", "i32"),
+    "__windlass_texels": _calling("wl_texture_texels", "ptr", "i64"),
+}
+_HOST = {
+    **dict.fromkeys(
+        ("__assertfail", "__assert_fail", "__windlass_assert_fail"),
+        _calling("wl_assert", "void", "ptr", "ptr", "i32", "ptr"),
+    ),
+    **dict.fromkeys(("llvm.trap", "llvm.debugtrap", "__windlass_trap"), _calling("wl_trap")),
+    **dict.fromkeys(("malloc", "_Znwm", "_Znam"), _calling("wl_malloc", "ptr", "i64")),
+    **dict.fromkeys(("free", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm"), _calling("wl_heap_free", "void", "ptr")),
+    **dict.fromkeys(("nanosleep", "pm.event.mask"), _plain("wl_nothing")),
+    **{
+        f"isspacep.{name}": _plain(f"wl_is_{space}", "i1", "ptr")
+        for name, space in (("global", "global"), ("shared", "shared"), ("const", "constant"), ("local", "local"))
+    },
+    "exit": _waiting("wl_exit"),
+    "vprintf": _calling("wl_print", "i32", "ptr", "ptr"),
+    "__windlass_shared_pointer": _plain("wl_shared_pointer", "ptr", "i32"),
+    "__windlass_clock": _plain("wl_clock", "i64"),
+    "__windlass_smid": _register("wl_zero"),
+}
+RUNTIME_CALLS = {
+    **{f"read.ptx.sreg.{name}": call for name, call in _REGISTERS.items()},
+    **_BARRIERS,
+    **_WARPS,
+    **_TEXTURES,
+    **_HOST,
+}
 
 # Intrinsics that only tell the compiler something.
 WITHOUT_EFFECT = (

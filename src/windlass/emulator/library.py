@@ -71,7 +71,7 @@ class LaunchDescription(ctypes.Structure):
     ]
 
 
-class Fault(ctypes.Structure):
+class FaultRecord(ctypes.Structure):
     """machine.h: fault_record."""
 
     _fields_ = [
@@ -100,7 +100,7 @@ class Library:
     def __init__(self, content: bytes) -> None:
         self.functions = load_shared_library(content)
         self.launch = LaunchDescription.in_dll(self.functions, "launch")
-        self.fault = Fault.in_dll(self.functions, "wl_fault")
+        self.fault = FaultRecord.in_dll(self.functions, "wl_fault")
         self.run = self.functions.wl_run
         self.resume = self.functions.wl_resume
         self.allocate = self.functions.wl_allocate

@@ -38,7 +38,7 @@ _names = itertools.count()
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryPiece:
     """A piece of memory that kernels may touch."""
 
     name: str
@@ -70,7 +70,7 @@ class CompiledModule:
                 f"emulator's threads have {MOST_FRAME_BYTES >> 10} KiB"
             )
         self.positions = Positions(code.llvm_ir, code.source_text)
-        self.memories: list[Memory] = []
+        self.memories: list[MemoryPiece] = []
         self._given = {name: array for name, array in variables.items() if array.nbytes}
         self.dynamic_shared: int | None = None
         self._pieces: list[tuple[int, int, int]] = []
@@ -151,7 +151,7 @@ class CompiledModule:
         if space == 3 and size == 0:
             if self.dynamic_shared is None:
                 self.dynamic_shared = self._allocate(SHARED_LIMIT, _GUARD)
-            self.memories.append(Memory(name, self.dynamic_shared, 0, SHARED))
+            self.memories.append(MemoryPiece(name, self.dynamic_shared, 0, SHARED))
             return self.dynamic_shared
         is_private = space == 0
         given = self._given.get(name)
@@ -164,7 +164,7 @@ class CompiledModule:
         kind = SHARED if space == 3 else VARIABLE
         if is_constant and kind == VARIABLE:
             kind = LITERAL if is_private else CONSTANT
-        self.memories.append(Memory(name, address, size, kind))
+        self.memories.append(MemoryPiece(name, address, size, kind))
         return address
 
     def _allocate(self, size: int, guard: int) -> int:

@@ -7,8 +7,8 @@ import re
 
 from windlass.diagnostics import Diagnostic, EmulationError, Position
 from windlass.emulator.arguments import BoundArguments
-from windlass.emulator.library import Fault
-from windlass.emulator.module import ARGUMENT, CompiledModule, Memory
+from windlass.emulator.library import FaultRecord
+from windlass.emulator.module import ARGUMENT, CompiledModule, MemoryPiece
 from windlass.emulator.sites import Site
 from windlass.ir.signature import KernelSignature
 from windlass.loops import collective_name
@@ -38,7 +38,7 @@ from windlass.loops import collective_name
 ) = range(21)
 
 
-class Report:
+class FaultReport:
     """Builds the error for one failed launch."""
 
     def __init__(
@@ -46,9 +46,9 @@ class Report:
         module: CompiledModule,
         signature: KernelSignature,
         bound: BoundArguments,
-        memories: list[Memory],
+        memories: list[MemoryPiece],
         block: tuple[int, int, int],
-        fault: Fault,
+        fault: FaultRecord,
     ) -> None:
         self.module = module
         self.signature = signature
@@ -93,7 +93,7 @@ class Report:
         verb = {"load": "read", "store": "write", "atomic": "atomic update"}.get(self.site.kind, "access")
         return f"{verb} of {size} byte{'s' if size != 1 else ''}"
 
-    def _element(self, memory: Memory) -> str:
+    def _element(self, memory: MemoryPiece) -> str:
         """Which element of which array the address is."""
         offset = self.fault.address - memory.address
         candidates = [
@@ -114,7 +114,7 @@ class Report:
         return f"byte {offset} of {self._variable(memory)}, which has {memory.size} bytes"
 
     @staticmethod
-    def _variable(memory: Memory) -> str:
+    def _variable(memory: MemoryPiece) -> str:
         """A variable's name as the source has it: `_ZZ6kernelPfE4tile` is the tile in kernel."""
         match = re.fullmatch(r"_ZZ.*E(\d+)(\w+)", memory.name)
         if match:
@@ -122,11 +122,11 @@ class Report:
         match = re.fullmatch(r"_ZL?(\d+)(\w+)", memory.name)
         return f"'{match.group(2)[: int(match.group(1))]}'" if match else f"'{memory.name}'"
 
-    def _nearest(self) -> Memory | None:
+    def _nearest(self) -> MemoryPiece | None:
         """The memory that the access was probably meant for: the one that is nearest to its address."""
         address = self.fault.address
 
-        def distance(memory: Memory) -> int:
+        def distance(memory: MemoryPiece) -> int:
             return max(memory.address - address, address - (memory.address + memory.size), 0)
 
         near = min(self.memories, key=distance, default=None)

@@ -148,7 +148,7 @@ class Program:
         for module in {id(each): each for each in self.modules}.values():
             if module is not None:
                 module.reset_variables()
-        return _Run(self, observe).run(arguments)
+        return _ProgramRun(self, observe).run(arguments)
 
 
 def _addresses(kernel: Kernel, values: Sequence[bytes]) -> list[tuple[str, int]]:
@@ -194,7 +194,7 @@ def _name_memory(size: int, parameters: Sequence[str]) -> str:
     return "' and '".join(parameters) or f"an allocation of {size} bytes"
 
 
-class _Run:
+class _ProgramRun:
     """One run of a program: what it launches, and on which memory."""
 
     def __init__(self, program: Program, observe: Callable[[LaunchRecord], None] | None) -> None:

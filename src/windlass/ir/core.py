@@ -23,7 +23,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from windlass.ir.builder import current_builder
+from windlass.ir.builder import Builder, current_builder
 from windlass.ir.declaration import REQUIRED, Field, define_constructor, define_operand_properties
 from windlass.ir.types import TensorType, Type
 from windlass.ir.values import NO_TYPE, Argument, Hole, Result, TypeFault, Value
@@ -507,8 +507,6 @@ class Block:
                     yield from region.walk()
 
     def clone(self, mapping: dict[Value, Value]) -> Block:
-        from windlass.ir.builder import Builder
-
         copy = Block([argument.type for argument in self.arguments], [argument.name for argument in self.arguments])
         mapping.update(zip(self.arguments, copy.arguments, strict=True))
         with Builder(copy):

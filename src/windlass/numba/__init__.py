@@ -25,7 +25,7 @@ from typing import Any
 
 from windlass.numba import core, cuda, types
 from windlass.numba.core import config, errors
-from windlass.numba.functions import generated_jit, guvectorize, jit, njit, prange, stencil, vectorize
+from windlass.numba.functions import generated_jit, guvectorize, installed_numba, jit, njit, prange, stencil, vectorize
 from windlass.numba.types import *  # noqa: F403
 
 __version__ = "0.61.0"
@@ -49,8 +49,6 @@ __all__ += types.__all__
 
 def __getattr__(name: str) -> Any:
     """What Numba has and Windlass has not: Numba's own, where it is installed."""
-    from windlass.numba.functions import installed_numba
-
     real = installed_numba()
     if name.startswith("__") or real is None or not hasattr(real, name):
         raise AttributeError(f"windlass.numba has no '{name}': it has the types, jit and its kin, and cuda")

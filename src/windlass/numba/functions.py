@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from windlass.numba import cuda
+from windlass.numba.cuda.vectorizing import guvectorize_on_device, vectorize_on_device
+
 prange = range
 
 
@@ -53,8 +56,6 @@ generated_jit, stencil = _delegated("generated_jit"), _delegated("stencil")
 def vectorize(*given: Any, target: str = "cpu", **options: Any) -> Any:
     """`numba.vectorize`: with target "cuda" a kernel over all elements, otherwise Numba's own or `numpy.vectorize`."""
     if target == "cuda":
-        from windlass.numba.cuda.vectorizing import vectorize_on_device
-
         return vectorize_on_device(*given, **options)
     real = installed_numba()
     if real is not None and not any(_is_own_type(each) for each in given):
@@ -69,8 +70,6 @@ def guvectorize(signatures: Any, layout: str, target: str = "cpu", **options: An
     real = installed_numba()
     if target != "cuda" and real is not None and not _is_own_type(signatures):
         return getattr(real.guvectorize, "of_numba", real.guvectorize)(signatures, layout, target=target, **options)
-    from windlass.numba.cuda.vectorizing import guvectorize_on_device
-
     return guvectorize_on_device(signatures, layout)
 
 
@@ -79,8 +78,6 @@ def adapt_numba(module: ModuleType) -> None:
 
     Its other functions and its types stay its own.
     """
-    from windlass.numba import cuda
-
     for name, own in (("vectorize", vectorize), ("guvectorize", guvectorize)):
         original = getattr(module, name)
 

@@ -51,6 +51,12 @@ def read_launch_shape(signature: KernelSignature, brackets: object) -> LaunchSha
         )
     grid = read_extents(signature, "grid", brackets[0], LARGEST_GRID)
     block = read_extents(signature, "block", brackets[1], LARGEST_BLOCK)
+    _check_threads(signature, block)
+    shared_bytes = _read_shared_bytes(signature, brackets[2]) if len(brackets) == 3 else 0
+    return LaunchShape(grid, block, shared_bytes)
+
+
+def _check_threads(signature: KernelSignature, block: Extents) -> None:
     threads = block[0] * block[1] * block[2]
     if threads > MOST_THREADS:
         raise _fault(
@@ -64,23 +70,24 @@ def read_launch_shape(signature: KernelSignature, brackets: object) -> LaunchSha
             f"a block of {threads} threads exceeds the kernel's __launch_bounds__({signature.max_threads})",
             "use smaller blocks, or raise the bound in the source",
         )
-    shared_bytes = 0
-    if len(brackets) == 3:
-        shared_bytes = _as_integer(signature, "shared_bytes", brackets[2])
-        if not 0 <= shared_bytes <= MOST_SHARED_BYTES:
-            raise _fault(
-                signature,
-                f"shared_bytes is {shared_bytes}; it can be 0 to {MOST_SHARED_BYTES}",
-                "the third entry of the brackets is the size of dynamic shared memory, in bytes",
-            )
-        if shared_bytes + signature.shared_bytes > MOST_SHARED_BYTES:
-            raise _fault(
-                signature,
-                f"shared_bytes is {shared_bytes}, and its __shared__ variables have {signature.shared_bytes}: "
-                f"together they can be {MOST_SHARED_BYTES}",
-                None,
-            )
-    return LaunchShape(grid, block, shared_bytes)
+
+
+def _read_shared_bytes(signature: KernelSignature, given: object) -> int:
+    shared_bytes = _as_integer(signature, "shared_bytes", given)
+    if not 0 <= shared_bytes <= MOST_SHARED_BYTES:
+        raise _fault(
+            signature,
+            f"shared_bytes is {shared_bytes}; it can be 0 to {MOST_SHARED_BYTES}",
+            "the third entry of the brackets is the size of dynamic shared memory, in bytes",
+        )
+    if shared_bytes + signature.shared_bytes > MOST_SHARED_BYTES:
+        raise _fault(
+            signature,
+            f"shared_bytes is {shared_bytes}, and its __shared__ variables have {signature.shared_bytes}: "
+            f"together they can be {MOST_SHARED_BYTES}",
+            None,
+        )
+    return shared_bytes
 
 
 def read_extents(signature: KernelSignature, what: str, value: object, largest: Extents) -> Extents:

@@ -92,17 +92,22 @@ def bisect(
     full, steps = _replay(program, choices, None)
     if good(full):
         return None
-    low, high = 0, steps
     if good(_replay(program, choices, steps)[0]):
         return Fault(steps, steps, None, None, program, full)
+    low, high = 0, steps
     while high - low > 1:
         middle = (low + high) // 2
         if good(_replay(program, choices, middle)[0]):
             low = middle
         else:
             high = middle
-    entry = optimize_module(import_text(program), choices, steps=high).rewrites[-1]
-    found = _watched(program, choices, high)
+    return _fault_at(program, choices, high, steps, compares)
+
+
+def _fault_at(program: str, choices: Choices, step: int, steps: int, compares: bool) -> Fault:
+    """The fault that rewrite `step` is, with the smallest program that differs where results are compared."""
+    entry = optimize_module(import_text(program), choices, steps=step).rewrites[-1]
+    found = _watched(program, choices, step)
     if found is None:
         # Not a rule but a pass over a block.
         rule = next(each for each in choices.rule_set().passes if each.name == entry.rule)
@@ -110,8 +115,8 @@ def bisect(
     else:
         rule, op = found
         smallest = _smallest(rule, op) if compares else None
-    before, after = _replay(program, choices, low)[0], _replay(program, choices, high)[0]
-    return Fault(high, steps, rule, entry.source, before, after, smallest)
+    before, after = _replay(program, choices, step - 1)[0], _replay(program, choices, step)[0]
+    return Fault(step, steps, rule, entry.source, before, after, smallest)
 
 
 def _replay(program: str, choices: Choices, steps: int | None) -> tuple[str, int]:

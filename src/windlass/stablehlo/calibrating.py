@@ -130,20 +130,8 @@ POLYNOMIAL = 8
 
 def measure() -> dict[str, float]:
     """Each constant, measured by small programs that XLA runs on the CPU."""
-    import jax
     import jax.numpy as jnp
-    import numpy as np
     from jax import lax
-
-    device: Any = jax.devices("cpu")[0]
-    programs: dict[str, Callable[[], Any]] = {}
-
-    def prepare(name: str, function: Callable[..., Any], *shape: int) -> None:
-        """A function of one array of ones, to be timed."""
-        with jax.default_device(device):
-            x = jax.device_put(np.ones(shape, np.float32), device)
-            compiled: Any = jax.jit(function).lower(x).compile()
-        programs[name] = lambda: jax.block_until_ready(compiled(x))
 
     def kernels(count: int) -> Callable[[Any], Any]:
         """So many sums and as many scalings, each a kernel."""
@@ -168,16 +156,19 @@ def measure() -> dict[str, float]:
         return total
 
     large, small, size = 1 << 24, 1 << 15, 256
-    prepare("few", kernels(2), 128)
-    prepare("many", kernels(10), 128)
-    # Rounds that move more than a short one does: two kernels and the counter.
-    prepare("rounds", rounds(2000, kernels(1)), 160)
-    prepare("short rounds", rounds(20000, scaled), 1)
-    prepare("large", rounds(2, scaled), large)
-    prepare("small", rounds(200, scaled), small)
-    prepare("polynomial", rounds(50, polynomial), small)
-    prepare("product", rounds(4, lambda x: x @ x * (1 / size)), size, size)
-    seconds = _shortest_calls(programs)
+    seconds = _shortest_calls(
+        {
+            "few": _compiled(kernels(2), 128),
+            "many": _compiled(kernels(10), 128),
+            # Rounds that move more than a short one does: two kernels and the counter.
+            "rounds": _compiled(rounds(2000, kernels(1)), 160),
+            "short rounds": _compiled(rounds(20000, scaled), 1),
+            "large": _compiled(rounds(2, scaled), large),
+            "small": _compiled(rounds(200, scaled), small),
+            "polynomial": _compiled(rounds(50, polynomial), small),
+            "product": _compiled(rounds(4, lambda x: x @ x * (1 / size)), size, size),
+        }
+    )
     product = 2 * size**3 * 4 / seconds["product"]
     return {
         "launch": max(seconds["many"] - seconds["few"], 0.0) / 16,
@@ -189,6 +180,18 @@ def measure() -> dict[str, float]:
         "f32": product,
         "f64": product / 2,
     }
+
+
+def _compiled(function: Callable[[Any], Any], *shape: int) -> Callable[[], Any]:
+    """A run of the function on an array of ones of this shape."""
+    import jax
+    import numpy as np
+
+    device: Any = jax.devices("cpu")[0]
+    with jax.default_device(device):
+        x = jax.device_put(np.ones(shape, np.float32), device)
+        compiled: Any = jax.jit(function).lower(x).compile()
+    return lambda: jax.block_until_ready(compiled(x))
 
 
 def _shortest_calls(programs: dict[str, Callable[[], Any]]) -> dict[str, float]:

@@ -12,13 +12,20 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from windlass.stablehlo.private_jax import make_context
+from windlass.stablehlo import private_jax
+from windlass.stablehlo.waiting import require_threads
 
 MOST_SPARE = 4
 """How many contexts are kept for the next user; as many threads find one at the same time."""
 MOST_USES = 500
 MOST_BYTES = 16 << 20
 """How much, in text and constants, passes through a context before it is given up."""
+
+
+def make_context() -> Any:
+    """A new MLIR context with every dialect that jaxlib knows. Raises ProgramError (WL0433) as `require_threads`."""
+    require_threads()  # MLIR's are JAX's
+    return private_jax.make_context()
 
 
 class _Spare:

@@ -18,9 +18,8 @@ from windlass.ir.values import Value
 from windlass.ops import Constant, ConstantValue, DynamicSlice, Opaque, Return
 from windlass.ops.spelling import quote
 from windlass.rewriting.collecting import without_collections
-from windlass.stablehlo.contexts import borrowed_context
+from windlass.stablehlo.contexts import borrowed_context, make_context
 from windlass.stablehlo.diagnosing import diagnose_verification, heard
-from windlass.stablehlo.private_jax import make_context
 
 
 def export_module(module: Module, context: Any = None) -> Any:

@@ -19,9 +19,6 @@ def make_context() -> Any:
     """A new MLIR context with every dialect that jaxlib knows."""
     from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
 
-    from windlass.stablehlo.waiting import require_threads
-
-    require_threads()  # MLIR's are JAX's
     return mlir.make_ir_context()
 
 

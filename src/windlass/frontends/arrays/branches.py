@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ from windlass.frontends.arrays.states import (
     Body,
     NotCapturable,
     State,
+    Trial,
     aval_of,
     common_shape,
     converted,
@@ -34,7 +36,7 @@ from windlass.frontends.arrays.states import (
     values_of,
     without_leaks,
 )
-from windlass.frontends.arrays.tracing import at_this_level, keeping_memories, live_storages
+from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, live_storages
 
 ENTRY_POINTS = ("run_if", "choose", "both", "either", "negated", "compared")
 """What captured functions call."""
@@ -108,34 +110,61 @@ def _side(word: str, left: Any, side: Callable[[], Any], is_condition: bool) -> 
     return give
 
 
-def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
+@dataclass
+class BranchPlan:
+    """What the two sides of a branch do to the names: `values` are positions whose values the branch gives.
+
+    `fixed` are names that are bound to the same thing that is no number, or unbound, on either side; `uncertain` are
+    those of `values` that stand for a memory from outside on one of them.
+    """
+
+    trials: list[Trial]
+    values: list[int]
+    fixed: dict[int, Any]
+    uncertain: set[int]
+
+    def written(self) -> list[Storage]:
+        """The memories that one side or the other writes."""
+        return list({id(each): each for trial in self.trials for each in trial.written}.values())
+
+    def types(self) -> list[tuple[Any, Any]]:
+        """The dtype (None where it is weak) and shape of each value."""
+        types: list[tuple[Any, Any]] = []
+        for position in self.values:
+            avals = [aval_of(trial.after[position]) for trial in self.trials]
+            shape = common_shape(*(each.shape for each in avals))
+            dtype = jnp.result_type(*avals)
+            is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
+            types.append((None if is_weak else dtype, shape))
+        return types
+
+
+def _plan(then: Body, otherwise: Body, state: State) -> BranchPlan:
+    """Raises NotCapturable."""
     outer = {id(storage) for storage in live_storages()}
     trials = [run_on_trial(lambda: then(*state)), run_on_trial(lambda: otherwise(*state))]
-    written = list({id(each): each for trial in trials for each in trial.written}.values())
-    values: list[int] = []
-    fixed: dict[int, Any] = {}
-    uncertain: set[int] = set()
+    plan = BranchPlan(trials, [], {}, set())
     for position, before in enumerate(state):
         first, second = (trial.after[position] for trial in trials)
         if stays(before, first, outer) and stays(before, second, outer):
             continue
         if is_number(first) and is_number(second):
-            values.append(position)
+            plan.values.append(position)
             if any(is_memory(each) and id(each.storage) in outer for each in (first, second)):
-                uncertain.add(position)
+                plan.uncertain.add(position)
         elif first is UNDEFINED or second is UNDEFINED:
-            fixed[position] = UNDEFINED
+            plan.fixed[position] = UNDEFINED
         elif first is second:
-            fixed[position] = first
+            plan.fixed[position] = first
         else:
             raise NotCapturable("the two sides give different things that are no numbers")
-    types: list[tuple[Any, Any]] = []
-    for position in values:
-        avals = [aval_of(trial.after[position]) for trial in trials]
-        shape = common_shape(*(each.shape for each in avals))
-        dtype = jnp.result_type(*avals)
-        is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
-        types.append((None if is_weak else dtype, shape))
+    return plan
+
+
+def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
+    """The state after one operation that runs either side. Raises NotCapturable."""
+    plan = _plan(then, otherwise, state)
+    written, types = plan.written(), plan.types()
     kept = [as_jax(storage.value) for storage in written]
 
     def side(run: Body) -> Callable[[], Any]:
@@ -146,7 +175,7 @@ def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
                 after = run(*state)
             news = [
                 converted(plain(after[position]), dtype, shape)
-                for position, (dtype, shape) in zip(values, types, strict=True)
+                for position, (dtype, shape) in zip(plan.values, types, strict=True)
             ]
             return [as_jax(storage.value) for storage in written], news
 
@@ -156,10 +185,10 @@ def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
     for storage, value in zip(written, results, strict=True):
         storage.value = value
     after = list(state)
-    for position, value in zip(values, news, strict=True):
-        is_array = any(is_memory(trial.after[position]) for trial in trials)
+    for position, value in zip(plan.values, news, strict=True):
+        is_array = any(is_memory(trial.after[position]) for trial in plan.trials)
         after[position] = array = wrapped(value, is_array)
-        array.storage.is_uncertain = position in uncertain
-    for position, value in fixed.items():
+        array.storage.is_uncertain = position in plan.uncertain
+    for position, value in plan.fixed.items():
         after[position] = without_leaks(value)
     return tuple(after)

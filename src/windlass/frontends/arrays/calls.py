@@ -1,11 +1,10 @@
-"""Calls that a captured function makes: what can't be known while it is compiled is refused where it is written, arrays
-that NumPy makes can be written with traced values afterwards, and functions of the user are captured in their turn.
+"""Calls that a captured function makes: what can't be known while it is compiled is refused where it is written, and
+arrays that NumPy makes can be written with traced values afterwards.
 """
 
 from __future__ import annotations
 
 import datetime
-import inspect
 import operator
 import os
 import random
@@ -13,7 +12,6 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
 from typing import Any, cast
 
 import jax
@@ -24,10 +22,8 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced
-from windlass.frontends.arrays.tracing import Check, current_tracing, is_users_own, position_now
+from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, position_now
 
-ENTRY_POINTS = ("call",)
-"""What captured functions call."""
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 MAKERS_OF_GENERATORS = (
     np.random.default_rng, np.random.RandomState, np.random.SeedSequence, random.Random,
@@ -46,16 +42,10 @@ OF_SHAPES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """`function(*arguments, **named)` within a captured function."""
-    tracing = current_tracing()
-    if tracing is None:
-        return function(*arguments, **named)
-    if isinstance(function, FunctionType) and is_users_own(function.__code__):
-        from windlass.frontends.arrays.capture import captured
-
-        is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
-        return (captured(function) if is_plain else function)(*arguments, **named)
+def call_foreign(
+    tracing: Tracing, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """What a function gives that is not the user's own, while another is compiled."""
     if _draws(function):
         made = getattr(function, "__self__", None)
         if not any(made is each for each in tracing.seeded):

@@ -18,7 +18,9 @@ from collections.abc import Callable, Collection
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
-from windlass.frontends.arrays import branches, calls, loops, states
+from windlass.frontends.arrays import branches, loops, states
+from windlass.frontends.arrays.calls import call_foreign
+from windlass.frontends.arrays.tracing import current_tracing, is_users_own
 
 PREFIX = "__windlass_"
 NOT_CALLED_THROUGH = frozenset({"range", "super", "locals", "globals", "vars", "dir", "eval", "exec"})
@@ -64,10 +66,19 @@ def captured(function: Callable[..., Any]) -> Callable[..., Any]:
 def _ours() -> dict[str, Any]:
     """What captured functions call, by the names that they have there."""
     return {
-        f"{PREFIX}{name}": getattr(home, name)
-        for home in (branches, calls, loops, states)
-        for name in home.ENTRY_POINTS
-    }
+        f"{PREFIX}{name}": getattr(home, name) for home in (branches, loops, states) for name in home.ENTRY_POINTS
+    } | {f"{PREFIX}call": call}
+
+
+def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """`function(*arguments, **named)` within a captured function: the user's own functions are captured in turn."""
+    tracing = current_tracing()
+    if tracing is None:
+        return function(*arguments, **named)
+    if isinstance(function, FunctionType) and is_users_own(function.__code__):
+        is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
+        return (captured(function) if is_plain else function)(*arguments, **named)
+    return call_foreign(tracing, function, arguments, named)
 
 
 @functools.cache

@@ -296,12 +296,10 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     def advance(number: Any, current: State) -> State:
         return body(Scalar(number), *current)
 
-    first = start
     # Python's integers promote weakly, and so does a loop's counter: it starts as Python's 0.
     abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
     plan = _plan(advance, state, abstract)
     period = plan.period
-    wraps = plan.wraps
     carried = Carried(list(plan.written), list(plan.by_value))
 
     def several(number: Any, current: State) -> State:
@@ -309,7 +307,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
             current = advance(number + offset * step, current)
         return current
 
-    initial = _settle(state, carried, wraps, abstract, several)
+    initial = _settle(state, carried, plan.wraps, abstract, several)
 
     def cond(values: Any) -> Any:
         return values[0] < values[1]
@@ -317,7 +315,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     def run(values: Any) -> Any:
         count, limit, inner = values
         with at_this_level():
-            after = several(first + count * (step * period), carried.install(state, inner, wraps))
+            after = several(start + count * (step * period), carried.install(state, inner, plan.wraps))
         written, named = carried.read(after)
         named = [converted(value, like.dtype, like.shape) for value, like in zip(named, inner[1], strict=True)]
         return count + 1, limit, (written, named)
@@ -325,19 +323,21 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     before = ([as_jax(storage.value) for storage in carried.storages], initial)
     whole = trips // period
     _, _, results = jax.lax.while_loop(cond, run, (0, jnp.asarray(whole, jnp.int64), before))
-    state = _finish(results, state, carried, wraps, plan)
-    if period == 1:
-        return state
-    done = whole * period
+    state = _finish(results, state, carried, plan.wraps, plan)
+    return state if period == 1 else _remaining_rounds(body, state, start, step, whole * period, trips, period)
+
+
+def _remaining_rounds(body: Body, state: State, start: Any, step: Any, done: Any, trips: Any, period: int) -> State:
+    """The state after the rounds from `done` on, fewer than `period`."""
     if isinstance(trips, int):
         for number in range(done, trips):
-            state = body(start + number * step if isinstance(start, int) else Scalar(first + number * step), *state)
+            state = body(start + number * step if isinstance(start, int) else Scalar(start + number * step), *state)
         return state
 
     def some(count: int) -> Body:
         def run_some(*current: Any) -> State:
             for offset in range(count):
-                current = body(Scalar(first + (done + offset) * step), *current)
+                current = body(Scalar(start + (done + offset) * step), *current)
             return current
 
         return run_some

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import types as python_types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from windlass.diagnostics import CompilationError
 from windlass.frontends.kernels.source import FunctionSource
 from windlass.frontends.kernels.types import Array, Number, Type, adopted, boolean, from_dtype, type_of
+from windlass.frontends.kernels.unit import Unit
 from windlass.frontends.kernels.values import (
     NONE,
     UNKNOWN,
@@ -22,9 +23,6 @@ from windlass.frontends.kernels.values import (
     tuple_of,
 )
 from windlass.frontends.kernels.writer import Writer
-
-if TYPE_CHECKING:
-    from windlass.frontends.kernels.compilation import Unit
 
 
 class Body:

@@ -14,7 +14,6 @@ from windlass.frontends.kernels.intrinsics import Intrinsic
 from windlass.frontends.kernels.types import (
     Array,
     Known,
-    NoneType,
     Number,
     Signature,
     Tuple,
@@ -116,26 +115,7 @@ class Calls(Indexing):
 
     def call_function(self, node: ast.Call, function: Any, positional: list[Value], named: dict[str, Value]) -> Value:
         """A call of another function of the user's."""
-        return self.call_compiled(node, self.unit.function(self, node, function, positional, named))
-
-    def call_compiled(self, node: ast.AST, call: Any) -> Value:
-        """Write a call that the unit has made ready: C++ function, arguments, type of the result."""
-        name, arguments, result, can_fail = call
-        text = f"{name}({', '.join(arguments)})"
-        if isinstance(result, NoneType):
-            self.write(node, f"{text};")
-            value = NONE
-        else:
-            leaves = result.leaves()
-            if len(leaves) == 1:
-                value = self.compute(node, result, text)
-            else:
-                struct = self.out.declare(f"{name}_result", "result")
-                self.write(node, f"{text};", f"{struct} =")
-                value = Value(result, tuple(f"{struct}.v{place}" for place in range(len(leaves))))
-        if can_fail:
-            self.leave_if_failed(node)
-        return value
+        raise NotImplementedError
 
     def leave_if_failed(self, node: ast.AST) -> None:
         """Leave the function where one that it called raised an exception."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -74,92 +76,94 @@ COMPLEX = (
 """Functions of a complex number."""
 
 
-def _table() -> dict[Any, tuple[str, str]]:
-    table: dict[Any, tuple[str, str]] = {}
-    for python, c in UNARY.items():
-        for module in (math, np):
-            if hasattr(module, python):
-                table[getattr(module, python)] = ("real", c)
-    table |= {getattr(np, name): ("real", c) for name, c in _NUMPY_UNARY.items()}
-    table |= {getattr(math, name): ("real2", c) for name, c in _BINARY.items() if hasattr(math, name)}
-    table |= {getattr(np, name): ("real2", c) for name, c in _NUMPY_BINARY.items()}
-    for module in (math, np):
-        table |= {getattr(module, name): ("test", c) for name, c in _TESTS.items()}
-    table |= {getattr(cmath, name): ("complex", name) for name in COMPLEX}
-    table |= {
-        math.floor: ("whole", "floor"),
-        math.ceil: ("whole", "ceil"),
-        math.trunc: ("whole", "trunc"),
-        math.degrees: ("scaled", "57.29577951308232"),
-        math.radians: ("scaled", "0.017453292519943295"),
-        np.degrees: ("scaled", "57.29577951308232"),
-        np.rad2deg: ("scaled", "57.29577951308232"),
-        np.radians: ("scaled", "0.017453292519943295"),
-        np.deg2rad: ("scaled", "0.017453292519943295"),
-        math.ldexp: ("ldexp", "ldexp"),
-        math.frexp: ("frexp", "frexp"),
-        math.modf: ("modf", "modf"),
-        cmath.phase: ("phase", "atan2"),
-        cmath.polar: ("polar", ""),
-        cmath.rect: ("rect", ""),
-        cmath.isnan: ("test", "isnan"),
-        cmath.isinf: ("test", "isinf"),
-        cmath.isfinite: ("test", "isfinite"),
-        np.angle: ("phase", "atan2"),
-        np.equal: ("comparison", "Eq"),
-        np.not_equal: ("comparison", "NotEq"),
-        np.less: ("comparison", "Lt"),
-        np.less_equal: ("comparison", "LtE"),
-        np.greater: ("comparison", "Gt"),
-        np.greater_equal: ("comparison", "GtE"),
-        np.logical_and: ("logic", "&"),
-        np.logical_or: ("logic", "|"),
-        np.logical_xor: ("logic", "^"),
-        np.logical_not: ("logic", "!"),
-        np.invert: ("inverse", "~"),
-        np.negative: ("inverse", "-"),
-        abs: ("absolute", ""),
-        np.absolute: ("absolute", ""),
-        min: ("smallest", ""),
-        max: ("largest", ""),
-        np.minimum: ("smallest", ""),
-        np.maximum: ("largest", ""),
-        np.fmin: ("smallest", ""),
-        np.fmax: ("largest", ""),
-        round: ("round", ""),
-        pow: ("operator", "**"),
-        np.power: ("operator", "**"),
-        np.add: ("operator", "+"),
-        np.subtract: ("operator", "-"),
-        np.multiply: ("operator", "*"),
-        np.divide: ("operator", "/"),
-        np.floor_divide: ("operator", "//"),
-        np.mod: ("operator", "%"),
-        np.bitwise_and: ("operator", "&"),
-        np.bitwise_or: ("operator", "|"),
-        np.bitwise_xor: ("operator", "^"),
-        np.left_shift: ("operator", "<<"),
-        np.right_shift: ("operator", ">>"),
-        np.square: ("square", ""),
-        np.sign: ("sign", ""),
-        np.reciprocal: ("reciprocal", ""),
-        np.real: ("part", "real"),
-        np.imag: ("part", "imag"),
-        np.conjugate: ("conjugate", ""),
-        divmod: ("divmod", ""),
-        len: ("len", ""),
-        print: ("print", ""),
-        range: ("range", ""),
-        int: ("int", ""),
-        float: ("float", ""),
-        bool: ("bool", ""),
-        complex: ("complex_of", ""),
-        tuple: ("tuple", ""),
+_OTHERS: dict[Any, tuple[str, str]] = {
+    math.floor: ("whole", "floor"),
+    math.ceil: ("whole", "ceil"),
+    math.trunc: ("whole", "trunc"),
+    math.degrees: ("scaled", "57.29577951308232"),
+    math.radians: ("scaled", "0.017453292519943295"),
+    np.degrees: ("scaled", "57.29577951308232"),
+    np.rad2deg: ("scaled", "57.29577951308232"),
+    np.radians: ("scaled", "0.017453292519943295"),
+    np.deg2rad: ("scaled", "0.017453292519943295"),
+    math.ldexp: ("ldexp", "ldexp"),
+    math.frexp: ("frexp", "frexp"),
+    math.modf: ("modf", "modf"),
+    cmath.phase: ("phase", "atan2"),
+    cmath.polar: ("polar", ""),
+    cmath.rect: ("rect", ""),
+    cmath.isnan: ("test", "isnan"),
+    cmath.isinf: ("test", "isinf"),
+    cmath.isfinite: ("test", "isfinite"),
+    np.angle: ("phase", "atan2"),
+    np.equal: ("comparison", "Eq"),
+    np.not_equal: ("comparison", "NotEq"),
+    np.less: ("comparison", "Lt"),
+    np.less_equal: ("comparison", "LtE"),
+    np.greater: ("comparison", "Gt"),
+    np.greater_equal: ("comparison", "GtE"),
+    np.logical_and: ("logic", "&"),
+    np.logical_or: ("logic", "|"),
+    np.logical_xor: ("logic", "^"),
+    np.logical_not: ("logic", "!"),
+    np.invert: ("inverse", "~"),
+    np.negative: ("inverse", "-"),
+    abs: ("absolute", ""),
+    np.absolute: ("absolute", ""),
+    min: ("smallest", ""),
+    max: ("largest", ""),
+    np.minimum: ("smallest", ""),
+    np.maximum: ("largest", ""),
+    np.fmin: ("smallest", ""),
+    np.fmax: ("largest", ""),
+    round: ("round", ""),
+    pow: ("operator", "**"),
+    np.power: ("operator", "**"),
+    np.add: ("operator", "+"),
+    np.subtract: ("operator", "-"),
+    np.multiply: ("operator", "*"),
+    np.divide: ("operator", "/"),
+    np.floor_divide: ("operator", "//"),
+    np.mod: ("operator", "%"),
+    np.bitwise_and: ("operator", "&"),
+    np.bitwise_or: ("operator", "|"),
+    np.bitwise_xor: ("operator", "^"),
+    np.left_shift: ("operator", "<<"),
+    np.right_shift: ("operator", ">>"),
+    np.square: ("square", ""),
+    np.sign: ("sign", ""),
+    np.reciprocal: ("reciprocal", ""),
+    np.real: ("part", "real"),
+    np.imag: ("part", "imag"),
+    np.conjugate: ("conjugate", ""),
+    divmod: ("divmod", ""),
+    len: ("len", ""),
+    print: ("print", ""),
+    range: ("range", ""),
+    int: ("int", ""),
+    float: ("float", ""),
+    bool: ("bool", ""),
+    complex: ("complex_of", ""),
+    tuple: ("tuple", ""),
+}
+
+
+def _named(kind: str, names: Mapping[str, str], *modules: ModuleType) -> dict[Any, tuple[str, str]]:
+    """The functions of these names that the modules have, each with its kind and its name in C."""
+    return {
+        getattr(module, name): (kind, c) for name, c in names.items() for module in modules if hasattr(module, name)
     }
-    return table
 
 
-KNOWN_FUNCTIONS = _table()
+KNOWN_FUNCTIONS = {
+    **_named("real", UNARY, math, np),
+    **_named("real", _NUMPY_UNARY, np),
+    **_named("real2", _BINARY, math),
+    **_named("real2", _NUMPY_BINARY, np),
+    **_named("test", _TESTS, math, np),
+    **_named("complex", {name: name for name in COMPLEX}, cmath),
+    **_OTHERS,
+}
 """For each function that kernels may call: how it is translated, and its name there."""
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from windlass.diagnostics import CompilationError
+from windlass.frontends.kernels.arithmetic import SYMBOLS
 from windlass.frontends.kernels.functions import lookup
 from windlass.frontends.kernels.leaving import Leaving
 from windlass.frontends.kernels.types import (
@@ -40,6 +42,19 @@ from windlass.frontends.kernels.values import (
 )
 
 MOST_ROUNDS = 12
+
+
+_NOT_IN_KERNELS: dict[type[ast.stmt], str] = {
+    ast.Try: "'try'",
+    ast.With: "'with'",
+    ast.FunctionDef: "a function inside of a function",
+    ast.ClassDef: "'class'",
+    ast.Import: "'import'",
+    ast.ImportFrom: "'import'",
+    ast.Global: "'global'",
+    ast.Nonlocal: "'nonlocal'",
+    ast.Match: "'match'",
+}
 
 
 @dataclass
@@ -111,22 +126,12 @@ class FunctionTranslator(Leaving):
             case ast.Assert():
                 self.check_assertion(node)
             case _:
-                words: dict[type[ast.stmt], str] = {
-                    ast.Try: "try",
-                    ast.With: "with",
-                    ast.FunctionDef: "a function inside of a function",
-                    ast.ClassDef: "class",
-                    ast.Import: "import",
-                    ast.ImportFrom: "import",
-                    ast.Global: "global",
-                    ast.Nonlocal: "nonlocal",
-                    ast.Match: "match",
-                }
-                what = words.get(type(node), type(node).__name__)
-                help_ = "write it outside, with cuda.jit(device=True)" if isinstance(node, ast.FunctionDef) else None
-                raise self.refuse(
-                    node, f"kernels can't have '{what}'" if " " not in what else f"kernels can't have {what}", help_
-                )
+                raise self._refuse_statement(node)
+
+    def _refuse_statement(self, node: ast.stmt) -> CompilationError:
+        what = _NOT_IN_KERNELS.get(type(node), f"'{type(node).__name__}'")
+        help_ = "write it outside, with cuda.jit(device=True)" if isinstance(node, ast.FunctionDef) else None
+        return self.refuse(node, f"kernels can't have {what}", help_)
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
@@ -137,8 +142,6 @@ class FunctionTranslator(Leaving):
             case ast.Name():
                 return self.look_up(node)
             case ast.BinOp():
-                from windlass.frontends.kernels.arithmetic import SYMBOLS
-
                 left = self.expression(node.left)
                 return self.operate(node, SYMBOLS[type(node.op)], left, self.expression(node.right))
             case ast.UnaryOp():
@@ -205,8 +208,6 @@ class FunctionTranslator(Leaving):
         raise self.mistyped(node, f"{value.type} can't be taken apart: it is no tuple")
 
     def _update(self, node: ast.AugAssign) -> None:
-        from windlass.frontends.kernels.arithmetic import SYMBOLS
-
         target = node.target
         reading = ast.copy_location(_as_load(target), target)
         left = self.expression(reading)

@@ -53,6 +53,11 @@ class Number(Type):
         """Whether it is an integer or a boolean."""
         return self.kind in "biu"
 
+    @property
+    def full_bits(self) -> int:
+        """In how many bits the absolute value of a number of the type fits."""
+        return self.bits - (self.kind == "i") if self.is_integral else 64
+
     def __call__(self, *values: Any) -> Any:
         if len(values) == 1 and not isinstance(values[0], Type):
             return self.dtype.type(values[0])

@@ -50,7 +50,7 @@ LARGEST_EXACT_MEAN = 1e15
 # -- generators -------------------------------------------------------------------------------------------------------
 
 
-class Source(Protocol):
+class RandomSource(Protocol):
     """A source of random words."""
 
     def words(self, begin: int, count: int) -> Array:
@@ -290,7 +290,7 @@ class Generator(Stateful):
         self.seed = 0
         self.offset = 0
         self.dimensions = 1
-        self._source: Source | None = None
+        self._source: RandomSource | None = None
 
     @property
     def is_pseudorandom(self) -> bool:

@@ -16,7 +16,7 @@ PAGE = 4096
 LONGEST_NUMBER = 16
 
 
-class Memory:
+class ProgramMemory:
     """The memory of a program whose host side is `library` (hosting/runtime)."""
 
     def __init__(self, library: Any) -> None:
@@ -89,7 +89,7 @@ class Matrices:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: ProgramMemory,
         name: str,
         addresses: Array,
         shape: tuple[int, int],

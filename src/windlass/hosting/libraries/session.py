@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from windlass.diagnostics import Diagnostic
-from windlass.hosting.libraries.memory import Array, Matrices, Memory
+from windlass.hosting.libraries.memory import Array, Matrices, ProgramMemory
 from windlass.hosting.libraries.routines import (
     Address,
     Columns,
@@ -81,7 +81,7 @@ class Call:
         steps: tuple[int, ...],
         dtype: np.dtype[Any] | None = None,
     ) -> Array:
-        """Elements in device memory, `steps` elements apart along each axis; see `Memory.view`."""
+        """Elements in device memory, `steps` elements apart along each axis; see `ProgramMemory.view`."""
         found = self.session.memory.view(name, address, dtype or self.dtype, shape, steps)
         self.arrays.setdefault(name, found)
         return found
@@ -172,7 +172,7 @@ class Session:
     """The libraries' side of one run of a program."""
 
     def __init__(self, library: Any, observe: Callable[[LibraryCall], None] | None = None) -> None:
-        self.memory = Memory(library)
+        self.memory = ProgramMemory(library)
         self.observe = observe
         self.objects: dict[int, Stateful] = {}
         self.strings: dict[str, Any] = {}

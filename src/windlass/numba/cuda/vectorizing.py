@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from windlass import numba
 from windlass.diagnostics import Diagnostic
 from windlass.dropins.devices import THREADS, blocks_of
 from windlass.frontends.kernels.types import Array, NoneType, Number, Signature
+from windlass.numba import cuda, types
 from windlass.numba.cuda.device_array import DeviceNDArray, data_of, is_cuda_array
 from windlass.numba.cuda.dispatcher import ArgumentTypeError, Dispatcher, jit
 from windlass.numba.cuda.generated import function_of
+from windlass.numba.cuda.reduction import Reduce
 from windlass.numba.types import read_signature
 
 
@@ -49,7 +50,7 @@ class DeviceUfunc:
             "    if i < result.size:\n"
             f"        result[i] = function({', '.join(f'{name}[i]' for name in names)})\n"
         )
-        scope = {"cuda": numba.cuda, "function": jit(self._function, device=True)}
+        scope = {"cuda": cuda, "function": jit(self._function, device=True)}
         self._kernel: Dispatcher = jit(function_of(text, "apply", scope))
         self._count = count
 
@@ -81,8 +82,6 @@ class DeviceUfunc:
 
     def reduce(self, arg: Any, stream: object = 0) -> Any:
         """All elements of an array with one axis brought to one, by a function of two."""
-        from windlass.numba.cuda.reduction import Reduce
-
         data = data_of(arg) if isinstance(arg, DeviceNDArray) else np.asarray(arg)
         if self._count != 2 or data.ndim != 1:
             raise TypeError("reduce takes a function of two numbers and an array with one axis")
@@ -110,7 +109,7 @@ class GeneralizedUfunc:
             "    if i < count:\n"
             f"        function({', '.join(values)})\n"
         )
-        scope = {"cuda": numba.cuda, "function": jit(self._function, device=True)}
+        scope = {"cuda": cuda, "function": jit(self._function, device=True)}
         self._kernel: Dispatcher = jit(function_of(text, "apply", scope))
 
     def _is_scalar(self, place: int) -> bool:
@@ -196,8 +195,8 @@ def choose_signature(
     Raises ArgumentTypeError (WL0401) where there is none.
     """
     if not signatures:
-        wanted = tuple(_Elements(numba.types.from_dtype(each.dtype)) for each in arrays)
-        return Signature(_Elements(numba.types.from_dtype(np.result_type(*arrays))), wanted)
+        wanted = tuple(_Elements(types.from_dtype(each.dtype)) for each in arrays)
+        return Signature(_Elements(types.from_dtype(np.result_type(*arrays))), wanted)
     for casting in ("safe", "same_kind"):
         for signature in signatures:
             wanted = [_Elements(each) for each in signature.arguments]

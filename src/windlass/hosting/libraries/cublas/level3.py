@@ -251,7 +251,7 @@ def require_sizes(call: Call, **sizes: int) -> None:
 
 
 @dataclass(frozen=True)
-class Shape(Group):
+class ProductShape(Group):
     """What is multiplied: op(A), with m rows, by op(B), with n columns; the sums have k terms."""
 
     transa: Operation
@@ -311,7 +311,7 @@ class SpacedTypedColumns(TypedColumns):
 @cublas.routine("cublas{}gemm", "SDCZH", legacy=True)
 @cublas.routine("cublas{}gemm3m", "CZ")
 def gemm(
-    call: Call, handle: Handle, shape: Shape, alpha: Scalar, a: Columns, b: Columns, beta: Scalar, c: Columns
+    call: Call, handle: Handle, shape: ProductShape, alpha: Scalar, a: Columns, b: Columns, beta: Scalar, c: Columns
 ) -> None:
     shape.check(call)
     put_product(
@@ -330,7 +330,7 @@ def gemm(
 def gemm_strided(
     call: Call,
     handle: Handle,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     a: SpacedColumns,
     b: SpacedColumns,
@@ -353,7 +353,7 @@ def gemm_strided(
 
 def put_products(
     call: Call,
-    shape: Shape,
+    shape: ProductShape,
     factors: tuple[Any, Any],
     places: Sequence[Columns],
     count: int,
@@ -375,7 +375,7 @@ def put_products(
 def gemm_batched(
     call: Call,
     handle: Handle,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     a: Columns,
     b: Columns,
@@ -410,7 +410,7 @@ def precision(call: Call, kind: int, dtype: np.dtype[Any]) -> tuple[np.dtype[Any
 
 def put_mixed_product(
     call: Call,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     beta: Scalar,
     places: Sequence[TypedColumns],
@@ -435,7 +435,7 @@ def put_mixed_product(
 def gemm_mixed(
     call: Call,
     handle: Handle,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     a: TypedColumns,
     b: TypedColumns,
@@ -451,7 +451,7 @@ def gemm_mixed(
 def gemm_single_mixed(
     call: Call,
     handle: Handle,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     a: TypedColumns,
     b: TypedColumns,
@@ -465,7 +465,7 @@ def gemm_single_mixed(
 def gemm_strided_mixed(
     call: Call,
     handle: Handle,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     a: SpacedTypedColumns,
     b: SpacedTypedColumns,
@@ -483,7 +483,7 @@ def gemm_strided_mixed(
 def gemm_batched_mixed(
     call: Call,
     handle: Handle,
-    shape: Shape,
+    shape: ProductShape,
     alpha: Scalar,
     a: TypedColumns,
     b: TypedColumns,

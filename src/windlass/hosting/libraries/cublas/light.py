@@ -322,15 +322,22 @@ def matmul(
         compute=compute,
         epilogue=epilogue & (RELU | GELU),
     )
-    if epilogue & WITH_AUXILIARY:
-        shape, leading = (layout_d.count, layout_d.rows, layout_d.columns), description.number(AUXILIARY_LEADING)
+    put_beside(call, description, layout_d, before, result, target.dtype)
+    target[...] = round_to(np.asarray(result * scales[SCALE_D]), target.dtype)
+
+
+def put_beside(
+    call: Call, description: Description, layout: Layout, before: Any, result: Any, dtype: np.dtype[Any]
+) -> None:
+    """What the description asks for beside D: what the epilogue's function was applied to, and the largest number."""
+    if description.number(EPILOGUE, 1) & WITH_AUXILIARY:
+        shape, leading = (layout.count, layout.rows, layout.columns), description.number(AUXILIARY_LEADING)
         steps = (description.number(AUXILIARY_STRIDE), 1, leading)
-        auxiliary = call.view("aux", description.number(AUXILIARY), shape, steps, target.dtype)
+        auxiliary = call.view("aux", description.number(AUXILIARY), shape, steps, dtype)
         auxiliary[...] = round_to(np.asarray(before), auxiliary.dtype)
     largest = description.number(LARGEST_D)
     if largest:
         call.view("amax", largest, (1,), (1,), SINGLE)[0] = np.max(np.abs(result))
-    target[...] = round_to(np.asarray(result * scales[SCALE_D]), target.dtype)
 
 
 def view_bias(call: Call, description: Description, layout: Layout) -> Array:
