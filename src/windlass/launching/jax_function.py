@@ -74,37 +74,12 @@ def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> A
     if value is None:
         return None
     if not is_jax_value(value):
-        if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
-            # A value has no layout: views of all kinds will do.
-            value = np.require(np.asarray(value), requirements=["C_CONTIGUOUS", "ALIGNED"])
-        array = check_array(signature, parameter, value)
-        assert array is not None
-        if array.dtype.names is not None or array.dtype.kind == "S":
-            raise LaunchError(
-                Diagnostic(
-                    "WL0902",
-                    f"{signature.name}: argument '{parameter.name}' is of dtype {array.dtype}, which JAX has not",
-                    help="pass the numbers as a plain array whose last axis holds an element's members",
-                )
-            )
-        converted = jnp.asarray(array)
-        if converted.dtype != array.dtype:
-            raise LaunchError(
-                Diagnostic(
-                    "WL0902",
-                    f"{signature.name}: argument '{parameter.name}' is {array.dtype}, and JAX would narrow it to "
-                    f"{converted.dtype}",
-                    help="enable 64-bit arrays in JAX: jax.config.update('jax_enable_x64', True)",
-                )
-            )
-        return converted
+        return _from_numpy(signature, parameter, value)
+    subject = f"{signature.name}: argument '{parameter.name}'"
     if jnp.issubdtype(value.dtype, jax.dtypes.extended):
-        raise LaunchError(
-            Diagnostic(
-                "WL0902",
-                f"{signature.name}: argument '{parameter.name}' is of dtype {value.dtype}, which no kernel knows",
-                help=f"pass its numbers: jax.random.key_data({parameter.name})",
-            )
+        raise _not_in_jax(
+            f"{subject} is of dtype {value.dtype}, which no kernel knows",
+            f"pass its numbers: jax.random.key_data({parameter.name})",
         )
     dtype = np.dtype(value.dtype)
     expected = parameter.dtype
@@ -116,13 +91,34 @@ def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> A
         and expected.kind == dtype.kind
         and not jax.config.read("jax_enable_x64")
     ):
-        raise LaunchError(
-            Diagnostic(
-                "WL0902",
-                f"{signature.name}: argument '{parameter.name}' must be {expected.name}, got {dtype.name}: "
-                "JAX holds no 64-bit arrays by default",
-                help="enable them before making arrays: jax.config.update('jax_enable_x64', True)",
-            )
+        raise _not_in_jax(
+            f"{subject} must be {expected.name}, got {dtype.name}: JAX holds no 64-bit arrays by default",
+            "enable them before making arrays: jax.config.update('jax_enable_x64', True)",
         )
     check_dtype(signature, parameter, dtype, tuple(value.shape))
     return value
+
+
+def _from_numpy(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+        # A value has no layout: views of all kinds will do.
+        value = np.require(np.asarray(value), requirements=["C_CONTIGUOUS", "ALIGNED"])
+    array = check_array(signature, parameter, value)
+    assert array is not None
+    subject = f"{signature.name}: argument '{parameter.name}' is"
+    if array.dtype.names is not None or array.dtype.kind == "S":
+        raise _not_in_jax(
+            f"{subject} of dtype {array.dtype}, which JAX has not",
+            "pass the numbers as a plain array whose last axis holds an element's members",
+        )
+    converted = jnp.asarray(array)
+    if converted.dtype != array.dtype:
+        raise _not_in_jax(
+            f"{subject} {array.dtype}, and JAX would narrow it to {converted.dtype}",
+            "enable 64-bit arrays in JAX: jax.config.update('jax_enable_x64', True)",
+        )
+    return converted
+
+
+def _not_in_jax(headline: str, help_: str) -> LaunchError:
+    return LaunchError(Diagnostic("WL0902", headline, help=help_))
