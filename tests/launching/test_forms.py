@@ -30,12 +30,12 @@ class HundredForm(Form, PreparedLaunch, PreparedFunction):
     is_kept = False
 
     @classmethod
-    def on_arrays(cls, kernel: Any, shape: Any, checked: Any, traced: Any, reason: Any) -> HundredForm:
-        return cls._of(checked[0].size)
+    def on_arrays(cls, launch: Any, reason: Any) -> HundredForm:
+        return cls._of(launch.arguments[0].size)
 
     @classmethod
-    def on_values(cls, kernel: Any, shape: Any, values: Any, reason: Any) -> HundredForm:
-        return cls._of(values[0].size)
+    def on_values(cls, launch: Any, reason: Any) -> HundredForm:
+        return cls._of(launch.arguments[0].size)
 
     @classmethod
     def on_traced(cls, launch: Any, reason: Any) -> None:
@@ -62,7 +62,7 @@ class NoForm(RaisedForm):
     """Has nothing, and notes what it is told."""
 
     @classmethod
-    def on_arrays(cls, kernel: Any, shape: Any, checked: Any, traced: Any, reason: Any) -> NoReturn:
+    def on_arrays(cls, launch: Any, reason: Any) -> NoReturn:
         TOLD.append(reason.diagnostics[0].headline)
         raise RaisingError(Diagnostic("WL0303", "nothing at all"))
 

@@ -11,7 +11,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.diagnostics.progress import telling
 from windlass.diagnostics.warning import warn_caller
 from windlass.launching.emulation import emulate_launch
-from windlass.launching.form import Form, PreparedFunction, PreparedLaunch
+from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
 from windlass.launching.value_launch import as_raised, emulate_on_values, result_of
 from windlass.raising import FAULTS
 from windlass.reports.report import Report
@@ -20,7 +20,6 @@ from windlass.runtime.settings import fallback_is_allowed
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
-    from windlass.runtime.arguments import Checked
     from windlass.runtime.launch_shape import LaunchShape
 
 EMULATED_THREAD = 15e-9
@@ -52,24 +51,15 @@ class EmulatedForm(Form, PreparedLaunch):
         return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
 
     @classmethod
-    def on_arrays(
-        cls,
-        kernel: LoadedKernel,
-        shape: LaunchShape,
-        checked: Sequence[Checked],
-        traced: frozenset[int],
-        reason: RaisingError | None,
-    ) -> EmulatedForm:
+    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> EmulatedForm:
         assert reason is not None
-        return cls(kernel, shape, reason)
+        return cls(launch.kernel, launch.shape, reason)
 
     @classmethod
-    def on_values(
-        cls, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], reason: RaisingError | None
-    ) -> EmulatedFunction:
+    def on_values(cls, launch: Request, reason: RaisingError | None) -> EmulatedFunction:
         assert reason is not None
-        permit_emulation(kernel, shape, reason)
-        return EmulatedFunction(kernel, shape, values)
+        permit_emulation(launch.kernel, launch.shape, reason)
+        return EmulatedFunction(launch)
 
     @classmethod
     def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
@@ -90,21 +80,21 @@ class EmulatedForm(Form, PreparedLaunch):
 class EmulatedFunction(PreparedFunction):
     """A launch on JAX values that calls the emulator back."""
 
-    __slots__ = ("_kernel", "_shape", "_written")
+    __slots__ = ("_launch",)
 
     is_kept = False
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any]) -> None:
-        self._kernel = kernel
-        self._shape = shape
-        self._written = [position for position in sorted(kernel.written) if values[position] is not None]
+    def __init__(self, launch: Request) -> None:
+        self._launch = launch
 
     def inputs(self, arguments: Sequence[Any]) -> Sequence[Any]:
         return arguments
 
     def apply(self, *inputs: Any) -> Any:
+        kernel = self._launch.kernel
+        written = [position for position in sorted(kernel.written) if inputs[position] is not None]
         try:
-            return result_of(emulate_on_values(self._kernel, self._shape, inputs, self._written))
+            return result_of(emulate_on_values(kernel, self._launch.shape, inputs, written))
         except Exception as failure:
             raise as_raised(failure) from None
 

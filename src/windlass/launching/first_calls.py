@@ -10,31 +10,27 @@ from typing import TYPE_CHECKING, Any
 from windlass.diagnostics import Diagnostic
 from windlass.diagnostics.warning import warn_caller
 from windlass.launching.emulation import compare_with_emulator, run_both
-from windlass.launching.form import PreparedLaunch
+from windlass.launching.form import PreparedLaunch, Request
 from windlass.runtime.settings import first_calls_are_checked
 
 if TYPE_CHECKING:
-    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
-    from windlass.runtime.launch_shape import LaunchShape
 
 
 class FirstCall(PreparedLaunch):
     """A prepared launch, and what is done at its first call; `prepare` makes others of what is compiled otherwise."""
 
-    __slots__ = ("_compiled", "_is_over", "_kernel", "_launch", "_prepare", "_shape")
+    __slots__ = ("_compiled", "_is_over", "_launch", "_prepare", "_prepared")
 
     def __init__(
         self,
-        kernel: LoadedKernel,
-        shape: LaunchShape,
-        launch: PreparedLaunch,
+        launch: Request,
+        prepared: PreparedLaunch,
         compiled: CompiledLaunch,
         prepare: Callable[[CompiledLaunch], PreparedLaunch],
     ) -> None:
-        self._kernel = kernel
-        self._shape = shape
         self._launch = launch
+        self._prepared = prepared
         self._compiled = compiled
         self._prepare = prepare
         self._is_over = False
@@ -50,7 +46,7 @@ class FirstCall(PreparedLaunch):
 
     def run(self, arguments: Sequence[Any]) -> None:
         if self._is_over:
-            self._launch.run(arguments)
+            self._prepared.run(arguments)
         else:
             self.compare(arguments)
             self._is_over = True
@@ -66,10 +62,10 @@ class VariedCall(FirstCall):
         return bool(compiled.raised.report.absent)
 
     def compare(self, arguments: Sequence[Any]) -> None:
-        kernel, binding = self._kernel, self._compiled.binding
+        kernel, binding = self._launch.kernel, self._compiled.binding
         varied = replace(binding, specification=replace(binding.specification, varies_undefined=True))
         other = self._prepare(kernel.compile(varied))
-        if run_both(kernel, arguments, self._launch.run, other.run) is not None:
+        if run_both(kernel, arguments, self._prepared.run, other.run) is not None:
             diagnostic = Diagnostic(
                 "WL0618",
                 f"{kernel.name}: the result depends on what a shuffle reads from a lane that takes no part",
@@ -90,7 +86,7 @@ class CheckedCall(FirstCall):
         return first_calls_are_checked()
 
     def compare(self, arguments: Sequence[Any]) -> None:
-        compare_with_emulator(self._kernel, self._shape, arguments, self._launch.run)
+        compare_with_emulator(self._launch.kernel, self._launch.shape, arguments, self._prepared.run)
 
 
 FIRST_CALLS: tuple[type[FirstCall], ...] = (VariedCall, CheckedCall)

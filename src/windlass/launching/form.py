@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from windlass.diagnostics import RaisingError
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
-    from windlass.runtime.arguments import Checked
     from windlass.runtime.launch_shape import LaunchShape
 
 How: TypeAlias = Literal["raised", "emulated"]
@@ -52,6 +52,17 @@ class PreparedFunction(ABC):
         """The results as JAX values; a function that JAX can trace."""
 
 
+@dataclass(frozen=True)
+class Request:
+    """A launch on NumPy arrays or on JAX values, which are checked; integers at the positions in `traced` are to stay
+    unknown."""
+
+    kernel: LoadedKernel
+    shape: LaunchShape
+    arguments: Sequence[Any]
+    traced: frozenset[int] = frozenset()
+
+
 class Form(ABC):
     """A form of launches. `reason` is why none of the forms before it has the launch; None for the first."""
 
@@ -66,21 +77,12 @@ class Form(ABC):
 
     @classmethod
     @abstractmethod
-    def on_arrays(
-        cls,
-        kernel: LoadedKernel,
-        shape: LaunchShape,
-        checked: Sequence[Checked],
-        traced: frozenset[int],
-        reason: RaisingError | None,
-    ) -> PreparedLaunch:
-        """The launch on checked arguments; integers at the positions in `traced` are to stay unknown."""
+    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
+        """The launch on NumPy arrays."""
 
     @classmethod
     @abstractmethod
-    def on_values(
-        cls, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], reason: RaisingError | None
-    ) -> PreparedFunction:
+    def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:
         """The launch as a function of JAX values."""
 
     @classmethod

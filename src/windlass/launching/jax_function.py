@@ -12,7 +12,7 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
-from windlass.launching.form import PreparedFunction
+from windlass.launching.form import PreparedFunction, Request
 from windlass.launching.forms import choose
 from windlass.launching.value_launch import check_value, is_jax_value, refuse_variable
 from windlass.runtime.arguments import check_array, check_dtype, order_arguments
@@ -55,7 +55,8 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
             else check_value(signature, parameter, value)
             for parameter, value in zip(signature.parameters, arguments, strict=True)
         ]
-        form = choose(lambda each, reason: each.on_values(kernel, shape, values, reason))
+        launch = Request(kernel, shape, values)
+        form = choose(lambda each, reason: each.on_values(launch, reason))
         if not form.is_kept or any(isinstance(value, Tracer) for value in values):
             return form.apply(*form.inputs(values))
         forms.keep(key, form)

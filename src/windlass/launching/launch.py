@@ -18,7 +18,7 @@ from windlass.diagnostics import RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm
-from windlass.launching.form import PreparedLaunch
+from windlass.launching.form import PreparedLaunch, Request
 from windlass.launching.forms import choose
 from windlass.launching.tiering import WatchedForm, policy
 from windlass.launching.traced_launch import read_traced
@@ -106,7 +106,8 @@ class Launch:
                 for parameter, argument in zip(kernel.signature.parameters, arguments, strict=True)
             ]
             self._consider_tracing(checked)
-            form = choose(lambda each, reason: each.on_arrays(kernel, self.shape, checked, self._traced, reason))
+            launch = Request(kernel, self.shape, checked, self._traced)
+            form = choose(lambda each, reason: each.on_arrays(launch, reason))
             self._forms.keep(self._keys.key(arguments), form)
             return form
 

@@ -19,7 +19,7 @@ from windlass.diagnostics.warning import warn_caller
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.first_calls import FIRST_CALLS
-from windlass.launching.form import Form, PreparedLaunch
+from windlass.launching.form import Form, PreparedLaunch, Request
 from windlass.launching.raised_function import RaisedFunction
 from windlass.launching.value_launch import enter, launch_on_values, leave
 from windlass.runtime.arguments import check_written
@@ -92,17 +92,11 @@ class RaisedForm(Form, PreparedLaunch):
         self._picks = None if self._writes is None else self._find_picks()
 
     @classmethod
-    def on_arrays(
-        cls,
-        kernel: LoadedKernel,
-        shape: LaunchShape,
-        checked: Sequence[Checked],
-        traced: frozenset[int],
-        reason: RaisingError | None,
-    ) -> PreparedLaunch:
-        plans, binding = bind_arrays(kernel, shape, checked, traced)
+    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
+        kernel, shape = launch.kernel, launch.shape
+        plans, binding = bind_arrays(kernel, shape, launch.arguments, launch.traced)
         compiled = kernel.compile(binding)
-        _check_written(kernel, plans, compiled, checked)
+        _check_written(kernel, plans, compiled, launch.arguments)
         kernel.note_raised(shape, compiled)
         if kernel.left_out and not kernel.has_warned_of_print:
             kernel.has_warned_of_print = True
@@ -111,17 +105,15 @@ class RaisedForm(Form, PreparedLaunch):
         def prepare(compiled: CompiledLaunch) -> PreparedLaunch:
             return cls(kernel, shape, plans, compiled)
 
-        launch = prepare(compiled)
-        for each in FIRST_CALLS:
-            if each.is_wanted(compiled):
-                launch = each(kernel, shape, launch, compiled, prepare)
-        return launch
+        prepared = prepare(compiled)
+        for first_call in FIRST_CALLS:
+            if first_call.is_wanted(compiled):
+                prepared = first_call(launch, prepared, compiled, prepare)
+        return prepared
 
     @classmethod
-    def on_values(
-        cls, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], reason: RaisingError | None
-    ) -> RaisedFunction:
-        return RaisedFunction(kernel, shape, values)
+    def on_values(cls, launch: Request, reason: RaisingError | None) -> RaisedFunction:
+        return RaisedFunction(launch)
 
     @classmethod
     def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
-from windlass.launching.form import PreparedFunction
+from windlass.launching.form import PreparedFunction, Request
 from windlass.launching.value_launch import (
     compile_on_values,
     enter,
@@ -18,11 +18,7 @@ from windlass.launching.value_launch import (
     value_form,
     variable_values,
 )
-from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.scalars import ScalarReader
-
-if TYPE_CHECKING:
-    from windlass.launching.loaded_kernel import LoadedKernel
 
 
 class RaisedFunction(PreparedFunction):
@@ -33,7 +29,8 @@ class RaisedFunction(PreparedFunction):
 
     __slots__ = ("_arrays", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "is_kept")
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any]) -> None:
+    def __init__(self, launch: Request) -> None:
+        kernel, values = launch.kernel, launch.arguments
         signature = kernel.signature
         parameters = signature.parameters
         self._kernel = kernel
@@ -44,7 +41,7 @@ class RaisedFunction(PreparedFunction):
         )
         self._forms = tuple(value_form(values[position], parameters[position].shape) for position in self._arrays)
         places = {position: (memory, 0) for memory, position in enumerate(self._arrays)}
-        self._compiled = compile_on_values(kernel, shape, values, places, self._forms)
+        self._compiled = compile_on_values(kernel, launch.shape, values, places, self._forms)
         written = self._compiled.raised.written
         self._results = tuple(
             (memory, written.index(memory) if memory in written else None)
