@@ -12,11 +12,11 @@ from jax import lax
 
 import windlass as wl
 from windlass import pipeline
+from windlass.facts import cost
+from windlass.facts.cost import CPU, GPU, TPU, Device
 from windlass.ir import Function, Module
-from windlass.rewriting import cost
-from windlass.rewriting.cost import CPU, GPU, TPU, Device
-from windlass.rewriting.finishing import finish
-from windlass.rewriting.settling import is_settling
+from windlass.lowering.finishing import finish
+from windlass.lowering.settling import is_settling
 from windlass.stablehlo import export_text, import_text, platforms
 from windlass.stablehlo.optimizing import inline_module
 from windlass.stablehlo.program import Program

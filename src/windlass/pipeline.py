@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics.progress import telling
+from windlass.facts.cost import Device
 from windlass.frontends.cuda import compile_device
 from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
+from windlass.lowering.polling import is_brief
 from windlass.raising import RaisedKernel, raise_kernel
 from windlass.rewriting import Entry, Ledger, rewrite_function
-from windlass.rewriting.cost import Device
 from windlass.rewriting.inlining import inline
-from windlass.rewriting.polling import is_brief
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -208,7 +208,7 @@ def optimize(function: Function, device: Device) -> Function:
 
 def optimize_and_note(function: Function, device: Device) -> tuple[Function, Ledger]:
     """As `optimize`; with what was done."""
-    from windlass.rules import catalogue  # 350 ms, for which kernels in the emulator need not wait
+    from windlass.catalogue import catalogue  # 350 ms, for which kernels in the emulator need not wait
 
     function = function.clone()
     ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)

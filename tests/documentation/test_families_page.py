@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from windlass.rules import catalogue
+from windlass.catalogue import catalogue
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "families.md").read_text()
 

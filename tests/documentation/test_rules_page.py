@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from windlass.catalogue import catalogue
 from windlass.command_line.catalogue import list_marks, make_page
-from windlass.rules import catalogue
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 COUNTS = json.loads((FOLDER / "rule_counts.json").read_text())

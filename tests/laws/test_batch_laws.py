@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.laws.op_instances import draw_instance, meaningful_classes
+from windlass.facts.terms import evaluate_term
 from windlass.ir import Argument, Value, tensor_type
 from windlass.ops.base import TensorOp
 from windlass.ops.evaluation import Scope
 from windlass.ops.sampling import RandomDraw
-from windlass.rewriting.instances import evaluate_term
 from windlass.rewriting.laws import same_bits
 
 SIZE = 3

@@ -6,6 +6,7 @@ import doctest
 import sys
 from collections.abc import Iterator
 
+from windlass.catalogue import catalogue
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Maximum, Negate
@@ -22,7 +23,6 @@ from windlass.rewriting.overlaps import (
     try_overlaps,
 )
 from windlass.rewriting.pattern import any_op, hole
-from windlass.rules import catalogue
 
 x, y, z = hole("x"), hole("y"), hole("z")
 

@@ -10,6 +10,7 @@ import random
 import numpy as np
 import pytest
 
+from windlass.catalogue import catalogue
 from windlass.ir import Block, Builder, Function, TypeFault, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -35,7 +36,6 @@ from windlass.ops.evaluation import evaluate_function
 from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import RandomDraw, Unsuitable
 from windlass.rewriting import RuleSet, rewrite_function
-from windlass.rules import catalogue
 from windlass.rules.diagonals import diagonal_matrix, diagonal_slice, identity_matrix, index_mask
 from windlass.rules.sorts import sort_by
 from windlass.rules.windows import fold_windows

@@ -14,6 +14,7 @@ import pytest
 
 from tests.laws.op_instances import meaningful_classes
 from windlass import ops
+from windlass.catalogue import catalogue
 from windlass.ir import Block, Builder, Function, Region, TensorType, TypeFault, Value, tensor_type
 from windlass.ir.verifier import verify
 from windlass.ops import (
@@ -35,7 +36,6 @@ from windlass.ops.evaluation import evaluate_function
 from windlass.ops.sampling import RandomDraw, Unsuitable
 from windlass.rewriting import Budget, RuleSet, rewrite_function
 from windlass.rewriting.laws import same_bits
-from windlass.rules import catalogue
 
 DTYPES = frozenset({"f32", "i32", "i1", "ui8", "f64"})
 LARGEST = 300

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 
+from windlass.catalogue import catalogue
 from windlass.ir import Block, Builder, Function, TypeFault, Value, tensor_type
 from windlass.ops import (
     Abs,
@@ -35,7 +36,6 @@ from windlass.ops.evaluation import evaluate_function
 from windlass.ops.sampling import RandomDraw, Unsuitable
 from windlass.rewriting import RuleSet, rewrite_function
 from windlass.rewriting.laws import same_bits
-from windlass.rules import catalogue
 
 MOVEMENTS: tuple[type[TensorOp], ...] = (BroadcastInDim, Reshape, Reverse, Slice, Transpose, Convert)
 BINARY = (Add, Multiply, Maximum)

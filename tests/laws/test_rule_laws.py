@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from windlass.catalogue import catalogue
 from windlass.rewriting import Rule
 from windlass.rewriting.laws import RARE, find_breach
-from windlass.rules import catalogue
 
 RULES = list(catalogue)
 

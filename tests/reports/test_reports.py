@@ -13,8 +13,8 @@ import pytest
 
 import windlass as wl
 from windlass.command_line.program import run
+from windlass.facts.cost import CPU, GPU
 from windlass.reports.report import Report
-from windlass.rewriting.cost import CPU, GPU
 
 SUMS = """\
 template <class T> __global__ void sums(const T *x, T *y, int n) {

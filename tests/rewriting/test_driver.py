@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from windlass.diagnostics import WindlassError
+from windlass.facts.cost import Device
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value, tensor_type
 from windlass.ir.verifier import verify
 from windlass.ops import (
@@ -24,11 +25,10 @@ from windlass.ops import (
 )
 from windlass.ops.base import Binary
 from windlass.ops.evaluation import evaluate_function
+from windlass.passes.loops import carried_value_that_never_changes
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite, rewrite_function
-from windlass.rewriting.cost import Device
 from windlass.rewriting.passes import Change, Pass
 from windlass.rewriting.pattern import any_op, hole
-from windlass.rules.loops import carried_value_that_never_changes
 
 x, y, z = hole("x"), hole("y"), hole("z")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from windlass.catalogue import catalogue
 from windlass.ir import Hole, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Compare, Constant, Maximum, Minimum, Or, Pad
@@ -11,7 +12,6 @@ from windlass.ops.sampling import RandomDraw
 from windlass.rewriting import Rule, rewrite
 from windlass.rewriting.duals import Dual, Exchange
 from windlass.rewriting.pattern import any_op, hole
-from windlass.rules import catalogue
 
 x, y = hole("x"), hole("y")
 low, high = hole("limit", lambda value: value is LOW), hole("limit", lambda value: value is HIGH)

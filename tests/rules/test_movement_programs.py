@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from windlass.catalogue import catalogue
 from windlass.rewriting import rewrite_function
-from windlass.rules import catalogue
 from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.program import Program
 

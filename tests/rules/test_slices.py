@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from windlass.facts.terms import evaluate_term
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Constant, DynamicUpdateSlice, Slice
 from windlass.ops.sampling import RandomDraw
-from windlass.rewriting.instances import evaluate_term
 from windlass.rules.slices import slice_of_update
 
 Place = tuple[int, ...]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.rewriting.cost import CPU
+from windlass.facts.cost import CPU
 from windlass.stablehlo import calibrating
 from windlass.stablehlo.optimizing import Choices
 

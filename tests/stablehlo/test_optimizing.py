@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import windlass as wl
+from windlass.catalogue import catalogue
 from windlass.diagnostics import WindlassError
+from windlass.facts.cost import Device
 from windlass.ir import Function, Module, Value, tensor_type
 from windlass.ir.values import Argument
 from windlass.ops import Add, Constant, Divide, Multiply, Negate, Reverse, Sine, Slice
 from windlass.rewriting import Budget, Rule, RuleSet
-from windlass.rewriting.cost import Device
 from windlass.rewriting.ledger import Ledger
-from windlass.rules import catalogue
 from windlass.stablehlo import import_text, optimizing, running
 from windlass.stablehlo.optimizing import Choices, optimize_module
 

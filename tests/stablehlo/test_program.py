@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from windlass.rewriting.cost import CPU
+from windlass.facts.cost import CPU
 from windlass.stablehlo import code, import_text
 from windlass.stablehlo.program import Program
 

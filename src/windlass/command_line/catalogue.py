@@ -67,7 +67,7 @@ def write_page(counts: Path | None, output: Path) -> None:
 
 def make_page(counted: Mapping[str, Any]) -> str:
     """The page as Markdown. `counted` has the number of `programs`, and for rules `[times, programs]` in `rules`."""
-    from windlass.rules import catalogue
+    from windlass.catalogue import catalogue
 
     rules = _catalogue()
     fired: dict[str, list[int]] = counted.get("rules", {})
@@ -117,7 +117,7 @@ def _spell_fired(fired: list[int] | None) -> list[str]:
 def list_marks(rule: Rule) -> list[str]:
     """What a reader should know of a rule besides its equation.
 
-    >>> from windlass.rules import catalogue
+    >>> from windlass.catalogue import catalogue
     >>> [list_marks(rule) for rule in catalogue if rule.name == "reverse_of_reverse"]
     [[]]
     """
@@ -137,6 +137,6 @@ def _example_lines(rule: Rule) -> Iterator[str]:
 
 
 def _catalogue() -> list[Rule]:
-    from windlass.rules import catalogue
+    from windlass.catalogue import catalogue
 
     return sorted(catalogue, key=lambda rule: rule.name)

@@ -19,8 +19,8 @@ from rich.text import Text
 import windlass as wl
 from windlass.diagnostics.cache import cache_directory
 from windlass.diagnostics.limits import address_limit
+from windlass.facts.cost import CPU
 from windlass.reports.words import spell_size
-from windlass.rewriting.cost import CPU
 from windlass.stablehlo import calibrating
 
 PACKAGES = ("jax", "jaxlib", "llvmlite", "ziglang", "numpy", "ml_dtypes")

@@ -74,9 +74,6 @@ class Op(Value):
     """A matrix product, convolution or the like: no loop with its neighbours, and done by hardware of its own."""
     picks_elements: ClassVar[bool] = False
     """It reads no more elements than its result has: slices and gathers."""
-    disorder: ClassVar[int] = 0
-    """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure; below 0, how much
-    they want it far from them (reshapes, ...)."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
     attribute_names: ClassVar[tuple[str, ...]] = ()
@@ -134,10 +131,6 @@ class Op(Value):
         if not self.is_elementwise:
             return 0
         return sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
-
-    def operations_in_units(self, side: int) -> int:
-        """As `flops`, on hardware that multiplies by squares of numbers of this side: what is left idle counts too."""
-        return self.flops()
 
     def repetitions(self) -> float:
         """How often each region runs as a program of its own, about; 0 where `flops` covers what regions do."""

@@ -25,7 +25,7 @@ class Value:
     type: Type
     uses: dict[Op, int]
     facts: Any
-    """What an analysis found out about the value (see `windlass.rewriting.facts`); not set until then."""
+    """What an analysis found out about the value (see `windlass.facts.ranges`); not set until then."""
 
     @property
     def tensor(self) -> TensorType:

@@ -44,6 +44,9 @@ class TensorOp(Op):
     name, and the fields in order.
     """
 
+    disorder: ClassVar[int] = 0
+    """How much rules want this op near the leaves of a program (slices, pads, ...), for the measure; below 0, how much
+    they want it far from them (reshapes, ...)."""
     attribute_groups: ClassVar[dict[str, tuple[str, tuple[str, ...]]]] = {}
     mlir_names: ClassVar[dict[str, str]] = {}
     """The MLIR names of those attributes that are called otherwise in MLIR."""
@@ -56,6 +59,10 @@ class TensorOp(Op):
     """What it is called at the loop level, on scalars."""
     needs_scope: ClassVar[bool] = False
     """`evaluate` takes a `scope` (see `windlass.ops.evaluation`): the op has regions or calls functions."""
+
+    def operations_in_units(self, side: int) -> int:
+        """As `flops`, on hardware that multiplies by squares of numbers of this side: what is left idle counts too."""
+        return self.flops()
 
     def fault(self, constraint: str, message: str) -> NoReturn:
         """Raise a TypeFault that names the op and the constraint of StableHLO's specification that is broken."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from windlass.diagnostics.deadline import is_late
 from windlass.ir import Block, Op
 from windlass.raising.block_folds import run_with_folds
 from windlass.raising.items import Item
 from windlass.raising.obstacle import Obstacle, OutOfTime
 from windlass.raising.state import RaisingState
-from windlass.rewriting.deadline import is_late
 
 
 def run_block(state: RaisingState, block: Block) -> Op:

@@ -12,6 +12,7 @@ from windlass.affine.dimensions import Box
 from windlass.affine.domain import Domain
 from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
+from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
 from windlass.ops.control import Return
@@ -42,7 +43,6 @@ from windlass.raising.state import CountingBuilder, RaisingState
 from windlass.raising.threads import ThreadIds, split_dimensions, thread_ids
 from windlass.raising.turns import BLOCKS, THREADS, take_turns
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
-from windlass.rewriting.deadline import ending_at
 
 
 @dataclass

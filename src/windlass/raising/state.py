@@ -15,6 +15,7 @@ from windlass.affine.domain import Domain
 from windlass.affine.index import ZERO, Data, Index, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
 from windlass.diagnostics import Position
+from windlass.diagnostics.deadline import is_late
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops.conversion import Convert
 from windlass.raising import emission
@@ -28,7 +29,6 @@ from windlass.raising.obstacle import Obstacle, OutOfTime
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
-from windlass.rewriting.deadline import is_late
 
 if TYPE_CHECKING:
     from windlass.loops import For, Load

@@ -10,12 +10,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import Diagnostic, RaisingError, Step
+from windlass.facts.cost import Cost, Device, estimate_cost
 from windlass.ir import Block, Function, Op
 from windlass.ops import Constant, Return, While
 from windlass.ops.counting import find_counter
 from windlass.raising import AccessNote, LoopNote
 from windlass.reports.words import spell_each, spell_seconds, spell_size, spell_times, table
-from windlass.rewriting.cost import Cost, Device, estimate_cost
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.stablehlo.optimizing import Choices
 
@@ -83,7 +83,7 @@ class Report:
         return Cost() if self.function is None else self.cost_on(Choices().device_on())
 
     def cost_on(self, device: Device) -> Cost:
-        """The same on another device, such as `windlass.rewriting.cost.GPU`."""
+        """The same on another device, such as `windlass.facts.cost.GPU`."""
         if self.function is None:
             return Cost()
         return estimate_cost(self.function.results, self.function.arguments, device)

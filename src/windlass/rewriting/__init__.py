@@ -2,7 +2,7 @@
 
 Takes a tensor-level function and rules; gives the function rewritten, and a ledger of what was done. Afterwards every
 value still means what it meant, no dead op is left, and either no rule applies any more or a budget was spent (and
-the report says so). It knows no rule and no op: those are in `windlass.rules` and `windlass.ops`.
+the report says so). It knows no rule: those are in `windlass.catalogue`.
 
 Start reading at `rule.py` (what a rule is), then `driver.py`.
 """

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.deadline import ending_at, is_late
+from windlass.facts.cost import CPU, Device, estimate_saving, find_dying
+from windlass.facts.ranges import forget_loops, granting
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.ops import Constant, While
 from windlass.ops.control import Branching
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
-from windlass.rewriting.cost import CPU, Device, estimate_saving, find_dying
-from windlass.rewriting.deadline import ending_at, is_late
-from windlass.rewriting.facts import forget_loops, granting
 from windlass.rewriting.ledger import Entry, Ledger
 from windlass.rewriting.passes import MOST_RUNS, Pass
 from windlass.rewriting.rule import Application, Rule, RuleSet

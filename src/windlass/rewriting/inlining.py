@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from windlass.diagnostics.deadline import is_late
 from windlass.ir import Block, Builder, Function, Module, Op, Value
 from windlass.ops import Call, CustomCall, Opaque
-from windlass.rewriting.deadline import is_late
 
 MOST_OPS = 200_000
 """A program that is larger than this is not made larger still."""

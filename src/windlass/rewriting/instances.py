@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from windlass.facts.terms import evaluate_term, op_of
 from windlass.ir import Block, Builder, Hole, Op, Region, TensorType, TypeFault, Value, tensor_type
-from windlass.ir.values import Argument, Result
+from windlass.ir.values import Argument
 from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
-from windlass.ops.control import captures
-from windlass.ops.evaluation import Scope
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.rewriting.pattern import is_any, list_roots, parts_of
 from windlass.rewriting.rule import Rule
@@ -148,7 +147,8 @@ def list_arguments(value: Value) -> list[Argument]:
             if each.block is None:
                 found[each] = None
             return
-        op = _op_of(each)
+        op = op_of(each)
+        assert op is not None
         for operand in op.operands:
             visit(operand)
         for region in op.regions:
@@ -158,27 +158,6 @@ def list_arguments(value: Value) -> list[Argument]:
 
     visit(value)
     return list(found)
-
-
-def _op_of(value: Value) -> Op:
-    op = value.owner if isinstance(value, Result) else value
-    assert isinstance(op, Op)
-    return op
-
-
-def evaluate_term(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """The value of a term, whose free variables have the values in `known`."""
-    if value not in known:
-        op = _op_of(value)
-        operands = [evaluate_term(operand, known) for operand in op.operands]
-        for region in op.regions:
-            for captured in captures(region):
-                evaluate_term(captured, known)
-        scope = {"scope": Scope(dict(known))} if getattr(op, "needs_scope", False) else {}
-        outcome = op.evaluate(*operands, **scope)
-        outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
-        known.update(zip(op.results, map(np.asarray, outcomes), strict=True))
-    return known[value]
 
 
 WIDE = {"f16": "f64", "bf16": "f64", "f32": "f64", "complex<f32>": "complex<f64>"}
@@ -199,7 +178,8 @@ def evaluate_wide(value: Value, known: dict[Value, np.ndarray[Any, Any]]) -> np.
         elif isinstance(each, Constant) and each.dtype in WIDE:
             made = Constant.of(each.value.array.astype(tensor_type((), WIDE[each.dtype]).numpy_dtype))
         else:
-            op = _op_of(each)
+            op = op_of(each)
+            assert op is not None
             fields = dict(op.field_values())
             if "dtype" in fields:
                 fields["dtype"] = WIDE.get(fields["dtype"], fields["dtype"])

@@ -19,16 +19,11 @@ import ml_dtypes
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.facts.ranges import granting
+from windlass.facts.terms import evaluate_term
 from windlass.ir import Op, Value
 from windlass.ops.sampling import RandomDraw
-from windlass.rewriting.facts import granting
-from windlass.rewriting.instances import (
-    Mismatch,
-    evaluate_term,
-    evaluate_wide,
-    list_arguments,
-    make_instance,
-)
+from windlass.rewriting.instances import Mismatch, evaluate_wide, list_arguments, make_instance
 from windlass.rewriting.measure import measure_term
 from windlass.rewriting.rule import Rule
 

@@ -5,7 +5,7 @@ A term (the ops between a value and the leaves of a rule's pattern) is measured 
 1. work: arithmetic, in operations;
 2. movement: elements written by ops that copy (slices, pads, transposes...), of those whose result isn't free;
 3. ops: how many there are, and how many operands they have; those that are free count half;
-4. order: how far slices and concatenations are from the leaves (`Op.disorder`).
+4. order: how far slices and concatenations are from the leaves (`TensorOp.disorder`).
 
 A rule may raise a later part if it lowers an earlier one. The measure of the whole program falls with that of the term,
 unless the term's inner ops have other users and stay: such rules are declared `single_use`.
@@ -17,6 +17,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from windlass.ir import Op, Result, TensorType, Value
+from windlass.ops.base import TensorOp
 from windlass.ops.control import captures
 
 
@@ -55,7 +56,7 @@ def measure_term(value: Value, leaves: Collection[Value]) -> Measure:
         sum(op.flops() for op in heights),
         sum(_elements_moved(op) for op in heights),
         sum((1 if op.is_free else 2) + len(op.operands) for op in heights),
-        sum(op.disorder * height for op, height in heights.items()),
+        sum(op.disorder * height for op, height in heights.items() if isinstance(op, TensorOp)),
     )
 
 

@@ -22,10 +22,10 @@ from functools import partial
 from itertools import chain, takewhile
 from typing import Any
 
+from windlass.facts.ranges import granting
 from windlass.ir import Hole, Op
 from windlass.ops import Return
 from windlass.ops.sampling import RandomDraw
-from windlass.rewriting.facts import granting
 from windlass.rewriting.instances import Mismatch, make_instance
 from windlass.rewriting.pattern import is_any, list_inner_ops, list_roots, parts_of
 from windlass.rewriting.rule import Rule

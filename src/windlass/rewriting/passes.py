@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from windlass.diagnostics import Position
+from windlass.facts.cost import Device
 from windlass.ir import Block, Op
-from windlass.rewriting.cost import Device
 
 
 class Change(NamedTuple):

@@ -111,7 +111,7 @@ class RuleSet:
         self.rules: list[Rule] = []
         self.passes: list[Pass] = []
         self.granted: frozenset[str] = frozenset()
-        """What the user says of the floats of a program (see `facts.granting`)."""
+        """What the user says of the floats of a program (see `ranges.granting`)."""
         self._chosen: dict[tuple[int, bool, frozenset[str], bool], RuleSet] = {}
         self.by_root: dict[type[Op], list[Rule]] = {}
         self._candidates: dict[tuple[Any, ...], list[tuple[Rule, Application]]] = {}
@@ -151,7 +151,7 @@ class RuleSet:
 
         None assumes more than is given.
 
-        >>> from windlass.rules import catalogue
+        >>> from windlass.catalogue import catalogue
         >>> any(rule.assumes for rule in catalogue.choose(exact=True))
         False
         """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from windlass.facts.ranges import is_finite, is_nonnegative, zeros_have_signs
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Divide, Maximum, Minimum, Multiply, Negate, Not, Or, Subtract
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
-from windlass.rewriting.facts import is_finite, is_nonnegative, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.duals import LOGIC, ORDER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Constant, Or, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical, Subtract, Xor
@@ -9,7 +10,6 @@ from windlass.ops.elementwise import bits_below, width_of
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.duals import SHIFTS

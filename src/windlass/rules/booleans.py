@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from windlass.facts.ranges import range_of, zeros_have_signs
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import And, Constant, Convert, Multiply, Not, Or, Pad, Select, Subtract, Xor
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
-from windlass.rewriting.facts import range_of, zeros_have_signs
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.duals import LOGIC

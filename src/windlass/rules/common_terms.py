@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from windlass.facts.ranges import has_nan, is_finite, range_of
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -26,7 +27,6 @@ from windlass.ops import (
 from windlass.ops.elementwise import Popcnt, Xor
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import has_nan, is_finite, range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.comparisons import DIRECTIONS, MIRRORED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windlass.facts.ranges import has_nan, is_finite, range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -23,7 +24,6 @@ from windlass.ops import (
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
-from windlass.rewriting.facts import has_nan, is_finite, range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.conversions import holds_exactly

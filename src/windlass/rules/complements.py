@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Convert, Multiply, Negate, Not, Or, Remainder, ShiftLeft, Subtract
@@ -9,7 +10,6 @@ from windlass.ops.base import Binary
 from windlass.ops.elementwise import Popcnt, Shift, Xor
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import bounded, free, random_type

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from windlass.facts.cost import has_features_last
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Constant, Convolution, DotGeneral, Pad, Reshape, Reverse, Slice, Transpose
 from windlass.ops.convolution import kernel_size
 from windlass.ops.sampling import Draw
-from windlass.rewriting.cost import has_features_last
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 

@@ -5,6 +5,15 @@ Rules that `reassociates` here hold for finite values: products with the zeros o
 
 from __future__ import annotations
 
+from windlass.facts.structure import (
+    counts_diagonal,
+    find_diagonal,
+    find_index,
+    find_relation,
+    is_symmetric,
+    is_zero,
+    take_diagonal,
+)
 from windlass.ir import Op, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -33,15 +42,6 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rewriting.structure import (
-    counts_diagonal,
-    find_diagonal,
-    find_index,
-    find_relation,
-    is_symmetric,
-    is_zero,
-    take_diagonal,
-)
 from windlass.rules.chains import diagonal_slice, is_diagonal_slice, owner, summed_input
 from windlass.rules.contractions import sample_product, sides
 from windlass.rules.duals import LOGIC

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from windlass.ir import Argument, Value
+from windlass.facts.known_values import known_starts
+from windlass.facts.ranges import range_of
+from windlass.ir import Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -25,7 +27,6 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, group_axes, invert, pick
@@ -38,31 +39,6 @@ starts, sizes = hole("starts"), hole("sizes")
 
 FARTHEST = 16
 """How many updates back a rule looks: chains of hundreds must not take time in proportion to their square."""
-
-
-def known_starts(starts: tuple[Value, ...], shape: Sizes, sizes: Sizes) -> Sizes | None:
-    """The start indices after clamping, if only one of each is possible."""
-    found: list[int] = []
-    for start, extent, size in zip(starts, shape, sizes, strict=True):
-        first = known_start(start, extent - size)
-        if first is None:
-            return None
-        found.append(first)
-    return tuple(found)
-
-
-def known_start(start: Value, latest: int) -> int | None:
-    """A start index after clamping to 0 … latest, if only one is possible."""
-    if latest == 0:
-        return 0
-    if isinstance(start, Constant):
-        return min(max(int(start.number), 0), latest)
-    if isinstance(start, Argument):
-        return None
-    found = range_of(start)
-    if found.high <= 0:
-        return 0
-    return latest if found.low >= latest else None
 
 
 def is_inside(start: Value, latest: int) -> bool:

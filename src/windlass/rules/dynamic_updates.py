@@ -6,6 +6,7 @@ No rule may keep an older version of an updated array alive beside the newest on
 
 from __future__ import annotations
 
+from windlass.facts.known_values import known_start, known_starts
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -24,15 +25,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, replace
-from windlass.rules.dynamic_slices import (
-    FARTHEST,
-    computes_start,
-    known_start,
-    known_starts,
-    sample_clamped_index,
-    some_starts,
-    without_clamping,
-)
+from windlass.rules.dynamic_slices import FARTHEST, computes_start, sample_clamped_index, some_starts, without_clamping
 from windlass.rules.splats import number_everywhere
 
 __all__ = ["Maximum", "tensor"]

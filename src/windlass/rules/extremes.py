@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Clamp, Compare, Constant, Convert, Maximum, Minimum, Select
 from windlass.ops.ranges import Range
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.duals import ORDER

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -32,7 +33,6 @@ from windlass.ops import (
     Tanh,
 )
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.known_operands import bounded, non_negative, random_type

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from windlass.facts.known_values import Integers, Progression, costs_work, find_progression, known_integers
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -26,7 +27,6 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, pick
-from windlass.rules.known_values import Integers, Progression, costs_work, find_progression, known_integers
 
 __all__ = ["Constant"]
 

@@ -5,6 +5,7 @@ Results differ in the last digits, or are more exact, so that these rules are le
 
 from __future__ import annotations
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -25,7 +26,6 @@ from windlass.ops import (
 )
 from windlass.ops.functions import Cbrt
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.functions import is_real

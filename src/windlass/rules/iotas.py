@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from windlass.facts.known_values import known_elements
 from windlass.ir import Value
 from windlass.ops import And, Compare, Constant, Iota, Slice
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_values import known_elements
 
 
 def sample_known_predicate(draw: Draw) -> Compare:

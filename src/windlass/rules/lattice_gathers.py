@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from windlass.facts.known_values import Integers, costs_work, known_integers
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Gather, Reshape, Slice
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.known_values import Integers, costs_work, known_integers
 
 __all__ = ["tensor"]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from windlass.facts.ranges import has_nan, range_of, zeros_have_signs
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Compare, Constant, Maximum, Minimum, Multiply, Negate, Select
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
-from windlass.rewriting.facts import has_nan, range_of, zeros_have_signs
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.duals import ORDER, SUMS_AND_PRODUCTS

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -24,7 +25,6 @@ from windlass.ops import (
     Subtract,
 )
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windlass.facts.known_values import known_starts
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Concatenate, Constant, Convert, DynamicUpdateSlice, Exponential, Negate, Sine, Slice
@@ -10,7 +11,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, replace
-from windlass.rules.dynamic_slices import known_starts, some_starts
+from windlass.rules.dynamic_slices import some_starts
 
 __all__ = ["Constant", "Exponential", "tensor"]
 

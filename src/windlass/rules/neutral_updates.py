@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, DynamicSlice, DynamicUpdateSlice, Multiply, Scatter
 from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rewriting.turned_scatters import scatter_of
 from windlass.rules.dynamic_slices import some_starts
 from windlass.rules.repeated_scatters import with_inputs
+from windlass.rules.scatter_order import scatter_of
 from windlass.rules.scatters import SMALL_PART, put_rows
 from windlass.rules.splats import splat_hole
 

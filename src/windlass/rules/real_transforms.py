@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from windlass.facts.structure import remember
+from windlass.facts.terms import evaluate_term
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -39,10 +41,8 @@ from windlass.ops import (
 )
 from windlass.ops.base import COMPLEX_OF_PART, TensorOp
 from windlass.ops.sampling import Draw
-from windlass.rewriting.instances import evaluate_term
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rewriting.structure import remember
 
 x, y = hole("x"), hole("y")
 length = hole("length")

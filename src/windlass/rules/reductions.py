@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from windlass.facts.structure import find_index
 from windlass.ir import Block, Builder, Op, Region, Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -46,7 +47,6 @@ from windlass.ops.regions import identity_of, make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rewriting.structure import find_index
 from windlass.rules.letters import feeds_only, lay, unspread
 
 __all__ = ["reduce_max", "reduce_sum"]

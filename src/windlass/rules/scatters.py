@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from windlass.facts.known_values import Progression, find_progression, known_integers
 from windlass.ir import Op, Region, Result, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -31,7 +32,6 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
-from windlass.rules.known_values import Progression, find_progression, known_integers
 from windlass.rules.splats import compute
 
 __all__ = ["Constant", "np"]

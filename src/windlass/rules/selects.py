@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from windlass.facts.known_values import known_elements
+from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -28,12 +30,10 @@ from windlass.ops import (
 )
 from windlass.ops.base import Binary, Unary
 from windlass.ops.sampling import Draw
-from windlass.rewriting.facts import range_of
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import replace
 from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type, zero_or_number
-from windlass.rules.known_values import known_elements
 from windlass.rules.masked_blocks import find_block
 from windlass.rules.splats import compute, false, is_number, is_splat, true
 

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 
+from windlass.facts.known_values import known_starts
 from windlass.ir import Op, Result, TensorType, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -31,7 +32,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import group_axes, pick, replace
-from windlass.rules.dynamic_slices import FARTHEST, known_starts
+from windlass.rules.dynamic_slices import FARTHEST
 
 __all__ = ["Constant"]
 

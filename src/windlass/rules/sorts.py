@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from windlass.ir import Block, Builder, Region, Result, Value, tensor_type
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, Compare, Constant, Iota, Reshape, Return, Reverse, Slice, Sort
+from windlass.ops import BroadcastInDim, Compare, Constant, Iota, Reshape, Return, Reverse, Select, Slice, Sort
 from windlass.ops.reduction import reduce_max, reduce_min
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
@@ -259,3 +261,15 @@ def end_of_sort(op: Slice, x: Value, start: tuple[int, ...], limit: tuple[int, .
     if limits == made.shape and not any(starts) and all(step == 1 for step in op.strides):
         return made
     return Slice(made, starts, limits, op.strides)
+
+
+def ordinary_comparator(dtype: str) -> Region:
+    """The comparison of jnp.sort: both zeros are equal, NaN comes last."""
+
+    def compare(left: Value, right: Value) -> Value:
+        zero, nan = Constant.of(0, dtype), Constant.of(np.nan, dtype)
+        plain = [Select(Compare(x, zero, "EQ"), zero, x) for x in (left, right)]
+        plain = [Select(Compare(x, x, "NE"), nan, y) for x, y in zip((left, right), plain, strict=True)]
+        return Compare(plain[0], plain[1], "LT", "TOTALORDER")
+
+    return make_region([tensor_type((), dtype)] * 2, compare)

@@ -15,8 +15,7 @@ from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, invert, match_axes, pick
 from windlass.rules.dynamic_slices import some_starts
-from windlass.rules.sort_keys import ordinary_comparator
-from windlass.rules.sorts import sort_by
+from windlass.rules.sorts import ordinary_comparator, sort_by
 from windlass.rules.windows import fold_windows
 
 __all__ = ["Maximum", "fold_windows", "tensor"]

@@ -9,14 +9,14 @@ from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
-from windlass.rewriting.turned_scatters import (
+from windlass.rules.axes import Sizes
+from windlass.rules.scatter_order import (
     can_be_turned,
     one_number_of,
     scatter_in_order,
     scatter_of,
     starts_from_one_number,
 )
-from windlass.rules.axes import Sizes
 from windlass.rules.scatters import put_rows
 
 __all__ = ["put_rows"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windlass.facts.known_values import known_start
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -18,7 +19,7 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
-from windlass.rules.dynamic_slices import can_hold, is_inside, known_start, small_number
+from windlass.rules.dynamic_slices import can_hold, is_inside, small_number
 from windlass.rules.splats import number_everywhere
 
 __all__ = ["tensor"]

@@ -1,6 +1,6 @@
 """The cost model's constants for this machine's CPU, measured once and kept in the cache.
 
-The constants that come with Windlass (`windlass.rewriting.cost.CPU`) are the same everywhere, so that a program is
+The constants that come with Windlass (`windlass.facts.cost.CPU`) are the same everywhere, so that a program is
 optimized in the same way on every machine and every day. Those measured here are used where the user asks for them: see
 `is_calibrated`.
 """
@@ -22,7 +22,7 @@ from typing import Any
 
 from windlass.diagnostics.cache import cache_directory
 from windlass.diagnostics.environment import read_choice
-from windlass.rewriting.cost import CPU, Device
+from windlass.facts.cost import CPU, Device
 
 VARIABLE = "WINDLASS_CALIBRATION"
 """`on` in the environment: costs on the CPU are those measured on this machine."""

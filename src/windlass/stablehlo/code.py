@@ -10,18 +10,15 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
+from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
-from windlass.rewriting.cost import Device
-from windlass.rewriting.exact_arithmetic import keep_float_results
-from windlass.rewriting.finishing import finish
-from windlass.rewriting.polling import add_polls
+from windlass.lowering.exact_arithmetic import keep_float_results
+from windlass.lowering.finishing import finish
+from windlass.lowering.polling import add_polls
 from windlass.stablehlo.exporting import export_bytecode
-
-if TYPE_CHECKING:
-    from windlass.stablehlo.program import Program
 
 MOST_KEPT = 1 << 20
 """Bytes. A longer text has large constants, which are in the IR, too: it is written anew where it is read again."""
@@ -54,7 +51,7 @@ class Code:
 
     def __init__(
         self,
-        program: Program,
+        program: Any,
         module: Module,
         name: str,
         callbacks: Sequence[Any],
@@ -80,7 +77,7 @@ class Code:
 
     def finished(self, device: Device, is_watched: bool = False) -> Finished:
         """The program for a kind of device. With `is_watched`, loops that may take long ask whether they are to stop
-        (`windlass.rewriting.polling`)."""
+        (`windlass.lowering.polling`)."""
         found = self._finished.get((device.name, is_watched))
         if found is None:
             text, asks = self._finish(device, is_watched)

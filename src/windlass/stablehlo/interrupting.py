@@ -1,6 +1,6 @@
 """Programs that Ctrl-C ends: XLA itself can't be stopped, and Python handles no signal while XLA computes.
 
-Loops that may take long call a function of ours every few milliseconds (see `windlass.rewriting.polling`). Where XLA
+Loops that may take long call a function of ours every few milliseconds (see `windlass.lowering.polling`). Where XLA
 computes on the main thread itself, that function lets Python handle its signals, and fails when a handler raises.
 Where XLA computes on threads of its own, the main thread waits where it can be interrupted (`waiting.py`), and the
 function fails as it is told to. When a call fails, XLA gives up the program, whose arguments stay what they are.
@@ -22,7 +22,7 @@ import jax
 import llvmlite.binding as llvm_binding
 
 from windlass.diagnostics import Diagnostic, ProgramError
-from windlass.rewriting.polling import POLL
+from windlass.lowering.polling import POLL
 from windlass.stablehlo.waiting import call_at_end, is_ending, is_main_thread, run_interruptibly
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from windlass.ir import Module
+from windlass.lowering.finishing import finish
 from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.finishing import finish
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
 from windlass.stablehlo.exporting import export_bytecode
 from windlass.stablehlo.importing import import_module

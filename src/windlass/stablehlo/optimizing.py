@@ -10,12 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.deadline import ending_at
+from windlass.facts.cost import DEVICES, Cost, Device, estimate_cost
 from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.cost import DEVICES, Cost, Device, estimate_cost
-from windlass.rewriting.deadline import ending_at
 from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
@@ -127,7 +127,7 @@ def _unknown(message: str, advice: str) -> WindlassError:
 
 
 def _catalogue() -> RuleSet:
-    from windlass.rules import catalogue
+    from windlass.catalogue import catalogue
 
     return catalogue
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 
-from windlass.rewriting.cost import CPU, DEVICES, Device
+from windlass.facts.cost import CPU, DEVICES, Device
 
 KINDS = {"cuda": "gpu", "rocm": "gpu", "metal": "gpu"}
 """What JAX calls devices of a kind that has a cost model under another name."""

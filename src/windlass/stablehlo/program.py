@@ -18,9 +18,9 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.progress import telling
+from windlass.facts.cost import CPU
 from windlass.ir import Module
 from windlass.ir.types import NUMPY_DTYPES, TensorType
-from windlass.rewriting.cost import CPU
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.interrupting import WatchedFunction

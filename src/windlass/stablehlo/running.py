@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, ProgramError, WindlassError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.lowering.finishing import finish
+from windlass.lowering.settling import is_settling
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
 from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.finishing import finish
-from windlass.rewriting.settling import is_settling
 from windlass.stablehlo.custom_calls import is_lapack
 from windlass.stablehlo.diagnosing import diagnose_execution
 from windlass.stablehlo.exporting import export_text

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tests.fuzz.tensor.meaning import Endless, Meaning
 from tests.laws.op_instances import meaningful_classes, share_out
+from windlass.catalogue import catalogue
 from windlass.ir import Block, Builder, Function, Module, Op, Region, Result, TensorType, TypeFault, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -39,7 +40,6 @@ from windlass.ops.control import captures
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 from windlass.rewriting import Rule
 from windlass.rewriting.instances import Mismatch, list_arguments, make_instance
-from windlass.rules import catalogue
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from tests.fuzz.tensor.functions import write_function
 from tests.fuzz.tensor.matrices import write_matrix_function
 from tests.fuzz.tensor.shrinking import describe, shrink
 from tests.fuzz.tensor.trial import Outcome, Way, choose_way, run
-from windlass.rules import catalogue
+from windlass.catalogue import catalogue
 
 SIZES = (24, 12, 24, 24, 60)
 """How many values programs have, in turn."""

@@ -14,6 +14,7 @@ from tests.fuzz.tensor.meaning import NANS, ROUNDING, Meaning, exact_difference,
 from tests.fuzz.tensor.shrinking import describe, shrink
 from tests.fuzz.tensor.sweep import make
 from tests.fuzz.tensor.trial import Outcome, Way, run
+from windlass.catalogue import catalogue
 from windlass.ir import Block, Builder, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -31,7 +32,6 @@ from windlass.ops import (
 )
 from windlass.rewriting.pattern import list_attempts
 from windlass.rewriting.rule import Rule
-from windlass.rules import catalogue
 
 
 def run_all(seeds: range) -> collections.Counter[str]:

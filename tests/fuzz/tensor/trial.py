@@ -26,15 +26,15 @@ from tests.fuzz.tensor.meaning import (
     first_difference,
 )
 from tests.laws.xla import run_through_xla
+from windlass.catalogue import catalogue
+from windlass.facts.cost import DEVICES
 from windlass.ir import Module, TensorType
 from windlass.ir.verifier import verify
+from windlass.lowering.in_place import settle_updates
+from windlass.lowering.materialization import materialize_shared
 from windlass.ops import CustomCall
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting import driver as rewriting_driver
-from windlass.rewriting.cost import DEVICES
-from windlass.rewriting.in_place import settle_updates
-from windlass.rewriting.materialization import materialize_shared
-from windlass.rules import catalogue
 from windlass.stablehlo import export_text, import_text
 from windlass.stablehlo.optimizing import inline_module
 

@@ -1,0 +1,376 @@
+"""Keeping XLA from changing float results.
+
+XLA's CPU compiler contracts a multiplication and an addition into one operation that rounds once, and XLA's algebraic
+simplifier (on every device) turns divisions by constants into multiplications, merges constants across operations, and
+rewrites quotients of quotients, square roots and exponentials. There are no compile options against it that a
+program inside someone else's `jax.jit` could set (docs/decisions/float-results.md). Two forms stop it:
+
+* A sum with a negative zero that the compiler can't see through: `a * b + z` may be contracted to `fma(a, b, z)`, which
+  is exactly the rounded product, and what follows is then no sum with a product. On hardware with fused operations it
+  costs nothing.
+* A constant plus such a zero is the same number, but not a constant that could be folded.
+
+The zero is made from a value that is known at run time only, the number m of the replica, in a way that always gives
+-0.0: m·(m+1) mod 2 is 0, which no compiler proves. (An argument of the program would not do: inside a user's program it
+may be a constant, and reading an array that is updated in place would make XLA copy it.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from windlass.facts.ranges import is_within
+from windlass.ir import Block, Builder, Function, Op, Result, TensorType, Value
+from windlass.ops import (
+    Abs,
+    Add,
+    And,
+    BitcastConvert,
+    BroadcastInDim,
+    Case,
+    Compare,
+    Concatenate,
+    Constant,
+    Convert,
+    Divide,
+    DynamicSlice,
+    Exponential,
+    If,
+    Iota,
+    Log,
+    Multiply,
+    Negate,
+    Or,
+    Pad,
+    Power,
+    Reduce,
+    ReplicaId,
+    Reshape,
+    Return,
+    Reverse,
+    Rsqrt,
+    Select,
+    Slice,
+    Sqrt,
+    Subtract,
+    Transpose,
+    While,
+    bit_width,
+)
+from windlass.ops.special_functions import Lgamma
+
+PROTECTED = frozenset({"f16", "bf16", "f32", "f64"})
+
+CARRIERS: tuple[type[Op], ...] = (
+    Abs,
+    BroadcastInDim,
+    Concatenate,
+    DynamicSlice,
+    Negate,
+    Pad,
+    Reshape,
+    Reverse,
+    Select,
+    Slice,
+    Transpose,
+)
+"""Ops that hand a value on (up to its sign): once loops are fused, a product behind them meets the sum after them."""
+
+QUOTIENT_RISKS: tuple[type[Op], ...] = (Divide, Sqrt, Rsqrt, Exponential, Power)
+PRODUCT_RISKS: tuple[type[Op], ...] = (Exponential,)
+LOGARITHM_RISKS: tuple[type[Op], ...] = (Exponential, Power, Sqrt)
+POWER_RISKS: tuple[type[Op], ...] = (Exponential, Power)
+
+
+SIGN_BITS = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
+
+
+def keep_float_results(function: Function) -> None:
+    """Put the function, in place, into a form in which XLA keeps each float operation as it is written."""
+    _protect_block(function.body, _Zeros(function.body), is_entry=True)
+
+
+class _Zeros:
+    """Negative zeros that no compiler sees through, one for each element type, made when first needed."""
+
+    def __init__(self, block: Block, passed: dict[str, Value] | None = None) -> None:
+        self.block = block
+        self.made: dict[str, Value] = passed or {}
+        self.bit: Op | None = None
+        self.guards: set[Op] = set()
+        """Sums with a zero that were put in."""
+
+    def of(self, dtype: str) -> Value:
+        """The zero as a scalar of the element type, at the start of the block."""
+        found = self.made.get(dtype)
+        if found is None:
+            width = bit_width(dtype)
+            with Builder(self.block, before=self.block.first if self.bit is None else self.bit.next):
+                if self.bit is None:
+                    self.bit = _even_bit()
+                bit = self.bit if width == 32 else Convert(self.bit, f"ui{width}")
+                word = Or(bit, Constant.of(SIGN_BITS[width], f"ui{width}"))
+                found = self.made[dtype] = BitcastConvert(word, dtype)
+        return found
+
+    def mask(self, width: int) -> Value:
+        """Zero bits that no compiler knows to be zero, as an unsigned integer."""
+        name = f"ui{width}"
+        found = self.made.get(name)
+        if found is None:
+            self.of("f32")
+            assert self.bit is not None
+            with Builder(self.block, before=self.bit.next):
+                found = self.made[name] = self.bit if width == 32 else Convert(self.bit, name)
+        return found
+
+    def beside(self, value: Value) -> Value:
+        """The zero in the shape of a value, where the active builder is."""
+        zero = self.of(value.dtype)
+        return BroadcastInDim(zero, value.shape, ()) if value.shape else zero
+
+
+def _even_bit() -> Op:
+    """m·(m+1) mod 2, which is 0."""
+    number = ReplicaId()
+    one = Constant.of(1, "ui32")
+    return And(Multiply(number, Add(number, one)), one)
+
+
+def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
+    for op in list(block):
+        if isinstance(op, While):
+            _protect_loop(op, zeros)
+        elif isinstance(op, Case | If):
+            for region in op.regions:
+                # Branches take no arguments: they see the values around them.
+                _protect_block(region.block, zeros, is_entry=False)
+        elif isinstance(op.type, TensorType) and op.type.dtype in PROTECTED:
+            _protect_op(op, zeros, is_entry)
+
+
+def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
+    match op:
+        case Multiply():
+            _hide_constants(op, zeros)
+            _guard_operands(op, PRODUCT_RISKS, zeros)
+            if _meets_sum(op, set(), is_entry):
+                _guard_result(op, zeros)
+        case Divide():
+            _hide_constants(op, zeros)
+            _guard_operands(op, QUOTIENT_RISKS, zeros)
+            _spread_divisor(op, zeros)
+        case Add() | Subtract():
+            _hide_constants(op, zeros)
+        case Log():
+            _guard_operands(op, LOGARITHM_RISKS, zeros)
+            _keep_subnormal_operand(op)
+        case Lgamma():
+            _keep_subnormal_operand(op)
+        case Power():
+            _guard_operands(op, POWER_RISKS, zeros)
+        case _:
+            pass
+
+
+def _protect_loop(loop: While, zeros: _Zeros) -> None:
+    """Protect a loop's body, handing the zeros in as values that the loop carries unchanged."""
+    touched = {
+        op.type.dtype: isinstance(op, Divide)
+        for op in sorted(loop.body.walk(), key=lambda op: isinstance(op, Divide))
+        if isinstance(op, Multiply | Divide | Add | Subtract | Log | Power)
+        and isinstance(op.type, TensorType)
+        and op.type.dtype in PROTECTED
+    }
+    if not touched:
+        return
+    masks = {f"ui{bit_width(dtype)}" for dtype, has_quotients in touched.items() if has_quotients}
+    needed = [*sorted(touched), *sorted(masks)]
+    outer = [zeros.mask(int(each[2:])) if each in masks else zeros.of(each) for each in needed]
+    cond, body = loop.cond.clone({}), loop.body.clone({})
+    inner: dict[str, Value] = {}
+    for dtype, zero in zip(needed, outer, strict=True):
+        cond.block.add_argument(zero.type)
+        inner[dtype] = body.block.add_argument(zero.type)
+    old_return = body.block.terminator
+    with Builder(body.block, before=old_return):
+        Return((*old_return.operands, *inner.values()))
+    old_return.erase()
+    _protect_block(body.block, _Zeros(body.block, inner), is_entry=False)
+    assert loop.block is not None
+    with Builder(loop.block, before=loop, source=loop.source):
+        protected = While(cond, body, (*loop.operands, *outer))
+    protected.extra = loop.extra
+    protected.made_by = loop.made_by
+    for old, new in zip(loop.results, protected.results, strict=False):
+        old.replace_all_uses_with(new)
+    loop.erase()
+
+
+def _meets_sum(value: Value, seen: set[int], is_entry: bool) -> bool:
+    """Whether the value reaches a sum, or leaves the function, through ops that hand it on."""
+    for user in value.uses:
+        if isinstance(user, Add | Subtract | Reduce | Case | If) or (isinstance(user, Return) and is_entry):
+            return True
+        if isinstance(user, CARRIERS) and id(user) not in seen:
+            seen.add(id(user))
+            if _meets_sum(user, seen, is_entry):
+                return True
+    return False
+
+
+def _guard_result(op: Op, zeros: _Zeros) -> None:
+    """Let every user of the op take it with a zero added."""
+    users = list(op.uses)
+    assert op.block is not None
+    zeros.of(op.dtype)
+    with Builder(op.block, before=op.next, source=op.source):
+        guarded = Add(op, zeros.beside(op))
+    zeros.guards.add(guarded)
+    for user in users:
+        user.replace_operand(op, guarded)
+
+
+def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
+    """Add a zero to the operands that XLA would merge with the op."""
+    assert op.block is not None
+    for operand in dict.fromkeys(op.operands):
+        origin = _origin(operand)
+        # A product with a condition as a number would become a choice: 0 where there should be -0.0 or NaN.
+        is_choice = isinstance(op, Multiply) and isinstance(origin, Convert) and origin.operand.dtype == "i1"
+        if is_choice or isinstance(origin, risks):
+            zeros.of(operand.dtype)
+            with Builder(op.block, before=op, source=op.source):
+                op.replace_operand(operand, Add(operand, zeros.beside(operand)))
+
+
+def _keep_subnormal_operand(op: Log | Lgamma) -> None:
+    """XLA takes what is smaller than the smallest normal float32 for that: give it 2²⁴ times as much.
+
+    The logarithm then grows by that of 2²⁴. That of the gamma function, which is -log |x| there, falls by it.
+    """
+    operand = op.operand
+    smallest, factor = float(np.finfo(np.float32).smallest_normal), 2.0**24
+    if op.dtype != "f32" or is_within(operand, smallest, math.inf):
+        return
+    change = Subtract if isinstance(op, Log) else Add
+    users = list(op.uses)
+    assert op.block is not None
+
+    def filled(number: float) -> Value:
+        return BroadcastInDim(Constant.of(number, "f32"), op.shape, ())
+
+    with Builder(op.block, before=op, source=op.source):
+        size = operand if isinstance(op, Log) else Abs(operand)
+        is_small = Compare(size, filled(smallest), "LT")
+        op.replace_operand(operand, Select(is_small, Multiply(operand, filled(factor)), operand))
+    with Builder(op.block, before=op.next, source=op.source):
+        kept = Select(is_small, change(op, filled(math.log(factor))), op)
+    for user in users:
+        user.replace_operand(op, kept)
+
+
+def _spread_divisor(op: Divide, zeros: _Zeros) -> None:
+    """Make a divisor that is the same for many elements look different for each.
+
+    XLA divides by it just once and multiplies. So bits of the dividend are mixed in, under a mask that is zero; where
+    the dividend may turn out to be the same for many elements too, bits of their places.
+    """
+    dividend, divisor = op.operands
+    if not op.shape or dividend is divisor or not isinstance(_moved(divisor), Constant | BroadcastInDim):
+        return
+    width = bit_width(op.dtype)
+    mask = zeros.mask(width)
+    assert op.block is not None
+    with Builder(op.block, before=op, source=op.source):
+        varied: Value = BitcastConvert(dividend, f"ui{width}")
+        if _may_be_uniform(dividend, {}):
+            varied = Reshape(Iota((math.prod(op.shape),), f"ui{width}", 0), op.shape)
+        nothing = And(varied, BroadcastInDim(mask, op.shape, ()))
+        spread = BitcastConvert(Or(nothing, BitcastConvert(divisor, f"ui{width}")), op.dtype)
+    op.replace_operand(divisor, spread)
+
+
+def _may_be_uniform(value: Value, known: dict[Value, bool]) -> bool:
+    """Whether XLA might find that the value is the same for many elements: made of numbers that are broadcast."""
+    found = known.get(value)
+    if found is None:
+        moved = _moved(value)
+        source = moved.owner if isinstance(moved, Result) else moved
+        if isinstance(source, Constant | BroadcastInDim | Reduce):
+            found = True
+        elif isinstance(source, Op) and source is moved and source.operands:
+            same_shape = all(each.shape == source.shape for each in source.operands)
+            found = same_shape and all(_may_be_uniform(each, known) for each in source.operands)
+        else:
+            found = False
+        known[value] = found
+    return found
+
+
+def _hide_constants(op: Op, zeros: _Zeros) -> None:
+    """Make constant operands unknown where XLA would fold them into a neighbour's, or replace the op."""
+    assert op.block is not None
+    lhs, rhs = op.operands
+    for operand, other in ((lhs, rhs), (rhs, lhs)):
+        number = _splat_number(operand)
+        if number is None or not _is_folded(op, operand is rhs, number, other, zeros):
+            continue
+        zeros.of(op.dtype)
+        with Builder(op.block, before=op, source=op.source):
+            zero = zeros.of(op.dtype)
+            if number == 0:
+                # XLA drops the addition of a constant zero: take the hidden one itself.
+                hidden = zero if np.signbit(number) else Negate(zero)
+            else:
+                hidden = Add(Constant.of(number, op.dtype), zero)
+            whole = BroadcastInDim(hidden, op.shape, ()) if op.shape else hidden
+        op.replace_operand(operand, whole)
+
+
+def _is_folded(op: Op, is_right: bool, number: float, other: Value, zeros: _Zeros) -> bool:
+    mantissa = np.frexp(number)[0]
+    if isinstance(op, Divide) and is_right:
+        return not op.shape and abs(mantissa) != 0.5
+    if isinstance(op, Add) and number == 0:
+        return True
+    if isinstance(op, Multiply) and any(isinstance(user, Multiply | Divide) for user in _readers(op)):
+        return True
+    origin = _origin(other)
+    # A guard's zero is no constant: nothing is folded across it.
+    return isinstance(origin, Add | Subtract | Multiply | Divide) and origin not in zeros.guards
+
+
+def _moved(value: Value) -> Value:
+    """What a value is before it was moved about, broadcasts not undone."""
+    while isinstance(value, Reshape | Transpose | Slice | Negate | Reverse):
+        value = value.operand
+    return value
+
+
+def _splat_number(value: Value) -> float | None:
+    """The number that fills a constant, or None."""
+    while isinstance(value, BroadcastInDim | Reshape):
+        value = value.operand
+    if isinstance(value, Constant) and value.is_splat and value.tensor.is_float:
+        return float(value.number)
+    return None
+
+
+def _origin(value: Value) -> Value:
+    """The op that a value was computed by, before it was moved about."""
+    while isinstance(value, BroadcastInDim | Reshape | Transpose | Slice | Negate | Reverse):
+        value = value.operand
+    return value
+
+
+def _readers(value: Value) -> Iterator[Op]:
+    """The ops that compute with a value, found through those that only move it about or add a zero to it."""
+    for user in value.uses:
+        if isinstance(user, BroadcastInDim | Reshape | Transpose | Slice | Negate | Reverse):
+            yield from _readers(user)
+        else:
+            yield user

@@ -1,0 +1,37 @@
+"""What XLA's compilers want of a program that is otherwise finished, for each kind of device in one place.
+
+On CPUs values that several fusions would compute again are made once, and updates in place are kept from being copied
+(see `materialization` and `in_place`). On GPUs loops that would not fit into registers are divided (`splitting`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from windlass.diagnostics.deadline import ending_at
+from windlass.facts.cost import Device
+from windlass.ir import Module
+from windlass.lowering.in_place import settle_updates
+from windlass.lowering.materialization import materialize_shared
+from windlass.lowering.splitting import split_fusions
+
+
+def finish(
+    module: Module,
+    device: Device,
+    until: float = math.inf,
+    *,
+    is_whole: bool = False,
+    is_partitioned: bool = False,
+) -> None:
+    """Change the module in place for the device's compiler; what need not be done ends at a moment of `monotonic()`.
+
+    `is_whole` says that no other program will call the module. One that `is_partitioned`, which XLA divides among
+    devices, keeps its updates: calls would keep XLA from that.
+    """
+    if device.name == "gpu":
+        split_fusions(module, device)
+    elif device.name == "cpu" and not is_partitioned:
+        with ending_at(until):
+            materialize_shared(module)
+        settle_updates(module, is_whole)
