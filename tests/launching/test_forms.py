@@ -21,12 +21,13 @@ from windlass.runtime.launch_shape import LaunchShape
 
 SOURCE = "__global__ void twice(float *x, int n) { int i = threadIdx.x; if (i < n) x[i] = 2 * x[i]; }"
 TOLD: list[str] = []
+HOW: list[str] = []
 
 
 class HundredForm(Form, PreparedLaunch, PreparedFunction):
     """Writes hundreds, where there are at least four numbers."""
 
-    name = "raised"
+    name = "hundreds"
     is_kept = False
 
     @classmethod
@@ -74,7 +75,7 @@ def through_each_door(kernel: wl.cuda.Kernel, size: int) -> list[float]:
     launch(array, size)
     value = kernel.jax(1, 32)(jnp.ones(size, jnp.float32), size)
     traced = wl.jit(lambda x: (launch(x, size), x)[1])(jnp.ones(size, jnp.float32))
-    tiering.policy.choose("raised", lambda _: None)
+    tiering.policy.choose("raised", lambda each: HOW.append(each.how))
     try:
         launch(watched, size)
     finally:
@@ -87,6 +88,7 @@ def test_a_form_is_a_class_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wl.cuda.compile(SOURCE)["twice"]
     assert through_each_door(kernel, 4) == [100] * 4
     assert through_each_door(kernel, 3) == [2] * 4
+    assert HOW == ["hundreds", "raised"]
 
 
 def test_each_form_is_told_why_those_before_have_not_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,5 +137,5 @@ def test_least_seconds_of_the_emulator_decide_where_a_tier_begins() -> None:
     small, large = (LaunchShape((blocks, 1, 1), (1024, 1, 1), 0) for blocks in (1, 2**20))
     ran: list[str] = []
     for shape in (small, large):
-        Tier(kernel, shape, "auto").run(lambda: ran.append("raised"), lambda: ran.append("emulated"))
-    assert ran == ["emulated", "raised"]
+        ran.append(Tier(kernel, shape, "auto").run(lambda: "hundreds", lambda: None)[0])
+    assert ran == ["emulated", "hundreds"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class FirstCall(PreparedLaunch):
     """A prepared launch, and what is done at its first call; `prepare` makes others of what is compiled otherwise."""
 
-    __slots__ = ("_compiled", "_is_over", "_launch", "_prepare", "_prepared")
+    __slots__ = ("_compiled", "_is_over", "_launch", "_prepare", "_prepared", "name")
 
     def __init__(
         self,
@@ -30,6 +30,7 @@ class FirstCall(PreparedLaunch):
         prepare: Callable[[CompiledLaunch], PreparedLaunch],
     ) -> None:
         self._launch = launch
+        self.name = prepared.name
         self._prepared = prepared
         self._compiled = compiled
         self._prepare = prepare

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from windlass.diagnostics import RaisingError
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from windlass.launching.traced_launch import TracedLaunch
     from windlass.runtime.launch_shape import LaunchShape
 
-How: TypeAlias = Literal["raised", "emulated"]
+How: TypeAlias = str
+"""The name of a form: "raised" or "emulated"."""
 
 
 class PreparedLaunch(ABC):
-    """A launch on NumPy arrays made ready for arguments of one key."""
+    """A launch on NumPy arrays made ready for arguments of one key; `name` is that of its form."""
 
     __slots__ = ()
+
+    name: How
 
     @abstractmethod
     def run(self, arguments: Sequence[Any]) -> None:
@@ -68,7 +71,7 @@ class Form(ABC):
 
     __slots__ = ()
 
-    name: ClassVar[How]
+    name: How
 
     @staticmethod
     def least_seconds(shape: LaunchShape) -> float | None:

@@ -18,7 +18,7 @@ from windlass.diagnostics import RaisingError, WindlassWarning
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm
-from windlass.launching.form import PreparedLaunch, Request
+from windlass.launching.form import How, PreparedLaunch, Request
 from windlass.launching.forms import choose
 from windlass.launching.tiering import WatchedForm, policy
 from windlass.launching.traced_launch import read_traced
@@ -78,11 +78,11 @@ class Launch:
 
     def _run_watched(self, arguments: Sequence[Any]) -> None:
         if self._watched is None:
-            self._watched = WatchedForm(self.kernel, self.shape, self.run_raised)
+            self._watched = WatchedForm(self.kernel, self.shape, self.run_compiled)
         self._watched.run(arguments)
 
-    def run_raised(self, arguments: Sequence[Any]) -> None:
-        """The launch in its raised form.
+    def run_compiled(self, arguments: Sequence[Any]) -> How:
+        """The launch in another form than the emulator's, and the form's name.
 
         Raises RaisingError where there is none.
         """
@@ -92,6 +92,7 @@ class Launch:
         if isinstance(form, EmulatedForm):
             raise form.reason
         form.run(arguments)
+        return form.name
 
     # -- once per key -------------------------------------------------------------------------------------------------
 

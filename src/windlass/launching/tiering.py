@@ -98,23 +98,21 @@ class Tier:
 
     def run(
         self,
-        run_raised: Callable[[], None],
+        run_compiled: Callable[[], How],
         emulate: Callable[[], None],
         refusals: tuple[type[RaisingError | LaunchError], ...] = (RaisingError,),
     ) -> tuple[How, float]:
-        """Run a launch one way or the other; gives which way, and how many seconds it took.
+        """Run a launch one way or the other; gives in which form, and how many seconds it took.
 
-        `run_raised` may raise an error of `refusals` before it has changed anything: the launch, and all that follow,
-        are emulated then.
+        `run_compiled` gives the name of a form; it may raise an error of `refusals` before it has changed anything: the
+        launch, and all that follow, are emulated then.
         """
         begin = time.perf_counter()
         if self._is_raised and self.reason is None:
             try:
-                run_raised()
+                return run_compiled(), time.perf_counter() - begin
             except refusals as error:
                 self.reason = error
-            else:
-                return "raised", time.perf_counter() - begin
         if self.reason is not None:
             require_time(self._kernel.name, self._shape, self.reason)
         try:
@@ -128,7 +126,7 @@ class Tier:
             self._is_raised = True
             if self._kernel.left_out:
                 self.reason = RaisingError(_left_out(self._kernel))
-        return "emulated", seconds
+        return EmulatedForm.name, seconds
 
     def _with_reason(self, error: EmulationError) -> EmulationError:
         """An error for what the emulator can't do also says why the kernel was not raised."""
@@ -141,19 +139,19 @@ class Tier:
 class WatchedForm:
     """A launch from Python under a policy other than the usual one."""
 
-    __slots__ = ("_kernel", "_run_raised", "_shape", "_tier")
+    __slots__ = ("_kernel", "_run_compiled", "_shape", "_tier")
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, run_raised: Callable[[Sequence[Any]], None]) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, run_compiled: Callable[[Sequence[Any]], How]) -> None:
         self._kernel = kernel
         self._shape = shape
-        self._run_raised = run_raised
+        self._run_compiled = run_compiled
         self._tier = Tier(kernel, shape, policy.mode)
 
     def run(self, arguments: Sequence[Any]) -> None:
         """Run it, and tell who watches."""
         kernel, shape = self._kernel, self._shape
         how, seconds = self._tier.run(
-            lambda: self._run_raised(arguments),
+            lambda: self._run_compiled(arguments),
             lambda: emulate_launch(kernel, shape, arguments, finds_races=False),
         )
         if policy.observe is not None:
