@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from windlass.emulator.instructions import PREFIX
 from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
-from windlass.emulator.text import NAME, balanced_end, split_at_commas, strip_quotes, take_argument
+from windlass.llvm.text import NAME, balanced_end, split_at_commas, strip_quotes, take_argument
 
 _COMPUTING = frozenset(
     shlex.split("""

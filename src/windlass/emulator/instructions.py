@@ -23,7 +23,7 @@ from windlass.emulator.intrinsics import (
 from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
 from windlass.emulator.sites import ATOMIC, RELAXED, SPECULATED, VOLATILE, FunctionFacts, Site
 from windlass.emulator.speculation import SpeculatedChoice, speculated_loads
-from windlass.emulator.text import (
+from windlass.llvm.text import (
     NAME,
     Layouts,
     balanced_end,

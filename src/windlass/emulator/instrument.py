@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from windlass.emulator.instructions import ATTRIBUTE_GROUP, DEFINE, LINKAGE, PREFIX, FunctionRewriter, Shared
 from windlass.emulator.sites import FunctionFacts, GlobalSite, Instrumented
-from windlass.emulator.text import NAME, split_at_commas, strip_quotes, take_type
+from windlass.llvm.text import NAME, split_at_commas, strip_quotes, take_type
 
 INITIAL = PREFIX + "initial."
 _GLOBAL = re.compile(

@@ -19,11 +19,11 @@ from windlass.emulator.instructions import PREFIX
 from windlass.emulator.instrument import INITIAL, instrument
 from windlass.emulator.library import Library, load_library
 from windlass.emulator.mathematics import MEMORY_FUNCTIONS
-from windlass.emulator.object_code import undefined_symbols
 from windlass.emulator.positions import Positions
 from windlass.emulator.sites import GlobalSite, Instrumented
-from windlass.emulator.text import written_name
 from windlass.ir.signature import DeviceCode
+from windlass.llvm.object_code import undefined_symbols
+from windlass.llvm.text import written_name
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from windlass.emulator.text import NAME, split_at_commas, take_operand, take_type
+from windlass.llvm.text import NAME, split_at_commas, take_operand, take_type
 
 _LOAD = re.compile(rf"^\s+(%(?:{NAME})) = load (?!volatile|atomic)(.*)$")
 _ALLOCA = re.compile(rf"^\s+(%(?:{NAME})) = alloca ")

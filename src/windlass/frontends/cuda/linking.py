@@ -15,10 +15,10 @@ from windlass.frontends.cuda.clang import device_flags
 from windlass.frontends.cuda.compilation import compile_unoptimized, explain_failure, optimize_device
 from windlass.frontends.cuda.includes import include_folders
 from windlass.frontends.cuda.limits import check_constants
-from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.signatures import SignatureReader
 from windlass.frontends.cuda.source import read_source
 from windlass.ir.signature import DeviceCode
+from windlass.llvm.metadata import with_all_positions, without_unneeded_metadata
 
 _NAME = r'(?:[-\w$.]+|"[^"]*")'
 _DECLARED_FUNCTION = re.compile(rf"^declare [^\n]*?@({_NAME})\(", re.MULTILINE)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import temporary_folder
 from windlass.frontends.cuda.clang import optimization_flags, run_clang
-from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
+from windlass.llvm.metadata import with_all_positions, without_unneeded_metadata
 
 _NAME = r'(?:[-\w$.]+|"[^"]*")'
 

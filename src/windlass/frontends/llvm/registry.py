@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from windlass.frontends.llvm.syntax import Instruction
     from windlass.frontends.llvm.translator import Translator
     from windlass.frontends.llvm.values import LLVMValue
     from windlass.ir import Value
+    from windlass.llvm.syntax import Instruction
 
 InstructionTranslator: TypeAlias = "Callable[[Translator, Instruction], LLVMValue | None]"
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -11,10 +11,11 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.diagnostics.limits import out_of_memory
-from windlass.frontends.llvm.instruction_text import read_function
-from windlass.frontends.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
-from windlass.frontends.llvm.positions import DebugPositions
-from windlass.frontends.llvm.syntax import (
+from windlass.ir.signature import DeviceCode
+from windlass.llvm.instruction_text import read_function
+from windlass.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
+from windlass.llvm.positions import DebugPositions
+from windlass.llvm.syntax import (
     FunctionText,
     Members,
     Null,
@@ -28,7 +29,6 @@ from windlass.frontends.llvm.syntax import (
     Zero,
     name_of,
 )
-from windlass.ir.signature import DeviceCode
 
 _TARGET_ATTRIBUTES = re.compile(r'"target-(?:cpu|features)"="[^"]*"')
 _KEEPS_CALLS = re.compile(r"\b(?:noinline|optnone)\b ?")
