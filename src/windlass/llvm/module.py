@@ -14,6 +14,7 @@ from windlass.diagnostics.limits import out_of_memory
 from windlass.ir.signature import DeviceCode
 from windlass.llvm.instruction_text import read_function
 from windlass.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
+from windlass.llvm.names import NAME
 from windlass.llvm.positions import DebugPositions
 from windlass.llvm.syntax import (
     FunctionText,
@@ -39,7 +40,7 @@ _TYPE = re.compile(r'^(%(?:[-\w$.]+|"[^"]*")) = type (.*)$', re.MULTILINE)
 _GLOBAL = re.compile(r'^(@(?:[-\w$.]+|"[^"]*")) = (.*)$', re.MULTILINE)
 _GLOBAL_KIND = re.compile(r"\b(global|constant)\b ")
 _SPACE = re.compile(r"\baddrspace\((\d+)\)")
-_NAME = re.compile(r'@(?:[-\w$.]+|"[^"]*")')
+_NAME = re.compile(f"@{NAME}")
 
 
 class GlobalVariable:

@@ -129,9 +129,15 @@ def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
     """
     with temporary_folder() as folder:
         path = folder / "device.ll"
-        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(with_assembly_translated(llvm_ir))))
+        translated = with_assembly_translated(llvm_ir, _compiled_assembly)
+        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(translated)))
         path.write_text(text, "utf-8")
         return run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
+
+
+def _compiled_assembly(text: str) -> str:
+    outcome = compile_unoptimized(read_source(text, "assembly"), device_flags(), [], {}, ())
+    return outcome.output if outcome.status == 0 else ""
 
 
 def with_local_functions(llvm_ir: str) -> str:
