@@ -21,6 +21,9 @@ from windlass.diagnostics.progress import telling
 from windlass.facts.cost import CPU
 from windlass.ir import Module
 from windlass.ir.types import NUMPY_DTYPES, TensorType
+from windlass.passes.batched_programs import batch_function
+from windlass.passes.batcher import CannotBatch
+from windlass.rewriting.driver import rewrite_function
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.interrupting import WatchedFunction
@@ -173,22 +176,51 @@ def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False)
 def _batch(
     arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code, is_whole: bool = False
 ) -> tuple[list[Any], list[int]]:
-    """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
-    batched = [axis is not None for axis in axes]
-    moved = tuple(
-        jax.numpy.moveaxis(argument, axis, 0)
+    """The program for all elements of the batch at once; a loop over them where it has an op with no such form.
+
+    Those are ops with effects and calls of what is not in the program: Python functions, libraries, other devices.
+    """
+    flags = tuple(axis is not None for axis in axes)
+    moved = [
+        argument if axis is None else jax.numpy.moveaxis(argument, axis, 0)
         for argument, axis in zip(arguments, axes, strict=True)
-        if axis is not None
-    )
-
-    def one(*rows: Any) -> list[Any]:
-        remaining = iter(rows)
-        given = [next(remaining) if is_row else argument for argument, is_row in zip(arguments, batched, strict=True)]
-        with jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
-            return program_call.bind(*given, program=program)
-
-    results = jax.lax.map(lambda rows: one(*rows), moved)
+    ]
+    size = next(argument.shape[0] for argument, flag in zip(moved, flags, strict=True) if flag)
+    owner = program.program()
+    with jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
+        try:
+            if owner is None:
+                batched = _batched(program, flags, size)
+            else:
+                batched = owner.derived(("batched", flags, size), lambda: _batched(program, flags, size))
+        except CannotBatch:
+            results = _run_in_turn(moved, flags, program)
+        else:
+            results = program_call.bind(*moved, program=batched.code)
     return results, [0] * len(results)
+
+
+def _batched(program: Code, flags: Sequence[bool], size: int) -> Program:
+    """Raises CannotBatch."""
+    from windlass.catalogue import catalogue
+
+    if size == 0:
+        raise CannotBatch(None)
+    function = batch_function(program.module.main, flags, size)
+    if not program.is_given:
+        rewrite_function(function, catalogue.choose(exact=program.is_exact, in_kernel=True))
+    module = Module([function], program.module.name)
+    name = f"{program.name}_for_{size}"
+    return Program(module, name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
+
+
+def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], program: Code) -> list[Any]:
+    def one(rows: Sequence[Any]) -> list[Any]:
+        remaining = iter(rows)
+        given = [next(remaining) if flag else argument for argument, flag in zip(arguments, flags, strict=True)]
+        return program_call.bind(*given, program=program)
+
+    return jax.lax.map(one, [argument for argument, flag in zip(arguments, flags, strict=True) if flag])
 
 
 def _no_gradient(*_: Any, program: Code, **__: Any) -> NoReturn:
