@@ -24,11 +24,9 @@ from windlass.ops import (
 )
 from windlass.ops.base import COMPLEX_OF_PART, Binary
 from windlass.ops.sampling import Draw
-from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import dot
-from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute, is_number, splat
 
@@ -98,10 +96,6 @@ def modulus_of_conjugate(z: Value) -> Value:
     return Abs(z)
 
 
-def _some_complex(draw: Draw, name: str = "z") -> Value:
-    return free(random_type(draw, ("complex<f32>", "complex<f64>")), name)
-
-
 def _sample_of_conjugates(draw: Draw) -> Binary:
     type_ = random_type(draw, ("complex<f32>", "complex<f64>"))
     return draw.choose((Add, Subtract))(Conj(free(type_, "z")), Conj(free(type_, "w")))
@@ -151,31 +145,6 @@ def dot_of_conjugates(op: DotGeneral, z: Value, w: Value) -> Value | None:
 
 
 # -- complex numbers made of parts ------------------------------------------------------------------------------------
-
-
-def _sample_negated_parts(draw: Draw) -> Complex:
-    type_ = random_type(draw, ("f32", "f64"))
-    return Complex(Negate(free(type_)), Negate(free(type_, "y")))
-
-
-@rewrite(Complex(Negate(x), Negate(y)), single_use=True, sample=_sample_negated_parts)
-def complex_of_negates(x: Value, y: Value) -> Value:
-    """-x + i·(-y) = -(x + i·y)
-
-    >>> complex_of_negates(Complex(Negate(tensor("f32")), Negate(tensor("f32", name="y"))))
-    Negate(Complex(x, y))
-    """
-    return Negate(Complex(x, y))
-
-
-@rewrite(Negate(Real(Negate(z))), sample=lambda draw: Negate(Real(Negate(_some_complex(draw)))), dual=PARTS)
-def negated_real_of_negate(z: Value, dual: Dual) -> Value | None:
-    """-real(-z) = real(z)
-
-    >>> negated_real_of_negate(Negate(Real(Negate(tensor("complex<f32>", name="z")))))
-    Real(z)
-    """
-    return dual(Real)(z) if z.tensor.is_complex else None
 
 
 def _sample_real_modulus(draw: Draw) -> Abs:
