@@ -101,20 +101,20 @@ def _sample_of_conjugates(draw: Draw) -> Binary:
     return draw.choose((Add, Subtract))(Conj(free(type_, "z")), Conj(free(type_, "w")))
 
 
-@rewrite(any_op(Binary, only=(Add, Subtract), takes=(Conj,)), sample=_sample_of_conjugates, reassociates=True)
-def arithmetic_of_conjugates(op: Binary) -> Value | None:
+@rewrite(
+    any_op(Binary, only=(Add, Subtract), lhs=Conj(z), rhs=Conj(w)),
+    single_use=True,
+    sample=_sample_of_conjugates,
+    reassociates=True,
+)
+def arithmetic_of_conjugates(op: Add | Subtract, z: Value, w: Value) -> Value | None:
     """conj(z) + conj(w) = conj(z + w), and so for z - w, if nothing else uses the conjugates
 
     >>> z, w = tensor("complex<f32>", name="z"), tensor("complex<f32>", name="w")
     >>> arithmetic_of_conjugates(Add(Conj(z), Conj(w)))
     Conj(Add(z, w))
     """
-    left, right = op.operands
-    if not isinstance(left, Conj) or not isinstance(right, Conj):
-        return None
-    if left is right or len(left.uses) != 1 or len(right.uses) != 1:
-        return None
-    return Conj(type(op)(left.operand, right.operand))
+    return None if op.lhs is op.rhs else Conj(type(op)(z, w))
 
 
 @rewrite(Multiply(Conj(z), Conj(w)), single_use=True, reassociates=True)
@@ -168,22 +168,20 @@ def _sample_sum_of_converted(draw: Draw) -> Binary:
     return draw.choose((Add, Subtract))(Convert(free(type_), whole), Convert(free(type_, "y"), whole))
 
 
-@rewrite(any_op(Binary, only=(Add, Subtract), takes=(Convert,)), sample=_sample_sum_of_converted)
-def sum_of_converted_reals(op: Binary) -> Value | None:
+@rewrite(
+    any_op(Binary, only=(Add, Subtract), lhs=any_op(Convert, operand=x), rhs=any_op(Convert, operand=y)),
+    single_use=True,
+    sample=_sample_sum_of_converted,
+)
+def sum_of_converted_reals(op: Add | Subtract, x: Value, y: Value) -> Value | None:
     """convert(x) + convert(y) = convert(x + y), for reals that become complex; and so for x - y
 
     >>> x, y = tensor("f32"), tensor("f32", name="y")
     >>> sum_of_converted_reals(Add(Convert(x, "complex<f32>"), Convert(y, "complex<f32>")))
     Convert(Add(x, y), dtype='complex<f32>')
     """
-    left, right = op.operands
-    if not isinstance(left, Convert) or not isinstance(right, Convert):
-        return None
-    if COMPLEX_OF_PART.get(left.operand.dtype) != op.dtype or left.operand.type is not right.operand.type:
-        return None
-    if len(left.uses) != 1 or (len(right.uses) != 1 and left is not right):
-        return None
-    return Convert(type(op)(left.operand, right.operand), op.dtype)
+    is_alike = COMPLEX_OF_PART.get(x.tensor.dtype) == op.dtype and x.type is y.type
+    return Convert(type(op)(x, y), op.dtype) if is_alike else None
 
 
 def _sample_moved_parts(draw: Draw) -> Complex:
