@@ -52,6 +52,10 @@ class Product:
         """Another product in the same precision and of the same element type."""
         return multiply_terms(left, right, self.result if result is None else result, self.op)
 
+    def with_term(self, term: Term, new: Term, other: Term, result: Letters | None = None) -> Value | None:
+        """As `rebuild`, of a new term in the place of the one given, and of the other one."""
+        return self.rebuild(new, other, result) if term is self.left else self.rebuild(other, new, result)
+
 
 @dataclass(frozen=True)
 class Kind:
