@@ -10,6 +10,7 @@ import numpy as np
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
+from windlass.ops.axes import Axes, axes_one_by_one
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.evaluation import Scope
 from windlass.ops.regions import check_reducer, combiner_of
@@ -26,6 +27,9 @@ class Collective(TensorOp):
         """Raise NotImplementedError unless each group holds one device."""
         if any(len(group) != 1 for group in groups):
             raise NotImplementedError(f"{self.name} among several devices has no meaning on one device's arrays")
+
+    def axes(self) -> Axes:
+        return axes_one_by_one(self)
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         """Ordinary values: XLA's collectives on the CPU drop NaN in minimum and maximum."""
@@ -105,6 +109,9 @@ class AllGather(Collective):
             types.append(tensor_type(tuple(shape), value.dtype))
         return tuple(types)
 
+    def axes(self) -> Axes:
+        return axes_one_by_one(self, {self.all_gather_dim})
+
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         self.check_alone(self.replica_groups)
         return arrays
@@ -148,6 +155,9 @@ class ReduceScatter(Collective):
         (dtype,) = check_reducer(self, self.computation, [self.operand.dtype], "C7")
         return tensor_type(tuple(shape), dtype)
 
+    def axes(self) -> Axes:
+        return axes_one_by_one(self, {self.scatter_dimension})
+
     def evaluate(self, operand: Array, scope: Scope | None = None) -> Array:
         self.check_alone(self.replica_groups)
         return operand
@@ -189,6 +199,9 @@ class AllToAll(Collective):
             shape[self.concat_dimension] *= self.split_count
             types.append(tensor_type(tuple(shape), value.dtype))
         return tuple(types)
+
+    def axes(self) -> Axes:
+        return axes_one_by_one(self, {self.split_dimension, self.concat_dimension})
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         self.check_alone(self.replica_groups)

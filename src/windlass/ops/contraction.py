@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, ClassVar
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
+from windlass.ops.axes import Axes, axes_of
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.conversion import convert_array
+from windlass.ops.elementwise import Add
 from windlass.ops.ranges import INFINITY, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import MLIRText, PrecisionConfig
@@ -102,6 +105,23 @@ class DotGeneral(TensorOp):
             return everything(self.tensor)
         undefined = (left.has_zero and right.has_infinity) or (left.has_infinity and right.has_zero)
         return between(0, INFINITY, nan=left.nan or right.nan or undefined)
+
+    def axes(self) -> Axes:
+        left, right = [-1] * self.lhs.tensor.rank, [-1] * self.rhs.tensor.rank
+        pairs = (
+            *zip(self.lhs_contracting_dimensions, self.rhs_contracting_dimensions, strict=True),
+            *zip(self.lhs_batching_dimensions, self.rhs_batching_dimensions, strict=True),
+        )
+        for letter, (left_axis, right_axis) in enumerate(pairs):
+            left[left_axis] = right[right_axis] = letter
+        free = itertools.count(len(pairs))
+        for letters in (left, right):
+            letters[:] = [next(free) if letter < 0 else letter for letter in letters]
+        result = (
+            *(left[axis] for axis in (*self.lhs_batching_dimensions, *self.lhs_free_dimensions)),
+            *(right[axis] for axis in self.rhs_free_dimensions),
+        )
+        return axes_of(self, [left, right], [result], Add)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         wide = wide_type(self.tensor.dtype)
