@@ -139,11 +139,11 @@ def combine(op: TensorOp, combiner: type[Op] | Region, first: list[Array], secon
     with np.errstate(all="ignore"):
         if isinstance(combiner, Region):
             return list(run_pointwise(combiner, Scope(), *first, *second))
-        pairs = zip(op.results, first, second, strict=True)
-        return [
-            evaluate(combiner(Argument(result.type), Argument(result.type)), [left, right])[0]
-            for result, left, right in pairs
-        ]
+        found: list[Array] = []
+        for result, left, right in zip(op.results, first, second, strict=True):
+            combined: Any = combiner.from_fields({"lhs": Argument(result.type), "rhs": Argument(result.type)})
+            found += evaluate(combined, [left, right])
+        return found
 
 
 def take(array: Array, places: Sequence[Axis], letter: int, axes: Axes, indices: Sequence[int] | Array) -> Array:

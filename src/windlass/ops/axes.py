@@ -59,19 +59,19 @@ def axes_of(
     operands: Iterable[Sequence[Axis | int]],
     results: Iterable[Sequence[Axis | int]],
     combiner: type[Op] | Region | None = None,
-    sizes: Mapping[int, int] | None = None,
+    sizes: dict[int, int] | None = None,
 ) -> Axes:
     """The axes of an op; a bare number is an axis of one letter. Letters that never stand alone need their sizes."""
-    known = dict(sizes or {})
+    known: dict[Axis, int] = {}
     sides: list[tuple[tuple[Axis, ...], ...]] = []
     for values, side in ((op.operands, operands), (op.results, results)):
-        given = list(side)
-        for value, axes in zip(values, given, strict=True):
-            for size, axis in zip(value.shape, axes, strict=True) if axes else ():
-                if isinstance(axis, int):
-                    known[axis] = size
-        sides.append(tuple(tuple((axis,) if isinstance(axis, int) else axis for axis in axes) for axes in given))
-    return Axes(sides[0], sides[1], known, combiner)
+        rows = tuple([tuple([(axis,) if isinstance(axis, int) else axis for axis in axes]) for axes in side])
+        for value, row in zip(values, rows, strict=True):
+            if row:
+                known.update(zip(row, value.shape, strict=True))
+        sides.append(rows)
+    single = {axis[0]: size for axis, size in known.items() if axis and len(axis) == 1}
+    return Axes(sides[0], sides[1], single | (sizes or {}), combiner)
 
 
 def axes_in_place(op: Op, changed: Collection[int] = ()) -> Axes:

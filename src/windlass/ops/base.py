@@ -39,8 +39,9 @@ COMPLEX_OF_PART = {part: whole for whole, part in PART_OF_COMPLEX.items()}
 TOKEN = OpaqueType.of("!stablehlo.token")
 
 
-OnNewAxis: TypeAlias = Callable[[Any, int], Any]
+Change: TypeAlias = Callable[[Any, int], Any]
 """An attribute of an op, and the size of a new first axis, to that attribute of the op that has that axis."""
+OnNewAxis: TypeAlias = Mapping[str, Change] | None
 
 
 def later(axes: Any, size: int) -> Any:
@@ -58,7 +59,7 @@ def sized(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return (size, *shape)
 
 
-def beginning_with(entry: Any) -> OnNewAxis:
+def beginning_with(entry: Any) -> Change:
     """A list of something for each axis; `entry` is that of the new one."""
     return lambda entries, size: (entry, *entries)
 
@@ -162,7 +163,7 @@ class TensorOp(Op):
 
     # -- axes -----------------------------------------------------------------------------------------------------
 
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis] | None] = None
+    on_new_axis: ClassVar[OnNewAxis] = None
     """What becomes of attributes when all operands and results get a new first axis; those not named stay as they are.
 
     None: that alone doesn't make it the op done many times.

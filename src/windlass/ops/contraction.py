@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any, ClassVar
 
@@ -106,21 +105,28 @@ class DotGeneral(TensorOp):
         undefined = (left.has_zero and right.has_infinity) or (left.has_infinity and right.has_zero)
         return between(0, INFINITY, nan=left.nan or right.nan or undefined)
 
-    def axes(self) -> Axes:
+    def letters(self, first: int = 0) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The letters of lhs, of rhs and of the result, from `first` on: contracting, batching, then free axes."""
         left, right = [-1] * self.lhs.tensor.rank, [-1] * self.rhs.tensor.rank
+        letter = first
         pairs = (
             *zip(self.lhs_contracting_dimensions, self.rhs_contracting_dimensions, strict=True),
             *zip(self.lhs_batching_dimensions, self.rhs_batching_dimensions, strict=True),
         )
-        for letter, (left_axis, right_axis) in enumerate(pairs):
+        for left_axis, right_axis in pairs:
             left[left_axis] = right[right_axis] = letter
-        free = itertools.count(len(pairs))
+            letter += 1
+        result = [left[axis] for axis in self.lhs_batching_dimensions]
         for letters in (left, right):
-            letters[:] = [next(free) if letter < 0 else letter for letter in letters]
-        result = (
-            *(left[axis] for axis in (*self.lhs_batching_dimensions, *self.lhs_free_dimensions)),
-            *(right[axis] for axis in self.rhs_free_dimensions),
-        )
+            for axis, known in enumerate(letters):
+                if known < 0:
+                    letters[axis] = letter
+                    result.append(letter)
+                    letter += 1
+        return tuple(left), tuple(right), tuple(result)
+
+    def axes(self) -> Axes:
+        left, right, result = self.letters()
         return axes_of(self, [left, right], [result], Add)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:

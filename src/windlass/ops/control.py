@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -271,7 +270,7 @@ class Map(TensorOp):
     dimensions: tuple[int, ...]
     computation: Region
     needs_scope: ClassVar[bool] = True
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"dimensions": first_and_later}
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": first_and_later}
 
     def infer(self) -> Type:
         types = [value.tensor for value in self.inputs]
@@ -328,7 +327,7 @@ class OptimizationBarrier(TensorOp):
 
     name = "stablehlo.optimization_barrier"
     operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {}
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> tuple[Type, ...]:
         return tuple(value.type for value in self.operands)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,7 +138,7 @@ class BitcastConvert(TensorOp):
     operand: Value
     dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {}
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +24,7 @@ class Fft(TensorOp):
     operand: Value
     fft_type: FFTType
     fft_length: tuple[int, ...]
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {}
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_, lengths = self.operand.tensor, self.fft_length

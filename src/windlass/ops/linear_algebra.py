@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +27,7 @@ class Cholesky(TensorOp):
     is_contraction: ClassVar[bool] = True
     a: Value
     lower: bool = False
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {}
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_ = self.a.tensor
@@ -85,7 +84,7 @@ class TriangularSolve(TensorOp):
     lower: bool
     unit_diagonal: bool
     transpose_a: Transposition
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {}
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         a, b = self.a.tensor, self.b.tensor

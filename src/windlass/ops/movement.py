@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +37,7 @@ class Slice(TensorOp):
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
     strides: tuple[int, ...]
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {
+    on_new_axis: ClassVar[OnNewAxis] = {
         "start_indices": beginning_with(0),
         "limit_indices": sized,
         "strides": beginning_with(1),
@@ -100,7 +99,7 @@ class Pad(TensorOp):
     edge_padding_low: tuple[int, ...]
     edge_padding_high: tuple[int, ...]
     interior_padding: tuple[int, ...]
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {
+    on_new_axis: ClassVar[OnNewAxis] = {
         "edge_padding_low": beginning_with(0),
         "edge_padding_high": beginning_with(0),
         "interior_padding": beginning_with(0),
@@ -183,7 +182,7 @@ class Concatenate(TensorOp):
     disorder: ClassVar[int] = 8
     inputs: tuple[Value, ...]
     dimension: int
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"dimension": later}
+    on_new_axis: ClassVar[OnNewAxis] = {"dimension": later}
 
     def infer(self) -> Type:
         types = [value.tensor for value in self._operands]
@@ -244,7 +243,7 @@ class Reshape(TensorOp):
     operand: Value
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"shape": sized}
+    on_new_axis: ClassVar[OnNewAxis] = {"shape": sized}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -287,7 +286,7 @@ class Transpose(TensorOp):
     disorder: ClassVar[int] = -1
     operand: Value
     permutation: tuple[int, ...]
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"permutation": first_and_later}
+    on_new_axis: ClassVar[OnNewAxis] = {"permutation": first_and_later}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -325,7 +324,7 @@ class BroadcastInDim(TensorOp):
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     broadcast_dimensions: tuple[int, ...]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"shape": sized, "broadcast_dimensions": first_and_later}
+    on_new_axis: ClassVar[OnNewAxis] = {"shape": sized, "broadcast_dimensions": first_and_later}
 
     def infer(self) -> Type:
         type_ = self._operands[0].tensor
@@ -380,7 +379,7 @@ class Reverse(TensorOp):
     disorder: ClassVar[int] = -2
     operand: Value
     dimensions: tuple[int, ...]
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"dimensions": later}
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": later}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor

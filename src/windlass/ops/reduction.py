@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -71,7 +70,7 @@ class Reduce(Folding):
     name = "stablehlo.reduce"
     dimensions: tuple[int, ...]
     body: Region
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"dimensions": later}
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": later}
 
     def infer(self) -> tuple[Type, ...]:
         shape = self.check_inputs(count="C3", shapes="C1", inits="C2")
@@ -267,7 +266,7 @@ class ReduceWindow(Folding):
     window_dilations: tuple[int, ...]
     padding: Matrix
     body: Region
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {
+    on_new_axis: ClassVar[OnNewAxis] = {
         "window_dimensions": beginning_with(1),
         "window_strides": beginning_with(1),
         "base_dilations": beginning_with(1),
@@ -377,7 +376,7 @@ class SelectAndScatter(TensorOp):
     select: Region
     scatter: Region
     needs_scope: ClassVar[bool] = True
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {
+    on_new_axis: ClassVar[OnNewAxis] = {
         "window_dimensions": beginning_with(1),
         "window_strides": beginning_with(1),
         "padding": beginning_with((0, 0)),

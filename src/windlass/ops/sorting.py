@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cmp_to_key
 from typing import Any, ClassVar
 
@@ -33,7 +32,7 @@ class Sort(TensorOp):
     dimension: int = -1
     is_stable: bool = False
     needs_scope: ClassVar[bool] = True
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {"dimension": lambda axis, size: axis + (axis >= 0)}
+    on_new_axis: ClassVar[OnNewAxis] = {"dimension": lambda axis, size: axis + (axis >= 0)}
 
     def infer(self) -> tuple[Type, ...]:
         types = [value.tensor for value in self.inputs]
@@ -114,7 +113,7 @@ class TopK(TensorOp):
     name = "chlo.top_k"
     operand: Value
     k: int
-    on_new_axis: ClassVar[Mapping[str, OnNewAxis]] = {}
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> tuple[Type, ...]:
         type_ = self.operand.tensor

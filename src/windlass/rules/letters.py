@@ -71,10 +71,7 @@ def read(op: DotGeneral, first: int = 0) -> Product:
     >>> product.left.letters, product.right.letters, product.result
     ((1, 0), (0, 2), (1, 2))
     """
-    axes = op.axes()
-    left, right, result = (
-        tuple([first + letter for axis in side for letter in axis or ()]) for side in (*axes.operands, *axes.results)
-    )
+    left, right, result = op.letters(first)
     return Product(Term(op.lhs, left), Term(op.rhs, right), result, op)
 
 
