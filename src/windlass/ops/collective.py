@@ -11,7 +11,7 @@ from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_one_by_one
-from windlass.ops.base import Array, TensorOp
+from windlass.ops.base import Array, OnNewAxis, TensorOp, later
 from windlass.ops.evaluation import Scope
 from windlass.ops.regions import check_reducer, combiner_of
 from windlass.ops.sampling import Draw
@@ -22,6 +22,8 @@ COMMUNICATED = frozenset({"f32", "i32"})
 
 class Collective(TensorOp):
     """Base of the ops in which several devices take part."""
+
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def check_alone(self, groups: tuple[tuple[int, ...], ...]) -> None:
         """Raise NotImplementedError unless each group holds one device."""
@@ -91,6 +93,7 @@ class AllGather(Collective):
     channel_handle: ChannelHandle = None
     use_global_device_ids: bool = False
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"group_size"})
+    on_new_axis: ClassVar[OnNewAxis] = {"all_gather_dim": later}
 
     def mlir_attributes(self) -> dict[str, str]:
         return unit_flag(super().mlir_attributes())
@@ -135,6 +138,7 @@ class ReduceScatter(Collective):
     use_global_device_ids: bool = False
     needs_scope: ClassVar[bool] = True
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"group_size"})
+    on_new_axis: ClassVar[OnNewAxis] = {"scatter_dimension": later}
 
     def mlir_attributes(self) -> dict[str, str]:
         return unit_flag(super().mlir_attributes())
@@ -184,6 +188,7 @@ class AllToAll(Collective):
     split_count: int
     replica_groups: Matrix
     channel_handle: ChannelHandle = None
+    on_new_axis: ClassVar[OnNewAxis] = {"split_dimension": later, "concat_dimension": later}
 
     def infer(self) -> tuple[Type, ...]:
         types: list[Type] = []
