@@ -12,7 +12,8 @@ import pytest
 from tests.laws.op_instances import Instance, draw_instances, meaningful_classes
 from windlass.ir import Argument, Op, Region, tensor_type
 from windlass.ops.axes import Axes, Axis
-from windlass.ops.base import TensorOp
+from windlass.ops.base import TOKEN, TensorOp
+from windlass.ops.control import OptimizationBarrier
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.rewriting.laws import same_bits
 
@@ -50,6 +51,13 @@ def test_every_op_has_axes_or_a_reason() -> None:
     named = {cls for cls in Op.by_name.values() if issubclass(cls, TensorOp)}
     without = {cls.__name__ for cls in named if cls.axes is TensorOp.axes and cls.__module__.startswith("windlass.ops")}
     assert without == {name for name in WITHOUT_AXES if name not in {"Opaque", "OpaqueTerminator"}}
+
+
+def test_token_has_no_axes() -> None:
+    barrier = OptimizationBarrier((Argument(TOKEN), Argument(tensor_type((2, 3), "f32"))))
+    axes = barrier.axes()
+    assert axes is not None
+    assert str(axes) == ",ij->,ij"
 
 
 @pytest.mark.parametrize("cls", classes_with_axes(), ids=lambda cls: cls.__name__)

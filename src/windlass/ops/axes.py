@@ -12,8 +12,9 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from windlass.ir.types import TensorType
 
 if TYPE_CHECKING:
     from windlass.ir.core import Op, Region
@@ -22,8 +23,7 @@ Axis: TypeAlias = "tuple[int, ...] | None"
 CHANGED: Axis = None
 
 
-@dataclass(frozen=True)
-class Axes:
+class Axes(NamedTuple):
     """The letters of each axis of each operand and each result; `sizes` says how many indices each letter has.
 
     `combiner` folds the letters that no result has: the class of an op, or a region that takes two of each result.
@@ -89,7 +89,8 @@ def axes_one_by_one(op: Op, changed: Collection[int] = ()) -> Axes:
     letters: list[list[Axis | int]] = []
     first = 0
     for value in op.operands:
-        rank = value.tensor.rank
+        # A token has no axes.
+        rank = value.type.rank if isinstance(value.type, TensorType) else 0
         letters.append([CHANGED if axis in changed else first + axis for axis in range(rank)])
         first += rank
     return axes_of(op, letters, letters)
