@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from windlass.ir.core import Op
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
 from windlass.ir.values import TypeFault, Value
+from windlass.ops.axes import Axes, axes_in_place
 from windlass.ops.loop_writer import LoopNames, LoopWriter
 from windlass.ops.ranges import Range, RangeOf, everything
 from windlass.ops.spelling import decode, encode
@@ -35,6 +37,31 @@ PART_OF_COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
 COMPLEX_OF_PART = {part: whole for whole, part in PART_OF_COMPLEX.items()}
 
 TOKEN = OpaqueType.of("!stablehlo.token")
+
+
+Change: TypeAlias = Callable[[Any, int], Any]
+"""An attribute of an op, and the size of a new first axis, to that attribute of the op that has that axis."""
+OnNewAxis: TypeAlias = Mapping[str, Change] | None
+
+
+def later(axes: Any, size: int) -> Any:
+    """The number of an axis, or of several, behind a new first one."""
+    return tuple(axis + 1 for axis in axes) if isinstance(axes, tuple) else axes + 1  # pyright: ignore[reportUnknownVariableType]
+
+
+def first_and_later(axes: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The new first axis, and the others behind it."""
+    return (0, *later(axes, size))
+
+
+def sized(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """A shape with the new first axis."""
+    return (size, *shape)
+
+
+def beginning_with(entry: Any) -> Change:
+    """A list of something for each axis; `entry` is that of the new one."""
+    return lambda entries, size: (entry, *entries)
 
 
 class TensorOp(Op):
@@ -134,7 +161,19 @@ class TensorOp(Op):
         """Write the op, on scalars, as loop-level text."""
         writer.write_scalar(self, self.loop_names)
 
-    # -- many at once ---------------------------------------------------------------------------------------------
+    # -- axes -----------------------------------------------------------------------------------------------------
+
+    on_new_axis: ClassVar[OnNewAxis] = None
+    """What becomes of attributes when all operands and results get a new first axis; those not named stay as they are.
+
+    None: that alone doesn't make it the op done many times.
+    """
+    shared_operands: ClassVar[frozenset[str]] = frozenset()
+    """Operands that have to be the same all times that the op is done at once: they get no new axis."""
+
+    def axes(self) -> Axes | None:
+        """By letters, which axes of the results come from which axes of the operands; None where nothing is known."""
+        return None
 
     def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
         """The op done `size` times at once: one result for each of its own, with a new first axis of that size.
@@ -142,7 +181,21 @@ class TensorOp(Op):
         The operands that are batched have that axis too, one at least; the others are the same each time. None where
         there is no such op.
         """
-        return None
+        from windlass.ops.control import captures
+
+        shared = [
+            field.name in self.shared_operands
+            for field in self.fields
+            if field.kind in ("operand", "variadic")
+            for _ in (getattr(self, field.name) if field.kind == "variadic" else (None,))
+        ]
+        is_free = any(captures(region) for region in self.regions)
+        if self.on_new_axis is None or is_free or any(map(operator.and_, shared, is_batched)):
+            return None
+        full = all_batched(operands, tuple(map(operator.or_, shared, is_batched)), size)
+        fields: dict[str, Any] = {name: change(getattr(self, name), size) for name, change in self.on_new_axis.items()}
+        fields |= {name: getattr(self, name).clone({}) for name in self.region_names}
+        return self.with_fields(full, **fields).results
 
     @classmethod
     def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:
@@ -217,6 +270,9 @@ class Elementwise(TensorOp):
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         type_ = tensor_type(draw.shape(), draw.dtype(cls.dtypes))
         return (type_,) * sum(field.kind == "operand" for field in cls.fields)
+
+    def axes(self) -> Axes:
+        return axes_in_place(self)
 
     def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
         from windlass.ops.movement import BroadcastInDim

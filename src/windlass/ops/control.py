@@ -9,7 +9,8 @@ import numpy as np
 from windlass.ir.core import Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, TensorOp, all_batched
+from windlass.ops.axes import Axes, axes_in_place, axes_one_by_one
+from windlass.ops.base import Array, OnNewAxis, TensorOp, first_and_later
 from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
 from windlass.ops.loop_writer import LoopWriter
 from windlass.ops.movement import DynamicUpdateSlice
@@ -269,6 +270,7 @@ class Map(TensorOp):
     dimensions: tuple[int, ...]
     computation: Region
     needs_scope: ClassVar[bool] = True
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": first_and_later}
 
     def infer(self) -> Type:
         types = [value.tensor for value in self.inputs]
@@ -290,14 +292,11 @@ class Map(TensorOp):
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self)
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> Array:
         return run_pointwise(self.computation, scope or Scope(), *arrays)[0]
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        if captures(self.computation):
-            return None
-        dimensions = tuple(range(len(self.dimensions) + 1))
-        return (Map(all_batched(operands, is_batched, size), dimensions, self.computation.clone({})),)
 
     def flops(self) -> int:
         """Each op of the computation at each place."""
@@ -328,6 +327,7 @@ class OptimizationBarrier(TensorOp):
 
     name = "stablehlo.optimization_barrier"
     operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> tuple[Type, ...]:
         return tuple(value.type for value in self.operands)
@@ -335,11 +335,11 @@ class OptimizationBarrier(TensorOp):
     def find_range(self, of: RangeOf) -> tuple[Range, ...]:
         return tuple(of(each) for each in self.operands)
 
+    def axes(self) -> Axes:
+        return axes_one_by_one(self)
+
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         return arrays
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return OptimizationBarrier(all_batched(operands, is_batched, size)).results
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

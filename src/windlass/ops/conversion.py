@@ -9,7 +9,8 @@ import numpy as np
 
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, TensorOp
+from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, OnNewAxis, TensorOp
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
 from windlass.ops.ranges import INFINITY, Range, RangeOf, everything, integers, rounded
 from windlass.ops.sampling import Draw
@@ -137,6 +138,7 @@ class BitcastConvert(TensorOp):
     operand: Value
     dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -171,15 +173,17 @@ class BitcastConvert(TensorOp):
         )
         return Range(low, high)
 
+    def axes(self) -> Axes:
+        given, made = self.operand.tensor.rank, self.tensor.rank
+        letters: list[Axis | int] = [*range(min(given, made)), CHANGED]
+        return axes_of(self, [letters[:given]], [letters[:made]])
+
     def evaluate(self, operand: Array) -> Array:
         target = NUMPY_DTYPES[self.dtype]
         if bit_width(self.operand.dtype) < 8 or bit_width(self.dtype) < 8:
             return self._evaluate_narrow(operand)
         shape = self.shape
         return np.frombuffer(np.ascontiguousarray(operand).tobytes(), target).reshape(shape)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (BitcastConvert(operands[0], self.dtype),)
 
     def _evaluate_narrow(self, operand: Array) -> Array:
         """Elements of four bits are stored in a byte each: pack or unpack them, low bits first."""

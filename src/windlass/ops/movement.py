@@ -9,7 +9,20 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, INTEGER, Array, TensorOp, all_batched, repeated
+from windlass.ops.axes import CHANGED, Axes, axes_in_place, axes_of, axes_of_reshape
+from windlass.ops.base import (
+    ANY,
+    INTEGER,
+    Array,
+    OnNewAxis,
+    TensorOp,
+    all_batched,
+    beginning_with,
+    first_and_later,
+    later,
+    repeated,
+    sized,
+)
 from windlass.ops.ranges import Range, RangeOf, joined
 from windlass.ops.sampling import Draw, Unsuitable
 
@@ -24,6 +37,11 @@ class Slice(TensorOp):
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
     strides: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {
+        "start_indices": beginning_with(0),
+        "limit_indices": sized,
+        "strides": beginning_with(1),
+    }
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -44,13 +62,13 @@ class Slice(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        bounds = zip(self.start_indices, self.limit_indices, self.strides, self.operand.shape, strict=True)
+        return axes_in_place(self, [axis for axis, bound in enumerate(bounds) if bound != (0, bound[-1], 1, bound[-1])])
+
     def evaluate(self, operand: Array) -> Array:
         bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
         return operand[tuple(slice(start, limit, stride) for start, limit, stride in bounds)]
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        (x,) = operands
-        return (Slice(x, (0, *self.start_indices), (size, *self.limit_indices), (1, *self.strides)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -81,6 +99,12 @@ class Pad(TensorOp):
     edge_padding_low: tuple[int, ...]
     edge_padding_high: tuple[int, ...]
     interior_padding: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {
+        "edge_padding_low": beginning_with(0),
+        "edge_padding_high": beginning_with(0),
+        "interior_padding": beginning_with(0),
+    }
+    shared_operands: ClassVar[frozenset[str]] = frozenset({"padding_value"})
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -105,15 +129,12 @@ class Pad(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand).join(of(self.padding_value))
 
+    def axes(self) -> Axes:
+        paddings = zip(self.edge_padding_low, self.edge_padding_high, self.interior_padding, strict=True)
+        return axes_in_place(self, [axis for axis, padding in enumerate(paddings) if any(padding)])
+
     def evaluate(self, operand: Array, padding_value: Array) -> Array:
         return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        x, padding_value = operands
-        low, high, interior = self.edge_padding_low, self.edge_padding_high, self.interior_padding
-        if is_batched[1]:
-            return None
-        return (Pad(x, padding_value, (0, *low), (0, *high), (0, *interior)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -161,6 +182,7 @@ class Concatenate(TensorOp):
     disorder: ClassVar[int] = 8
     inputs: tuple[Value, ...]
     dimension: int
+    on_new_axis: ClassVar[OnNewAxis] = {"dimension": later}
 
     def infer(self) -> Type:
         types = [value.tensor for value in self._operands]
@@ -183,11 +205,11 @@ class Concatenate(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return joined(of(each) for each in self.inputs)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self, {self.dimension})
+
     def evaluate(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, self.dimension)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Concatenate(all_batched(operands, is_batched, size), self.dimension + 1),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -221,6 +243,7 @@ class Reshape(TensorOp):
     operand: Value
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
+    on_new_axis: ClassVar[OnNewAxis] = {"shape": sized}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -231,11 +254,11 @@ class Reshape(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        return axes_of_reshape(self)
+
     def evaluate(self, operand: Array) -> Array:
         return operand.reshape(self.shape)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Reshape(operands[0], (size, *self.shape)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -263,6 +286,7 @@ class Transpose(TensorOp):
     disorder: ClassVar[int] = -1
     operand: Value
     permutation: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {"permutation": first_and_later}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -275,11 +299,11 @@ class Transpose(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        return axes_of(self, [range(len(self.permutation))], [self.permutation])
+
     def evaluate(self, operand: Array) -> Array:
         return operand.transpose(self.permutation)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Transpose(operands[0], (0, *(axis + 1 for axis in self.permutation))),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -300,6 +324,7 @@ class BroadcastInDim(TensorOp):
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     broadcast_dimensions: tuple[int, ...]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
+    on_new_axis: ClassVar[OnNewAxis] = {"shape": sized, "broadcast_dimensions": first_and_later}
 
     def infer(self) -> Type:
         type_ = self._operands[0].tensor
@@ -319,16 +344,17 @@ class BroadcastInDim(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        pairs = zip(self.operand.shape, self.broadcast_dimensions, strict=True)
+        letters = [() if size != self.shape[axis] else axis for size, axis in pairs]
+        return axes_of(self, [letters], [range(len(self.shape))])
+
     def evaluate(self, operand: Array) -> Array:
         order = sorted(range(operand.ndim), key=lambda axis: self.broadcast_dimensions[axis])
         fitted = [1] * len(self.shape)
         for axis in order:
             fitted[self.broadcast_dimensions[axis]] = operand.shape[axis]
         return np.broadcast_to(operand.transpose(order).reshape(fitted), self.shape)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        dimensions = (0, *(axis + 1 for axis in self.broadcast_dimensions))
-        return (BroadcastInDim(operands[0], (size, *self.shape), dimensions),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -353,6 +379,7 @@ class Reverse(TensorOp):
     disorder: ClassVar[int] = -2
     operand: Value
     dimensions: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": later}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -367,11 +394,11 @@ class Reverse(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self, self.dimensions)
+
     def evaluate(self, operand: Array) -> Array:
         return np.flip(operand, self.dimensions)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Reverse(operands[0], tuple(axis + 1 for axis in self.dimensions)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -404,6 +431,10 @@ class DynamicSlice(TensorOp):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
+
+    def axes(self) -> Axes:
+        sizes = zip(self.slice_sizes, self.operand.shape, strict=True)
+        return axes_in_place(self, [axis for axis, (size, whole) in enumerate(sizes) if size != whole])
 
     def evaluate(self, operand: Array, *start_indices: Array) -> Array:
         starts = clamp_starts(start_indices, operand.shape, self.slice_sizes)
@@ -466,6 +497,10 @@ class DynamicUpdateSlice(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand).join(of(self.update))
 
+    def axes(self) -> Axes:
+        sizes = zip(self.update.shape, self.operand.shape, strict=True)
+        return axes_in_place(self, [axis for axis, (size, whole) in enumerate(sizes) if size != whole])
+
     def evaluate(self, operand: Array, update: Array, *start_indices: Array) -> Array:
         starts = clamp_starts(start_indices, operand.shape, update.shape)
         result = np.array(operand)
@@ -521,6 +556,9 @@ class GetDimensionSize(TensorOp):
         if not 0 <= self.dimension < rank:
             self.fault("C1", f"dimension {self.dimension} of an operand of rank {rank}")
         return tensor_type((), "i32")
+
+    def axes(self) -> Axes:
+        return axes_of(self, [[CHANGED] * self.operand.tensor.rank], [[]])
 
     def evaluate(self, operand: Array) -> Array:
         return np.array(operand.shape[self.dimension], np.int32)
