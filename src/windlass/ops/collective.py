@@ -74,7 +74,7 @@ class AllReduce(Collective):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.reduction import sample_reducer
+        from windlass.ops.regions import sample_reducer
 
         return {"replica_groups": ((0,),), "computation": sample_reducer(draw, [operand_types[0].dtype])}
 
@@ -168,7 +168,7 @@ class ReduceScatter(Collective):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.reduction import sample_reducer
+        from windlass.ops.regions import sample_reducer
 
         return {
             "scatter_dimension": draw.integer(0, operand_types[0].rank - 1),

@@ -10,8 +10,9 @@ import numpy as np
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, OnNewAxis, TensorOp
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, OnNewAxis, TensorOp
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
+from windlass.ops.pointwise import Elementwise
 from windlass.ops.ranges import INFINITY, Range, RangeOf, everything, integers, rounded
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Int32

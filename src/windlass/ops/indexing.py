@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from windlass.ir.captures import captures
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
 from windlass.ops.base import INTEGER, Array, TensorOp, all_batched
-from windlass.ops.control import captures, regions_are_pure
+from windlass.ops.control import regions_are_pure
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.ranges import Range, RangeOf
-from windlass.ops.regions import check_reducer, combiner_of
-from windlass.ops.sampling import Draw
+from windlass.ops.regions import check_reducer, combiner_of, sample_reducer
+from windlass.ops.sampling import Draw, Unsuitable
 
 
 class Gather(TensorOp):
@@ -391,8 +392,6 @@ class Scatter(TensorOp):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.reduction import sample_reducer
-        from windlass.ops.sampling import Unsuitable
 
         operand, indices, update = operand_types
         batch_rank = indices.rank - 1

@@ -21,7 +21,7 @@ from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import pad_array
 from windlass.ops.ranges import Range, RangeOf, everything
-from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region
+from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region, sample_reducer
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Matrix
 
@@ -155,21 +155,6 @@ def fold(body: Region, scope: Scope, state: tuple[Array, ...], lines: list[Array
     for index in range(lines[0].shape[0]):
         state = run_pointwise(body, scope, *state, *(line[index] for line in lines))
     return state
-
-
-def sample_reducer(draw: Draw, dtypes: list[str]) -> Region:
-    """A reducer that is associative and commutative; two inputs get the maximum of the first and the sum of the second,
-    or each its own op."""
-    choices = (Or, And) if set(dtypes) == {"i1"} else (Add, Maximum, Minimum, Multiply)
-    combiners = [draw.choose((Or, And) if dtype == "i1" else choices) for dtype in dtypes]
-    scalars = [tensor_type((), dtype) for dtype in dtypes]
-
-    def body(*values: Value) -> tuple[Value, ...]:
-        count = len(dtypes)
-        pairs = zip(combiners, values[:count], values[count:], strict=True)
-        return tuple(combiner(left, right) for combiner, left, right in pairs)
-
-    return make_region([*scalars, *scalars], body)
 
 
 def sample_folded(op: TensorOp, draw: Draw, position: int, count: int) -> Array:

@@ -10,11 +10,12 @@ import scipy  # its parts are loaded when they are first used: that takes longer
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, axes_of
-from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, Binary, Predicate, TensorOp, Unary, widened
+from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, TensorOp
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
 from windlass.ops.elementwise import Add
 from windlass.ops.loop_writer import LoopNames
+from windlass.ops.pointwise import Binary, Predicate, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, loosened
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import PrecisionConfig

@@ -16,7 +16,7 @@ from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
 from windlass.ops.composite import expand_composites
-from windlass.ops.control import Return
+from windlass.ops.regions import Return
 from windlass.parallel.rerolling import reroll
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption

@@ -16,9 +16,10 @@ from windlass.affine.predicate import TRUE, Predicate
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
 from windlass.loops import Atomic as AtomicOp
 from windlass.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
-from windlass.ops.control import Return, While
+from windlass.ops.control import While
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import And, Select
+from windlass.ops.regions import Return
 from windlass.raising import emission
 from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.allocation import make_addressable

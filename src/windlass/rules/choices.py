@@ -20,8 +20,9 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.base import Binary, TensorOp, Unary
+from windlass.ops.base import TensorOp
 from windlass.ops.elementwise import Xor
+from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

@@ -22,7 +22,8 @@ from windlass.ops import (
     Subtract,
     Transpose,
 )
-from windlass.ops.base import COMPLEX_OF_PART, Binary
+from windlass.ops.base import COMPLEX_OF_PART
+from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

@@ -20,7 +20,7 @@ from windlass.llvm.layout import PointerType
 from windlass.llvm.module import DeviceModule, module_of
 from windlass.llvm.syntax import FunctionText, Reader, UnknownSyntax
 from windlass.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Parallel, Store, Yield
-from windlass.ops.control import Return
+from windlass.ops.regions import Return
 from windlass.parallel.passes import AS_STRUCTURED, Guards, LoopPass, passes_of_import, run_passes
 
 TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)
