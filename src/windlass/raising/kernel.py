@@ -16,6 +16,7 @@ from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
 from windlass.ops.control import Return
+from windlass.ops.conversion import byte_width
 from windlass.parallel.rerolling import reroll
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
@@ -28,7 +29,7 @@ from windlass.raising.memory import Memory, MemoryState
 from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
 from windlass.raising.records import known_item, record_memory, traced_item
 from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
-from windlass.raising.reinterpretation import byte_width, write_back
+from windlass.raising.reinterpretation import write_back
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,

@@ -21,7 +21,7 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.index import FloorDivide, Index, Modulo
 from windlass.ir import Argument, Block, Op, Result, Value
 from windlass.loops import Allocate, DoWhile, For, Load, Store, ViewBuffer
-from windlass.ops.conversion import BitcastConvert, Convert, bit_width
+from windlass.ops.conversion import BitcastConvert, Convert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
 
@@ -203,7 +203,7 @@ def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ..
         if not access.strides or (is_sum and not isinstance(access.op, Store)):
             continue
         axes = sorted(((stride, trips_of(loop) or 0) for loop, stride in access.strides.items()), reverse=True)
-        size = max(bit_width(access.dtype) // 8, 1)
+        size = byte_width(access.dtype)
         for stride, count in reversed(axes):
             if stride != size:
                 break

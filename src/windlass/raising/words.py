@@ -9,6 +9,7 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.ir import Op, Value
+from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import Select
 from windlass.raising import access
 from windlass.raising.alignment import check_alignment
@@ -21,7 +22,7 @@ from windlass.raising.items import Item, from_lanes
 from windlass.raising.memory import Memory
 from windlass.raising.origins import lanes_in, source_of
 from windlass.raising.register_tiles import note_quotients
-from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
+from windlass.raising.reinterpretation import reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
 from windlass.raising.tiles import read_tile
 
