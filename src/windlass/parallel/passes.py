@@ -9,6 +9,8 @@ from windlass.ir import Block, Function, Op, Value
 from windlass.parallel.compare_and_swap_loops import replace_compare_and_swap_loops
 from windlass.parallel.dead_code import remove_unused
 from windlass.parallel.guards import remove_guards
+from windlass.parallel.register_tiles import mark_register_tiles
+from windlass.parallel.rerolling import reroll
 
 Guards: TypeAlias = Mapping[Op, "tuple[Value, bool]"]
 """For each loop that stands behind a guard which its trip count makes superfluous: the condition, and what it gives."""
@@ -33,6 +35,10 @@ def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
         LoopPass("guards", lambda block: remove_guards(block, guards)),
         LoopPass("dead code", remove_unused),
     )
+
+
+PASSES_OF_TILES = (LoopPass("rerolling", reroll), LoopPass("register tiles", mark_register_tiles))
+"""Those after which raising tries the elements of local arrays as lanes."""
 
 
 def run_passes(

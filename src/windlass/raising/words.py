@@ -21,7 +21,7 @@ from windlass.raising.frames import AccessRecord
 from windlass.raising.items import Item, from_lanes
 from windlass.raising.memory import Memory
 from windlass.raising.origins import lanes_in, source_of
-from windlass.raising.register_tiles import note_quotients
+from windlass.raising.quotients import note_quotients
 from windlass.raising.reinterpretation import reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
 from windlass.raising.tiles import read_tile
@@ -43,7 +43,7 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
         return state.memo[key]
     last = state.builder.block.last
     lanes = None
-    if not state.register_tiles.arrays:
+    if not state.has_tiles:
         lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
     if lanes is None and memory.state.stores:
         copied = read_tile(state, memory, index, dtype, load_words)
@@ -51,7 +51,7 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
             note_access(state, memory, "load", last, is_forwarded=True)
             state.memo[key] = copied
             return copied
-        if state.register_tiles.arrays:
+        if state.has_tiles:
             lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
     is_forwarded = lanes is not None
     if lanes is None:
@@ -159,7 +159,7 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
     """Let the loops that are being vectorized, and counters, know of an access, once it is seen to be aligned."""
     check_alignment(state, address, dtype)
     note_visit(state, memory, address, byte_width(dtype))
-    if state.register_tiles.arrays:
+    if state.has_tiles:
         note_quotients(state, address)
     is_covered = (
         kind == "load"
