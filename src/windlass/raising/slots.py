@@ -60,7 +60,7 @@ def write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, d
         if not is_whole and (memory, key) not in frame.written_slots:
             # Lanes that are not stored to keep what an earlier iteration may have left.
             frame.read_slots.add((memory, key))
-        frame.written_slots.add((memory, key))
+        frame.written_slots[memory, key] = None
     store_slot(state, memory, key, item)
     return True
 
