@@ -242,6 +242,15 @@ def bit_width(dtype: str) -> int:
     return NUMPY_DTYPES[dtype].itemsize * 8
 
 
+def byte_width(dtype: str) -> int:
+    """The bytes that an element takes in memory.
+
+    >>> byte_width("i1"), byte_width("f64")
+    (1, 8)
+    """
+    return max(bit_width(dtype) // 8, 1)
+
+
 class ReducePrecision(Elementwise):
     """The operand rounded to a float with so many bits of exponent and mantissa, kept in its own type."""
 

@@ -64,7 +64,7 @@ class _Guess:
     slots: dict[tuple[Memory, SlotKey], frozenset[Dimension]] = field(
         default_factory=dict["tuple[Memory, SlotKey]", "frozenset[Dimension]"]
     )
-    addressed: set[Memory] = field(default_factory=set[Memory])
+    addressed: dict[Memory, None] = field(default_factory=dict["Memory", None])
     """Local arrays that the body indexes with what is no constant."""
     has_grown: bool = False
 
@@ -312,7 +312,7 @@ class _WhileAttempt:
 
     def _see_slots(self, memory: Memory, before: Mapping[SlotKey, Slot], after: Mapping[SlotKey, Slot] | None) -> None:
         if after is None:
-            self.guess.addressed.add(memory)
+            self.guess.addressed[memory] = None
             self.guess.has_grown = True
             return
         for key, slot in after.items():
