@@ -27,6 +27,8 @@ __import__("windlass.catalogue" if find_spec("windlass.catalogue") else "windlas
 def count(pattern):
     if isinstance(pattern, tuple | dict):
         return sum(map(count, pattern.values() if isinstance(pattern, dict) else pattern))
+    if type(pattern).__name__ == "Every":
+        return count(pattern.pattern)
     if not isinstance(pattern, Op):
         return 0
     values = pattern.__dict__ if "is_any" in pattern.__dict__ else pattern.field_values()

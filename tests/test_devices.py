@@ -17,8 +17,9 @@ from windlass.facts.cost import CPU, GPU, TPU, Device
 from windlass.ir import Function, Module
 from windlass.lowering.finishing import finish
 from windlass.lowering.settling import is_settling
-from windlass.stablehlo import import_text, platforms
+from windlass.stablehlo import export_text, import_text, platforms
 from windlass.stablehlo.optimizing import inline_module
+from windlass.stablehlo.program import Program
 
 SMOOTH = """
 __global__ void smooth(float *out, const float *x, int n) {
@@ -50,7 +51,7 @@ def finished(name: str, device: Device, **known: bool) -> tuple[bool, bool]:
     module: Module = import_text(PROGRAMS[name])
     inline_module(module)
     finish(module, device, **known)
-    text = pipeline.module_text(module)
+    text = export_text(module)
     settles = any(is_settling(op) for function in module.functions.values() for op in function.walk())
     return settles, "optimization_barrier" in text
 
@@ -91,7 +92,9 @@ class jax_platforms:  # noqa: N801
 
 
 @pytest.mark.parametrize("device", [CPU, GPU])
-def test_launches_and_functions_are_made_for_what_runs_them(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_optimized_for_the_usual_device_and_finished_for_the_one_that_runs_them(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[tuple[str, Device]] = []
     optimize, to_program = pipeline.optimize_and_note, finish
 
@@ -106,14 +109,14 @@ def test_launches_and_functions_are_made_for_what_runs_them(device: Device, monk
     monkeypatch.setattr("windlass.pipeline.device_that_runs", lambda: device)
     monkeypatch.setattr("windlass.functions.jit.device_that_runs", lambda: device)
     monkeypatch.setattr(pipeline, "optimize_and_note", note_costs)
-    monkeypatch.setattr("windlass.lowering.finishing.finish", note_compiler)
+    monkeypatch.setattr("windlass.stablehlo.code.finish", note_compiler)
     x = np.arange(1000, dtype=np.float32)
     out = np.zeros_like(x)
     wl.cuda.compile(SMOOTH)["smooth"][4, 256](out, x, 1000)
     np.testing.assert_array_equal(out, np.float32(0.5) * x + np.float32(0.25) * (x + 1))
     np.testing.assert_array_equal(wl.jit(lambda x: x[::-1][::-1] + 1)(x), x + 1)
     assert {each for stage, each in seen if stage == "costs"} == {device}
-    assert {each for stage, each in seen if stage == "compiler"} == {device, CPU}
+    assert {each for stage, each in seen if stage == "compiler"} == {CPU}
 
 
 @pytest.mark.parametrize("device", [CPU, GPU, TPU])
@@ -127,6 +130,22 @@ def test_programs_for_other_devices_are_right_on_cpus_too(device: Device, monkey
         return updated(jnp.asarray(x), jnp.asarray(indices))
 
     np.testing.assert_array_equal(wl.jit(update)(jnp.asarray(x), jnp.asarray(indices)), wanted)
+
+
+def test_one_program_is_finished_for_each_platform_that_it_is_lowered_for() -> None:
+    all_platforms = ("cuda",), ("cpu",), ("cuda", "cpu"), ("tpu",), ("cuda",)
+
+    def lowered(name: str) -> list[str]:
+        module = import_text(PROGRAMS[name])
+        inline_module(module)
+        program = Program(module, name)
+        traced = jax.jit(program.bind).trace(*program.abstract_arguments())
+        return [traced.lower(lowering_platforms=platforms).as_text() for platforms in all_platforms]
+
+    settled = ["inlineable" in text for text in lowered("updated")]
+    assert settled == [False, True, True, False, False]
+    divided = ["optimization_barrier" in text for text in lowered("smoothed")]
+    assert divided == [True, False, False, False, True]
 
 
 def test_every_kind_of_platform_has_a_model() -> None:

@@ -5,8 +5,7 @@
     launch      ──raise_launch────► tensor-level function for this grid, block and these shapes
                 ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
                 ──optimize────────► ... cleaned up by the catalogue of rules
-                ──protect─────────► ... whose float results XLA can't change
-                ──export──────────► Program (StableHLO), which `windlass.runtime` runs
+                ──Program─────────► one operation of JAX, finished for a device where JAX lowers it for one
 
 `compile_launch` runs the stages from the launch on and keeps what each gave, for explanations and `lower().text()`.
 """
@@ -14,18 +13,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics.progress import telling
-from windlass.ir import Block, Builder, Function, Module, Region, TensorType, Value, tensor_type
+from windlass.facts.cost import Device
+from windlass.frontends.cuda import compile_device
+from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
-from windlass.rewriting.collecting import without_collections
-from windlass.rewriting.inlining import inline, inline_calls, remove_unused_functions
+from windlass.lowering.polling import is_brief
+from windlass.raising import RaisedKernel, raise_kernel
+from windlass.rewriting import Entry, Ledger, rewrite_function
+from windlass.rewriting.inlining import inline
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -33,15 +36,11 @@ from windlass.runtime.memories import ArrayForm, signless
 from windlass.runtime.needed_memory import least_memory
 from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
-from windlass.stablehlo.platforms import device_of, device_that_runs
+from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from windlass.facts.cost import Device
-    from windlass.raising import RaisedKernel
-    from windlass.rewriting import Entry, Ledger
 
 
 MOST_FROM_LINES = 2
@@ -57,14 +56,10 @@ class CompiledLaunch:
     tensor: Function
     """At the boundary, before optimization."""
     optimized: Function
-    exact: Function
-    """Optimized, and in a form that keeps its float results."""
-    device: Device
-    """Whose costs counted, and whose compiler programs are finished for."""
     rewrites: Sequence[Entry] = ()
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    """How long the stages took, by name. A program is exported, and compiled by XLA, when it first runs."""
+    """How long the stages took, by name. A program is exported, and compiled by XLA, where it first runs."""
     _from_lines: CompiledStore[tuple[int, ...], Program] = field(
         default_factory=CompiledStore[tuple[int, ...], Program], repr=False
     )
@@ -72,22 +67,20 @@ class CompiledLaunch:
     @cached_property
     def program(self) -> Program:
         """The program from whole arrays to whole arrays."""
-        return self._export(self.exact)
+        return self._program(self.optimized)
 
     @cached_property
     def program_of_parts(self) -> tuple[Program, WrittenParts]:
         """The program that gives what is written only, for arrays in memory of the caller's."""
-        parts = return_parts(self.exact, self.raised.written)
-        if not any(parts.parts) and len(parts.taken) == len(self.exact.arguments):
+        parts = return_parts(self.optimized, self.raised.written)
+        if not any(parts.parts) and len(parts.taken) == len(self.optimized.arguments):
             return self.program, parts
-        return self._export(parts.function), parts
+        return self._program(parts.function), parts
 
     @cached_property
     def is_brief(self) -> bool:
         """Whether the program is known to be done within some milliseconds."""
-        from windlass.lowering.polling import is_brief
-
-        return is_brief(self.exact)
+        return is_brief(self.optimized)
 
     @cached_property
     def reads_lines_well(self) -> bool:
@@ -101,25 +94,23 @@ class CompiledLaunch:
         found = self._from_lines.get(offsets)
         if found is None and len(self._from_lines) < MOST_FROM_LINES:
             function = take_from_line_start(self.program_of_parts[1].function, dict(enumerate(offsets)))
-            found = self._export(function)
+            found = self._program(function)
             self._from_lines.keep(offsets, found)
         return found
 
-    def _export(self, function: Function) -> Program:
-        start = time.perf_counter()
-        program = export(function, self.device)
-        self.seconds["exporting"] = time.perf_counter() - start
-        return program
+    def _program(self, function: Function) -> Program:
+        is_exact = not self.binding.specification.allow_contraction
+        return Program(Module([function], function.name), is_exact=is_exact, seconds=self.seconds)
 
     @cached_property
     def least_memory(self) -> int:
         """Bytes that the program takes at least on a CPU."""
-        return least_memory(self.exact)
+        return least_memory(self.optimized)
 
     @cached_property
     def plain_program(self) -> Program:
-        """The program before its float results are protected, for programs that are optimized as a whole."""
-        return export(self.optimized, self.device)
+        """The program as it is, for programs that are optimized and finished as a whole."""
+        return Program(Module([self.optimized], self.optimized.name), is_given=True)
 
     def irregular_ops(self) -> int:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
@@ -132,8 +123,6 @@ def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode
 
     Raises CompilationError with clang's messages.
     """
-    from windlass.frontends.cuda import compile_device
-
     return compile_device(source, **options)
 
 
@@ -142,7 +131,7 @@ def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collectio
 
     Raises RaisingError where its control flow has no structure.
     """
-    from windlass.frontends.llvm import import_kernel
+    from windlass.frontends.llvm import import_kernel  # 90 ms, for which `wl.jit` of array code need not wait
 
     return import_kernel(code, signature.mangled, uncounted)
 
@@ -152,8 +141,6 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
 
     Raises RaisingError where it has none.
     """
-    from windlass.raising import raise_kernel
-
     return raise_kernel(kernel, binding.specification, raising_seconds())
 
 
@@ -221,127 +208,21 @@ def optimize(function: Function, device: Device) -> Function:
 
 def optimize_and_note(function: Function, device: Device) -> tuple[Function, Ledger]:
     """As `optimize`; with what was done."""
-    from windlass.catalogue import catalogue
-    from windlass.rewriting import rewrite_function
+    from windlass.catalogue import catalogue  # 350 ms, for which kernels in the emulator need not wait
 
     function = function.clone()
     ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)
     return function, ledger
 
 
-def protect(function: Function) -> Function:
-    """The function in a form in which XLA's own rewrites don't change its float results. Works on a copy."""
-    from windlass.lowering.exact_arithmetic import keep_float_results
-
-    function = function.clone()
-    keep_float_results(function)
-    return function
-
-
-def export(function: Function, device: Device) -> Program:
-    """The function as StableHLO, finished for the device's compiler and ready to run."""
-    entry = function.clone()
-    name, entry.name = function.name, "main"
-    return _to_program(name, Module([entry], name), device)
-
-
-def tensor_text(function: Function) -> str:
-    """A tensor-level function as StableHLO text."""
-    from windlass.stablehlo import function_text
-
-    return function_text(function)
-
-
-def loop_text(function: Function) -> str:
-    """A loop-level function as MLIR text of the scf, memref, arith and gpu dialects."""
-    from windlass.loops.text import loop_text
-
-    return loop_text(function)
-
-
 # -- whole programs ---------------------------------------------------------------------------------------------------
-
-
-def import_lowered(name: str, lowered: Any) -> Module:
-    """What JAX lowered, with all calls within it inlined, as one function called `main`."""
-    from windlass.stablehlo import import_module
-
-    module = import_module(lowered.compiler_ir("stablehlo"))
-    main = module.main
-    inline_calls(main.body, module, through_settling=True)
-    remove_unused_functions(module)
-    module.name = name
-    return module
 
 
 def optimize_module(module: Module, device: Device) -> Module:
     """Every function after the catalogue of rewrites, by the device's costs. Works on a copy."""
-    return _each_function(module, lambda function: optimize(function, device))
-
-
-@without_collections()
-def optimize_lowered(parsed: Any, choices: Any, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
-    """What JAX lowered for these platforms, optimized, as MLIR bytecode; `choices` are those of the optimizer.
-
-    It is finished for the first of them, or for CPUs where they are among them.
-    """
-    from windlass.lowering.finishing import finish
-    from windlass.stablehlo import export_bytecode, import_module
-    from windlass.stablehlo.optimizing import optimize_module as optimize_with
-
-    begun = time.monotonic()
-    module = import_module(parsed)
-    inline_calls(module.main.body, module, through_settling=True)
-    remove_unused_functions(module)
-    optimize_with(module, choices, platform=platforms[0], begun=begun)
-    device = device_of("cpu" if "cpu" in platforms else platforms[0])
-    finish(module, device, begun + choices.compile_seconds, is_partitioned=is_partitioned)
-    return export_bytecode(module)
-
-
-def protect_module(module: Module) -> Module:
-    """Every function in a form that keeps its float results. Works on a copy."""
-    return _each_function(module, protect)
-
-
-def _each_function(module: Module, change: Callable[[Function], Function]) -> Module:
-    changed = Module([change(function) for function in module.functions.values()], module.name)
+    changed = Module([optimize(function, device) for function in module.functions.values()], module.name)
     changed.attributes, changed.globals = module.attributes, module.globals
     return changed
-
-
-def module_text(module: Module) -> str:
-    """A module as StableHLO text."""
-    from windlass.stablehlo import export_text
-
-    return export_text(module)
-
-
-def export_module(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
-    """The module as a program for a device; `callbacks` are the Python functions that it calls."""
-    return _to_program(name, _each_function(module, Function.clone), device, callbacks)
-
-
-def _to_program(name: str, module: Module, device: Device, callbacks: Sequence[Any] = ()) -> Program:
-    from windlass.facts.cost import CPU
-    from windlass.lowering.finishing import finish
-    from windlass.lowering.polling import add_polls
-    from windlass.stablehlo import export_bytecode
-
-    # Whatever JAX runs on by default, programs may be lowered for CPUs, where updates that are not settled are wrong.
-    for each in dict.fromkeys((device, CPU)):
-        finish(module, each)
-    main = module.main
-    argument_types = [argument.tensor for argument in main.arguments]
-    result_types = [result.tensor for result in main.results]
-    keeps_subnormals = any(
-        isinstance(op.type, TensorType) and (op.type.is_float or op.type.is_complex)
-        for function in module.functions.values()
-        for op in function.walk()
-    )
-    text = export_bytecode(module)
-    watched_text = export_bytecode(module) if add_polls(module) else None
-    return Program(name, text, argument_types, result_types, callbacks, keeps_subnormals, watched_text)
 
 
 # -- launches ---------------------------------------------------------------------------------------------------------
@@ -358,13 +239,11 @@ def compile_launch(name: str, kernel: Function, binding: Binding) -> CompiledLau
         tensor = at_boundary(name, raised, binding)
     moments.append(time.perf_counter())
     with telling(f"optimizing {name}"):
-        device = device_that_runs()
-        optimized, ledger = optimize_and_note(tensor, device)
+        optimized, ledger = optimize_and_note(tensor, device_that_runs())
     moments.append(time.perf_counter())
-    exact = optimized if binding.specification.allow_contraction else protect(optimized)
     stages = zip(("raising", "optimizing"), moments[:-1], moments[1:], strict=True)
     seconds = {stage: after - before for stage, before, after in stages}
-    return CompiledLaunch(binding, raised, tensor, optimized, exact, device, ledger.entries, seconds)
+    return CompiledLaunch(binding, raised, tensor, optimized, ledger.entries, seconds)
 
 
 def stands_in_for(known: CompiledLaunch, unknown: CompiledLaunch) -> bool:
@@ -392,11 +271,7 @@ def choose_by_integers(unknown: CompiledLaunch, known: CompiledLaunch, integers:
             ops.Return(chosen.results)
         return Function(other.name, block)
 
-    return replace(
-        unknown,
-        optimized=combine(unknown.optimized, known.optimized),
-        exact=combine(unknown.exact, known.exact),
-    )
+    return replace(unknown, optimized=combine(unknown.optimized, known.optimized))
 
 
 def _own_types(scalars: Mapping[ScalarInput, Value]) -> Iterator[tuple[ScalarInput, Value]]:

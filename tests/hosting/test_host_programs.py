@@ -218,7 +218,7 @@ def test_kernels_that_print_stay_in_the_emulator(
         "int main() { int *x; cudaMallocManaged(&x, 8); for (int i = 0; i < 3; i++) f<<<1, 2>>>(x);\n"
         "cudaDeviceSynchronize(); return 0; }\n"
     )
-    monkeypatch.setattr("windlass.launching.patience.PATIENCE", 0.0)
+    monkeypatch.setattr("windlass.launching.tiering.SECONDS_EMULATED", 0.0)
     how: list[str] = []
     assert wl.cuda.program(source).run([], observe=lambda launch: how.append(launch.how)) == 0
     assert how == ["emulated"] * 3
@@ -247,7 +247,7 @@ int main() {
 }
 """.replace("\\\\", "\\")
     )
-    monkeypatch.setattr("windlass.launching.patience.PATIENCE", 0.0)
+    monkeypatch.setattr("windlass.launching.tiering.SECONDS_EMULATED", 0.0)
     how: list[tuple[str, str, str]] = []
 
     def observe(launch: wl.cuda.LaunchRecord) -> None:

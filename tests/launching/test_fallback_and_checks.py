@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import windlass as wl
-from windlass.launching import launch as launch_room
+from windlass.launching.raised_form import RaisedForm
 
 Module = wl.cuda.Module
 
@@ -111,13 +111,13 @@ def test_check_mode_accepts_what_is_right(module: Module, monkeypatch: pytest.Mo
 def test_check_mode_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wl.cuda.compile("__global__ void f(float *a) { a[threadIdx.x] += 1; }")["f"]
     monkeypatch.setenv("WINDLASS_CHECK", "1")
-    right = launch_room.RaisedForm.run
+    right = RaisedForm.run
 
     def wrong(self: Any, arguments: Any) -> None:
         right(self, arguments)
         arguments[0][3] += 1
 
-    monkeypatch.setattr(launch_room.RaisedForm, "run", wrong)
+    monkeypatch.setattr(RaisedForm, "run", wrong)
     with pytest.raises(wl.WindlassError) as caught:
         kernel[1, 8](np.zeros(8, np.float32))
     assert "error[WL0414]: f: the compiled form and the emulator differ in 'a' at 3: 2.0, the emulator has 1.0" in str(

@@ -10,17 +10,26 @@ import numpy as np
 
 from windlass import ops
 from windlass.ir import Argument, Block, Builder, Function, Module, Op, Value
+from windlass.ops import Composite
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 
 
 def sampled_classes() -> list[type[TensorOp]]:
-    """Every class that says how to make random instances of itself."""
+    """Every class of the tensor level that says how to make random instances of itself."""
     found = {
         cls
         for cls in Op.by_name.values()
-        if issubclass(cls, TensorOp) and cls.sample_operands.__func__ is not TensorOp.sample_operands.__func__
+        if issubclass(cls, TensorOp)
+        and not issubclass(cls, Composite)
+        and cls.sample_operands.__func__ is not TensorOp.sample_operands.__func__
     }
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+def composite_classes() -> list[type[Composite]]:
+    """Those that other ops define, and that the tensor level has not."""
+    found = {cls for cls in Op.by_name.values() if issubclass(cls, Composite)}
     return sorted(found, key=lambda cls: cls.__name__)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.laws.op_instances import draw_instance, meaningful_classes
+from tests.laws.op_instances import composite_classes, draw_instance, meaningful_classes
 from windlass.facts.terms import evaluate_term
 from windlass.ir import Argument, Value, tensor_type
 from windlass.ops.base import TensorOp
@@ -14,7 +14,7 @@ from windlass.ops.sampling import RandomDraw
 from windlass.rewriting.laws import same_bits
 
 SIZE = 3
-BATCHED = [cls for cls in meaningful_classes() if cls.batch is not TensorOp.batch]
+BATCHED = [cls for cls in (*meaningful_classes(), *composite_classes()) if cls.batch is not TensorOp.batch]
 
 
 @pytest.mark.parametrize("cls", BATCHED, ids=lambda cls: cls.__name__)

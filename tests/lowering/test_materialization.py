@@ -9,17 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from windlass import pipeline, stablehlo
+from windlass import stablehlo
 from windlass.catalogue import catalogue
 from windlass.ir import Module
 from windlass.lowering.materialization import materialize_shared
 from windlass.lowering.settling import is_settling
 from windlass.ops import Add, DynamicUpdateSlice
 from windlass.rewriting import rewrite_function
+from windlass.stablehlo.lowered import import_lowered
 
 
 def lower(function: Any, *arrays: Any) -> Module:
-    return pipeline.import_lowered("f", jax.jit(function).lower(*arrays))
+    return import_lowered("f", jax.jit(function).lower(*arrays))
 
 
 def count_settled(function: Any, *arrays: Any) -> int:

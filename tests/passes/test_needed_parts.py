@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from windlass import pipeline
 from windlass.catalogue import catalogue
 from windlass.facts.cost import CPU
 from windlass.ir import Block, Builder, Function, Value
@@ -18,6 +17,7 @@ from windlass.ops import Add, Concatenate, Constant, DynamicUpdateSlice, Multipl
 from windlass.ops.evaluation import evaluate_function
 from windlass.passes.needed_parts import compute_needed_parts
 from windlass.rewriting import rewrite_function
+from windlass.stablehlo.lowered import import_lowered
 
 
 def random_slice(rng: np.random.Generator, value: Value, most: int | None = None) -> Value:
@@ -72,7 +72,7 @@ def test_random_programs_keep_their_results(seed: int) -> None:
 
 def largest(function: Any, x: Any) -> int:
     """The size of the largest array that the rewritten program computes."""
-    module = pipeline.import_lowered("f", jax.jit(function).lower(x))
+    module = import_lowered("f", jax.jit(function).lower(x))
     rewrite_function(module.main, catalogue)
     return max(each.tensor.size for op in module.main.body if not isinstance(op, Constant) for each in op.results)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
-from windlass.ops import Abs, Add, Constant, Maximum, Multiply, Negate, Reduce, Subtract
+from windlass.ops import Abs, Add, Concatenate, Constant, Maximum, Multiply, Negate, Reduce, Subtract, Transpose
 from windlass.ops.base import Binary
 from windlass.ops.contraction import matmul
 from windlass.ops.reduction import reduce_max, reduce_sum
 from windlass.rewriting import Rule, RuleSet, rewrite
-from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.pattern import any_op, every, hole
 
 x, y = hole("x"), hole("y")
 SUM = any_op(Binary, only=(Add, Subtract), bind="total")
@@ -82,3 +82,40 @@ def test_a_named_op_on_either_side_is_found() -> None:
 
     one = Constant.of(1, "f32", (3,))
     assert given(rule, Add(ROW, one)) is one and given(rule, Add(one, ROW)) is one
+
+
+def test_pattern_of_an_op_with_results_stands_for_its_one_result() -> None:
+    @rewrite(Negate(any_op(Reduce, bind="inner", inputs=(Abs(x),))), register=False)
+    def rule(inner: Reduce, x: Value) -> Value:
+        assert isinstance(inner, Reduce)
+        return x
+
+    assert given(rule, Negate(reduce_sum(Abs(ROW), (0,)))) is ROW
+    assert given(rule, Negate(reduce_sum(ROW, (0,)))) is None
+    assert given(rule, Negate(ROW)) is None
+
+
+def test_every_operand_has_to_be_like_the_pattern_with_the_same_fields() -> None:
+    @rewrite(any_op(Concatenate, inputs=every(Transpose(x, hole("p"))), dimension=hole("d")), register=False)
+    def rule(x: tuple[Value, ...], p: tuple[int, ...], d: int) -> Value:
+        assert (p, d) == ((1, 0), 0)
+        return x[-1]
+
+    matrix, square = tensor("f32", 3, 4), tensor("f32", 3, 3, name="s")
+    turned = Transpose(matrix, (1, 0))
+    assert given(rule, Concatenate((turned, turned, Transpose(square, (1, 0))), 0)) is square
+    assert given(rule, Concatenate((Transpose(square, (1, 0)), Transpose(square, (0, 1))), 0)) is None
+    assert given(rule, Concatenate((turned, Transpose(square, (1, 0)), tensor("f32", 2, 3)), 0)) is None
+    assert given(rule, Concatenate((turned,), 0)) is None
+
+
+def test_every_operand_has_one_use_where_the_rule_asks_for_that() -> None:
+    @rewrite(any_op(Concatenate, inputs=every(any_op(Negate, bind="parts"))), single_use=True, register=False)
+    def rule(parts: tuple[Negate, ...]) -> Value:
+        return parts[-1].operand
+
+    first, second = Negate(ROW), Negate(Abs(ROW))
+    whole = Concatenate((first, second), 0)
+    assert given(rule, whole) is second.operand
+    Abs(second)
+    assert given(rule, whole) is None

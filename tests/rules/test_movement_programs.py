@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from jax import lax
 
-from windlass import pipeline
 from windlass.catalogue import catalogue
-from windlass.facts.cost import CPU
 from windlass.rewriting import rewrite_function
+from windlass.stablehlo.lowered import import_lowered
+from windlass.stablehlo.program import Program
 
 x = np.arange(24 * 16, dtype=np.float32).reshape(24, 16)
 row = np.arange(16, dtype=np.float32)
@@ -64,10 +64,10 @@ FREE = {"Constant", "Return", "Reshape", "BroadcastInDim", "Iota", "Convert", "C
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_becomes_what_was_meant(name: str) -> None:
     written, arguments, expected = PROGRAMS[name]
-    module = pipeline.import_lowered("program", jax.jit(written, keep_unused=True).lower(*arguments))
+    module = import_lowered("program", jax.jit(written, keep_unused=True).lower(*arguments))
     ledger = rewrite_function(module.main, catalogue.choose())
     assert ledger.exhausted is None
     assert {type(op).__name__ for op in module.main.body.walk()} - FREE == expected
     placed = [jnp.asarray(argument) for argument in arguments]
-    (found,) = pipeline.export_module("program", module, CPU).jitted()(*placed)
+    (found,) = Program(module).jitted()(*placed)
     np.testing.assert_allclose(found, written(*placed), rtol=1e-6)

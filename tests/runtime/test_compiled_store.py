@@ -14,7 +14,7 @@ import windlass as wl
 from windlass.runtime import compiled_store
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.staging import ALIGNMENT, LARGE, address_of
-from windlass.stablehlo.program import Code
+from windlass.stablehlo.code import Code
 
 SOURCE = """__global__ void k(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 2 * x[i] + FACTOR; }"""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from windlass.ir import tensor_type
+from windlass.facts.cost import CPU
+from windlass.stablehlo import code, import_text
 from windlass.stablehlo.program import Program
 
 TEXT = """module {
@@ -21,11 +26,10 @@ TEXT = """module {
     return %0 : tensor<4xf32>
   }
 }"""
-VECTOR, SCALAR = tensor_type((4,), "f32"), tensor_type((), "f32")
 
 
 def square_plus() -> Program:
-    return Program("square plus", TEXT, [VECTOR, SCALAR], [VECTOR])
+    return Program(import_text(TEXT), "square plus")
 
 
 def test_program_used_twice_is_merged_once() -> None:
@@ -40,7 +44,27 @@ def test_program_used_twice_is_merged_once() -> None:
 
 
 def test_names_do_not_depend_on_what_ran_before() -> None:
-    assert square_plus().code.symbol == square_plus().code.symbol
+    assert square_plus().code.finished(CPU).symbol == square_plus().code.finished(CPU).symbol
+
+
+def test_long_texts_are_written_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "MOST_KEPT", 100)
+    program = square_plus()
+    finished = program.code.finished(CPU)
+    text = program.code.read(CPU)
+    assert finished.text is None
+    assert program.code.read(CPU) == text
+    np.testing.assert_array_equal(program.bind(np.arange(4, dtype=np.float32), np.float32(1))[0], [1, 2, 5, 10])
+
+
+def test_derived_programs_are_made_once_and_go_with_theirs() -> None:
+    program = square_plus()
+    derived = program.derived("again", square_plus)
+    assert program.derived("again", square_plus) is derived is not program.derived("other", square_plus)
+    gone = weakref.ref(derived)
+    del program, derived
+    gc.collect()
+    assert gone() is None
 
 
 def test_donated_buffers_are_reused() -> None:
@@ -53,9 +77,7 @@ def test_donated_buffers_are_reused() -> None:
 
 
 def test_doubles_with_the_x64_flag_off() -> None:
-    program = Program("wide", TEXT.replace("f32", "f64"), [tensor_type((4,), "f64"), tensor_type((), "f64")], [
-        tensor_type((4,), "f64")
-    ])  # fmt: skip
+    program = Program(import_text(TEXT.replace("f32", "f64")))
     (result,) = program.bind(np.full(4, 1 / 3), np.float64(1e-17))
     assert result.dtype == np.float64
     np.testing.assert_allclose(result, np.full(4, (1 / 3) ** 2 + 1e-17), rtol=1e-15)

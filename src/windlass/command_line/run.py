@@ -14,7 +14,7 @@ from rich.text import Text
 import windlass as wl
 from windlass.command_line.explain import read_macro
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
-from windlass.launching.patience import PATIENCE
+from windlass.launching.tiering import SECONDS_EMULATED
 from windlass.reports.report import Report
 from windlass.runtime.launch_shape import LaunchShape
 
@@ -135,4 +135,5 @@ def _why(launches: Sequence[Launched], report: Report | LaunchError) -> str:
     is_untried = any(each.how == "emulated" and each.reason is None for each in launches)
     if not (is_untried and isinstance(report, Report) and report.is_raised):
         return ""
-    return f"; they have a raised form, which is used after {PATIENCE:g} s in the emulator (--mode raised: at once)"
+    when = f"after {SECONDS_EMULATED:g} s in the emulator (--mode raised: at once)"
+    return f"; they have a raised form, which is used {when}"

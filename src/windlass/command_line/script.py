@@ -14,7 +14,7 @@ from windlass.command_line.aliases import install
 from windlass.command_line.run import MODES, Launched, Launches
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError, WindlassWarning
 from windlass.diagnostics.files import read_regular_file
-from windlass.launching.patience import ObservedLaunch, policy
+from windlass.launching.tiering import ObservedLaunch, policy
 
 OK, FAILED = 0, 1
 

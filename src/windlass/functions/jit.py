@@ -32,8 +32,10 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE
+from windlass.stablehlo.exporting import export_text
+from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.platforms import device_that_runs
-from windlass.stablehlo.program import Program, is_wide
+from windlass.stablehlo.program import Program
 from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
@@ -365,8 +367,8 @@ class CompiledCall:
         return Lowered(
             name,
             {
-                "tensor": lambda: pipeline.module_text(self._before),
-                "optimized": lambda: pipeline.module_text(self._after),
+                "tensor": lambda: export_text(self._before),
+                "optimized": lambda: export_text(self._after),
                 "hlo": lambda: self.program.lower().compile().as_text(),
             },
         )
@@ -449,11 +451,9 @@ def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, A
     """The traced function as one program, optimized; with the modules before and after."""
     lowered = traced.lower()
     callbacks = lowered._lowering.compile_args["host_callbacks"]
-    module = pipeline.import_lowered(name, lowered)
-    device = device_that_runs()
-    optimized = pipeline.optimize_module(module, device)
-    final = pipeline.protect_module(optimized) if exact else optimized
-    return pipeline.export_module(name, final, device, callbacks), module, optimized
+    module = import_lowered(name, lowered)
+    optimized = pipeline.optimize_module(module, device_that_runs())
+    return Program(optimized, name, callbacks, is_exact=exact), module, optimized
 
 
 def _key(leaves: Sequence[Any], structure: Any) -> Any:
@@ -547,4 +547,4 @@ def _as_numpy(value: Any, is_array: bool) -> Any:
     return array if is_array or array.ndim else array[()]
 
 
-__all__ = ["JitFunction", "is_wide", "jit"]
+__all__ = ["JitFunction", "jit"]

@@ -18,6 +18,7 @@ import jax
 from windlass.reports.lowered import Lowered
 from windlass.rewriting import Rule
 from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.lowered import import_lowered, optimize_lowered
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.private_jax import (
     LoweredApart,
@@ -105,9 +106,7 @@ class OptimizedFunction:
 
     def explain(self, *positional: Any, **named: Any) -> Report:
         """What the optimizer does to the program for such arguments, each rewrite with what it saves by estimate."""
-        from windlass import pipeline
-
-        module = pipeline.import_lowered(self.name, self._plain(positional, named))
+        module = import_lowered(self.name, self._plain(positional, named))
         return optimize_module(module, self.choices, estimates=True)
 
     def _plain(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -117,14 +116,12 @@ class OptimizedFunction:
 
 def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) -> list[Any]:
     """The optimized program, merged into the module that JAX is building."""
-    from windlass import pipeline
-
     apart = LoweredApart(context, values, jaxpr)
     platforms = context.module_context.platforms
-    program = pipeline.optimize_lowered(apart.module, choices, platforms, apart.is_partitioned)
+    program = optimize_lowered(apart.module, choices, platforms, apart.is_partitioned)
     digest = hashlib.sha256(program).hexdigest()[:16]
     symbol = "_".join(("windlass", re.sub(r"\W+", "_", name), digest))
-    return apart.results(embed_module(context, symbol, program, apart.operands))
+    return apart.results(embed_module(context, symbol, lambda: program, apart.operands))
 
 
 optimized_call: Any = define_call("windlass_optimize", _lower)

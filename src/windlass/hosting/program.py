@@ -3,7 +3,7 @@
 The host side is a shared library with a runtime of ours (hosting/runtime). When it launches a kernel, it calls back
 into this process with the launch's extents and the bytes of its arguments. Device memory is memory of this process.
 
-Whether a kernel is raised or emulated is said in patience.py.
+Whether a kernel is raised or emulated is said in `launching.tiering`.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from windlass.hosting.libraries import LibraryCall, Session, is_library_function
 from windlass.ir.signature import Parameter
 from windlass.ir.textures import WORDS, TextureForm, TextureObject
 from windlass.launching.explaining import explain
+from windlass.launching.form import How
 from windlass.launching.kernel import Kernel
 from windlass.launching.module import Module
-from windlass.launching.patience import Mode, Tier
 from windlass.launching.records import SplitRecord, kernel_with_pointers_apart, takes_pointers_in_records
 from windlass.launching.texture_forms import with_known_textures
 from windlass.launching.texture_launch import TextureLaunch
+from windlass.launching.tiering import Mode, Tier
 from windlass.reports.report import Report
 from windlass.runtime.launch_shape import Extents, LaunchShape
 
@@ -336,7 +337,7 @@ class _ProgramRun:
             tier = self.tiers[kernel, shape] = Tier(kernel, shape, self.program.mode)
         memories = self._memories()
         how, seconds = tier.run(
-            lambda: self._run_raised(kernel, shape, values, memories),
+            lambda: self._run_compiled(kernel, shape, values, memories),
             lambda: self._emulate(kernel, shape, values, memories),
             refusals=(RaisingError, LaunchError),
         )
@@ -367,16 +368,15 @@ class _ProgramRun:
         plain, arguments = with_known_textures(kernel, self._arguments(kernel, values, memories), textures)
         return explain(plain, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
 
-    def _run_raised(
+    def _run_compiled(
         self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]
-    ) -> None:
+    ) -> How:
         self._refuse_pointers_to_variables(kernel, values)
         arguments = self._arguments(kernel, values, memories)
         launch = kernel[shape]
         if isinstance(launch, TextureLaunch):
-            launch.run_raised(arguments, self._textures(kernel, values, memories))
-        else:
-            launch.run_raised(arguments)
+            return launch.run_compiled(arguments, self._textures(kernel, values, memories))
+        return launch.run_compiled(arguments)
 
     def _refuse_pointers_to_variables(self, kernel: Kernel, values: list[bytes]) -> None:
         """Raised launches take a variable, and an array that an argument points to, for different memories."""

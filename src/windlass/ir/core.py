@@ -231,6 +231,10 @@ class Op(Value):
         """The same op (of no regions) on other operands."""
         return type(self)(**self._fields_on(operands))
 
+    def with_fields(self, operands: tuple[Value, ...], **fields: Any) -> Self:
+        """The same op on other operands, with these fields in the place of its own."""
+        return type(self)(**(self._fields_on(operands) | fields))
+
     def _fields_on(self, operands: Iterable[Value]) -> dict[str, Any]:
         """The fields by name, with these operands for its own."""
         remaining = iter(operands)

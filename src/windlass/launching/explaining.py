@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.records import with_pointers_apart
 from windlass.launching.texture_forms import with_known_textures
+from windlass.loops.text import loop_text
 from windlass.reports.lowered import Lowered
 from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+from windlass.stablehlo.exporting import function_text
 
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
@@ -59,9 +60,9 @@ def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[A
         kernel.name,
         {
             "llvm": lambda: kernel.module.code.llvm_ir,
-            "loops": lambda: pipeline.loop_text(kernel.function),
-            "tensor": lambda: pipeline.tensor_text(compiled().tensor),
-            "optimized": lambda: pipeline.tensor_text(compiled().optimized),
+            "loops": lambda: loop_text(kernel.function),
+            "tensor": lambda: function_text(compiled().tensor),
+            "optimized": lambda: function_text(compiled().optimized),
             "hlo": lambda: compiled().program.lower().compile().as_text(),
         },
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -14,8 +13,9 @@ import jax
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError, WindlassWarning
+from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError
 from windlass.diagnostics.limits import available_memory
+from windlass.diagnostics.warning import warn_caller
 from windlass.frontends.cuda import TextureUse, reached_names, texture_uses
 from windlass.ir.signature import KernelSignature
 from windlass.loops import Print
@@ -289,7 +289,7 @@ class LoadedKernel:
                         found = self._too_small(outside[0], binding)
                     elif race is not None and not self.has_warned:
                         self.has_warned = True
-                        warnings.warn(WindlassWarning(str(self.with_source_lines(race))), stacklevel=6)
+                        warn_caller(self.with_source_lines(race))
                 self._compiled.keep(binding, found)
             if isinstance(found, Exception):
                 raise found

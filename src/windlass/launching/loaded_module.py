@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windlass.emulator import Emulator
 from windlass.frontends.llvm import variable_contents
 from windlass.launching.textures import TextureReferences
 from windlass.launching.variables import Variables
 
 if TYPE_CHECKING:
     from windlass.diagnostics import Position
-    from windlass.emulator import Emulator
     from windlass.ir.signature import DeviceCode
 
 
@@ -50,7 +50,5 @@ class LoadedModule:
     def emulator(self) -> Emulator:
         """The emulator of this module's device code; it works on this module's variables."""
         if self._emulator is None:
-            from windlass.emulator import Emulator
-
             self._emulator = Emulator(self.code, self.variables.storage)
         return self._emulator

@@ -14,7 +14,15 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.launching.emulated_form import Form, fall_back
+from windlass.diagnostics import Diagnostic, RaisingError
+from windlass.diagnostics.warning import warn_caller
+from windlass.launching.array_binding import bind_arrays
+from windlass.launching.emulated_form import EmulatedForm
+from windlass.launching.first_calls import FIRST_CALLS
+from windlass.launching.form import Form, PreparedLaunch, Request
+from windlass.launching.raised_function import RaisedFunction
+from windlass.launching.value_launch import enter, launch_on_values, leave
+from windlass.runtime.arguments import check_written
 from windlass.runtime.lines import from_line_start, offset_in_line
 from windlass.runtime.memories import MemoryPlan, bytes_of
 from windlass.runtime.needed_memory import as_out_of_memory
@@ -25,15 +33,19 @@ from windlass.stablehlo.waiting import require_threads, wait_for
 
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.launching.traced_launch import TracedLaunch
     from windlass.pipeline import CompiledLaunch
+    from windlass.runtime.arguments import Checked
     from windlass.runtime.launch_shape import LaunchShape
     from windlass.stablehlo.program import Program
 
 Array: TypeAlias = NDArray[Any]
 
 
-class RaisedForm(Form):
+class RaisedForm(Form, PreparedLaunch):
     """A tensor program and where its arguments and results go."""
+
+    name = "raised"
 
     __slots__ = (
         "_assumptions", "_compiled", "_function", "_is_brief", "_is_small", "_kernel", "_large", "_memories",
@@ -78,6 +90,38 @@ class RaisedForm(Form):
         self._writes = self._find_writes()
         self._is_small = not self._large and all(each.bytes < LARGE for each in self._program.code.result_types)
         self._picks = None if self._writes is None else self._find_picks()
+
+    @classmethod
+    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
+        kernel, shape = launch.kernel, launch.shape
+        plans, binding = bind_arrays(kernel, shape, launch.arguments, launch.traced)
+        compiled = kernel.compile(binding)
+        _check_written(kernel, plans, compiled, launch.arguments)
+        kernel.note_raised(shape, compiled)
+        if kernel.left_out and not kernel.has_warned_of_print:
+            kernel.has_warned_of_print = True
+            warn_caller(_print_diagnostic(kernel))
+
+        def prepare(compiled: CompiledLaunch) -> PreparedLaunch:
+            return cls(kernel, shape, plans, compiled)
+
+        prepared = prepare(compiled)
+        for first_call in FIRST_CALLS:
+            if first_call.is_wanted(compiled):
+                prepared = first_call(launch, prepared, compiled, prepare)
+        return prepared
+
+    @classmethod
+    def on_values(cls, launch: Request, reason: RaisingError | None) -> RaisedFunction:
+        return RaisedFunction(launch)
+
+    @classmethod
+    def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
+        storages, forms = launch.storages, launch.forms
+        memories = [enter(storage.value, form) for storage, form in zip(storages, forms, strict=True)]
+        results = launch_on_values(launch.kernel, launch.shape, memories, forms, launch.places, launch.values)
+        for memory, result in results.items():
+            storages[memory].value = leave(result, forms[memory], storages[memory].value)
 
     def _find_picks(self) -> tuple[tuple[int, ScalarReader | None], ...] | None:
         """Where all that the program takes are arguments, and arrays as they are: their positions."""
@@ -137,7 +181,7 @@ class RaisedForm(Form):
         if self._assumptions and (violated := int(results[-1])):
             kernel = self._kernel
             error = kernel.with_source(self._assumptions[violated - 1].as_error(kernel.name))
-            fall_back(kernel, self._shape, error).run(arguments)
+            EmulatedForm(kernel, self._shape, error).run(arguments)
             return
         writes = self._writes
         if writes is None:
@@ -222,3 +266,28 @@ class RaisedForm(Form):
                 taken[place] = pool.copy_of(taken[place])
                 staged.append(taken[place])
         return staged
+
+
+def _check_written(
+    kernel: LoadedKernel, plans: Sequence[MemoryPlan], compiled: CompiledLaunch, checked: Sequence[Checked]
+) -> None:
+    """Raises LaunchError for an array that the launch writes and that may not be written."""
+    for memory in compiled.raised.written:
+        members = plans[memory].members if memory < len(plans) else ()
+        for position, _ in members:
+            if position >= len(checked):
+                continue  # a device variable
+            array = checked[position]
+            if position in kernel.written and isinstance(array, np.ndarray):
+                check_written(kernel.signature, kernel.signature.parameters[position], array)
+
+
+def _print_diagnostic(kernel: LoadedKernel) -> Diagnostic:
+    """What is said, once per kernel, when its printf is left out."""
+    return Diagnostic(
+        "WL0412",
+        f"{kernel.name} prints nothing: its raised form has no printf",
+        next((op.source for op in kernel.left_out), None),
+        help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
+        severity="warning",
+    )

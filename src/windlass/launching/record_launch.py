@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from windlass.launching.form import How
 from windlass.launching.launch import Launch
 from windlass.launching.records import takes_pointers_in_records, with_pointers_apart
 from windlass.runtime.arguments import order_arguments
@@ -25,13 +26,10 @@ class RecordLaunch(Launch):
         finally:
             self.kernel.last_report = special.last_report
 
-    def run_raised(self, arguments: Sequence[Any]) -> None:
-        """The launch in its raised form.
-
-        Raises RaisingError where there is none.
-        """
+    def run_compiled(self, arguments: Sequence[Any]) -> How:
+        """As `Launch.run_compiled`."""
         special, plain = with_pointers_apart(self.kernel, arguments)
-        special.launch(self.shape, Launch).run_raised(plain)
+        return special.launch(self.shape, Launch).run_compiled(plain)
 
 
 def form_without_textures(kernel: LoadedKernel) -> type[Launch]:

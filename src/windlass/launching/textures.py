@@ -97,31 +97,19 @@ def texture(
     >>> out.tolist()
     [1.5, 3.0, 6.0]
     """
-    modes = (address_mode,) * 3 if isinstance(address_mode, str) else tuple(address_mode)
-    modes = (*modes, *("clamp",) * (3 - len(modes)))
-    for mode in modes:
-        _check_choice("address_mode", mode, ADDRESS_MODES)
-    if len(modes) > _MOST_DIMENSIONS:
-        raise _fault(f"address_mode has up to three modes, for x, y and z; got {len(modes)}")
     _check_choice("filter_mode", filter_mode, ("point", "linear"))
     if read_mode is not None:
         _check_choice("read_mode", read_mode, ("element", "normalized"))
     extents, dtype = _extents(array, channels, layered)
-    colours = np.zeros(4, np.float32)
-    given = np.asarray(border, np.float32).reshape(-1)
-    if given.size > 4:
-        raise _fault(f"border has up to four numbers, got {given.size}")
-    colours[: given.size] = given
-    first, second, third = (ADDRESS_MODES.index(each) for each in modes)
     form = _form(
         extents,
         dtype,
         channels,
-        address_modes=(first, second, third),
+        address_modes=_numbers_of(address_mode),
         interpolates=filter_mode == "linear",
         normalizes_values=read_mode == "normalized",
         has_normalized_coordinates=bool(normalized_coords),
-        border=tuple(int(bits) for bits in colours.view(np.uint32)),
+        border=_bits_of(border),
     )
     if read_mode is not None or filter_mode == "point":
         # A reference may yet say that integers are read as floats.
@@ -158,6 +146,28 @@ def check_floats(form: TextureForm) -> None:
 
 def _fault(headline: str, help_: str | None = None) -> LaunchError:
     return LaunchError(Diagnostic("WL0430", headline, help=help_))
+
+
+def _numbers_of(address_mode: AddressMode | Sequence[AddressMode]) -> tuple[int, int, int]:
+    """The address modes for x, y and z by their numbers."""
+    modes = (address_mode,) * 3 if isinstance(address_mode, str) else tuple(address_mode)
+    modes = (*modes, *("clamp",) * (3 - len(modes)))
+    for mode in modes:
+        _check_choice("address_mode", mode, ADDRESS_MODES)
+    if len(modes) > _MOST_DIMENSIONS:
+        raise _fault(f"address_mode has up to three modes, for x, y and z; got {len(modes)}")
+    first, second, third = (ADDRESS_MODES.index(each) for each in modes)
+    return first, second, third
+
+
+def _bits_of(border: Sequence[float]) -> tuple[int, ...]:
+    """Four floats, as far as they are given, by their bits."""
+    colours = np.zeros(4, np.float32)
+    given = np.asarray(border, np.float32).reshape(-1)
+    if given.size > 4:
+        raise _fault(f"border has up to four numbers, got {given.size}")
+    colours[: given.size] = given
+    return tuple(int(bits) for bits in colours.view(np.uint32))
 
 
 def _check_choice(name: str, given: object, choices: Sequence[str]) -> None:

@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
-from windlass.launching.value_launch import (
-    check_value,
-    emulate_on_values,
-    enter,
-    launch_on_values,
-    leave,
-    value_form,
-)
+from windlass.launching.value_launch import check_value, value_form
 from windlass.runtime.arguments import check_dtype
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, overlap
 
 if TYPE_CHECKING:
+    from windlass.ir.signature import Parameter
     from windlass.launching.loaded_kernel import LoadedKernel
 
 
-def launch_on_traced(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> None:
-    """Launch on arrays that are being traced; those that the kernel writes have their new values afterwards.
+@dataclass
+class TracedLaunch:
+    """A launch on arrays that are being traced: its arguments, the arrays' memories, and what these hold now.
 
-    Views into one array are one memory, at the offsets where they lie.
+    `places` has, for each array, its memory and the offset of the array in it, in bytes. Views into one array are one
+    memory, at the offsets where they lie.
     """
-    signature = kernel.signature
-    values: list[Any] = []
-    storages: list[Any] = []
-    forms: list[ArrayForm] = []
-    places: dict[int, tuple[int, int]] = {}
-    for position, (parameter, argument) in enumerate(zip(signature.parameters, arguments, strict=True)):
-        if parameter.kind != "pointer":
-            plain = argument.value if isinstance(argument, Array) else argument
-            values.append(check_value(signature, parameter, plain))
-            continue
-        if argument is None:
-            values.append(None)
-            continue
-        array = argument if isinstance(argument, Array) else _constant_array(kernel, parameter.name, argument)
+
+    kernel: LoadedKernel
+    shape: LaunchShape
+    arguments: Sequence[Any]
+    values: list[Any] = field(default_factory=list[Any])
+    storages: list[Any] = field(default_factory=list[Any])
+    forms: list[ArrayForm] = field(default_factory=list[ArrayForm])
+    places: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+
+    def add_array(self, position: int, parameter: Parameter, array: Array) -> None:
+        """Find the memory in which an array lies.
+
+        Raises LaunchError (WL0405) for one whose elements don't follow one another.
+        """
+        signature = self.kernel.signature
         check_dtype(signature, parameter, np.dtype(array.dtype), array.shape)
         run = array.contiguous_run()
         if run is None:
@@ -59,27 +57,32 @@ def launch_on_traced(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequen
                 )
             )
         storage, first = run
-        if not any(storage is known for known in storages):
-            storages.append(storage)
+        if not any(storage is known for known in self.storages):
+            self.storages.append(storage)
             inner = parameter.shape if storage.value.shape == array.shape else ()
-            forms.append(value_form(storage.value, inner))
-        memory = next(index for index, known in enumerate(storages) if known is storage)
-        places[position] = (memory, first * np.dtype(array.dtype).itemsize)
-        values.append(array.value)
-    memories = [enter(storage.value, form) for storage, form in zip(storages, forms, strict=True)]
-    try:
-        results = launch_on_values(kernel, shape, memories, forms, places, values)
-    except RaisingError as error:
-        written = [position for position in sorted(kernel.written) if position in places]
-        if len(storages) < len(places):
-            raise
-        news = emulate_on_values(kernel, shape, values, written, error)
-        for position, new in zip(written, news, strict=True):
-            arguments[position][...] = new
-        return
-    for memory, result in results.items():
-        storage = storages[memory]
-        storage.value = leave(result, forms[memory], storage.value)
+            self.forms.append(value_form(storage.value, inner))
+        memory = next(index for index, known in enumerate(self.storages) if known is storage)
+        self.places[position] = (memory, first * np.dtype(array.dtype).itemsize)
+
+
+def read_traced(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> TracedLaunch:
+    """The launch on such arguments.
+
+    Raises LaunchError for those that it can't have.
+    """
+    signature = kernel.signature
+    launch = TracedLaunch(kernel, shape, arguments)
+    for position, (parameter, argument) in enumerate(zip(signature.parameters, arguments, strict=True)):
+        if parameter.kind != "pointer":
+            plain = argument.value if isinstance(argument, Array) else argument
+            launch.values.append(check_value(signature, parameter, plain))
+        elif argument is None:
+            launch.values.append(None)
+        else:
+            array = argument if isinstance(argument, Array) else _constant_array(kernel, parameter.name, argument)
+            launch.add_array(position, parameter, array)
+            launch.values.append(array.value)
+    return launch
 
 
 def _constant_array(kernel: LoadedKernel, name: str, argument: Any) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -15,7 +14,7 @@ import numpy as np
 from jax.core import Tracer
 from numpy.typing import NDArray
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError, WindlassError, WindlassWarning
+from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 from windlass.launching.emulation import emulate_launch
@@ -24,8 +23,7 @@ from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
 from windlass.runtime.memories import ArrayForm, form_of, overlap, signless
-from windlass.runtime.settings import fallback_is_allowed
-from windlass.stablehlo.program import is_wide
+from windlass.stablehlo.code import is_wide
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
@@ -287,16 +285,9 @@ def leave(value: Any, form: ArrayForm, like: Any) -> Any:
 
 
 def emulate_on_values(
-    kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int], error: RaisingError
+    kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int]
 ) -> list[Any]:
-    """The kernel in the emulator, called back from the compiled program; gives the arrays at positions `written`.
-
-    Raises the RaisingError itself where the user forbids the emulator.
-    """
-    if not fallback_is_allowed():
-        raise error
-    if kernel.note_emulated(shape, error):
-        warnings.warn(WindlassWarning(str(fallback_diagnostic(kernel, error))), stacklevel=4)
+    """The kernel in the emulator, called back from the compiled program; gives the arrays at positions `written`."""
     inputs = variable_inputs.get()
     if inputs is not None:
         inputs.emulated += kernel.module.variables.storage.values()
@@ -329,26 +320,6 @@ def as_raised(error: Exception) -> Exception:
     return error if found is None or isinstance(error, WindlassError) else found
 
 
-def fallback_diagnostic(kernel: LoadedKernel, error: RaisingError) -> Diagnostic:
-    """What is said, once per kernel, when it runs in the emulator."""
-    reason = error.diagnostics[0]
-    return Diagnostic(
-        "WL0413",
-        f"{kernel.name} runs in the emulator, which is slow: {reason.headline}",
-        reason.position,
-        source=reason.source,
-        notes=reason.notes,
-        help=reason.help or "set WINDLASS_FALLBACK=error to have this raised as an error",
-        severity="warning",
-    )
-
-
-def print_diagnostic(kernel: LoadedKernel) -> Diagnostic:
-    """What is said, once per kernel, when its printf is left out."""
-    return Diagnostic(
-        "WL0412",
-        f"{kernel.name} prints nothing: its raised form has no printf",
-        next((op.source for op in kernel.left_out), None),
-        help="wl.emulate(kernel) prints; so does 'windlass run', in which kernels that print are emulated",
-        severity="warning",
-    )
+def result_of(news: Sequence[Any]) -> Any:
+    """What a pure function returns for the new values of the arrays that the kernel writes."""
+    return news[0] if len(news) == 1 else tuple(news)

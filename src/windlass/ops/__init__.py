@@ -23,6 +23,7 @@ from windlass.ops.collective import (
 )
 from windlass.ops.comparison import Compare
 from windlass.ops.complex import Complex, Conj, Imag, Part, Real
+from windlass.ops.composite import Composite, Expander, expand_composites
 from windlass.ops.contraction import DotGeneral, matmul
 from windlass.ops.control import Branching, Call, Case, If, Map, OptimizationBarrier, Return, While
 from windlass.ops.conversion import BitcastConvert, Convert, ReducePrecision, bit_width, convert_array
@@ -55,6 +56,21 @@ from windlass.ops.elementwise import (
 )
 from windlass.ops.evaluation import Scope, evaluate_block, evaluate_function
 from windlass.ops.extremes import Clamp, Maximum, Minimum
+from windlass.ops.float_functions import (
+    CopySign,
+    Exp2,
+    Exp10,
+    Fma,
+    FrexpExponent,
+    FrexpFraction,
+    Hypot,
+    Ilogb,
+    Ldexp,
+    Log2,
+    Log10,
+    Logb,
+    NearestRemainder,
+)
 from windlass.ops.fourier import Fft
 from windlass.ops.functions import (
     Atan2,
@@ -165,12 +181,14 @@ __all__ = [
     "Compare",
     "Complex",
     "ComplexFunction",
+    "Composite",
     "Concatenate",
     "Conj",
     "Constant",
     "ConstantValue",
     "Convert",
     "Convolution",
+    "CopySign",
     "Cosh",
     "Cosine",
     "CountLeadingZeros",
@@ -187,14 +205,22 @@ __all__ = [
     "Erf",
     "ErfInv",
     "Erfc",
+    "Exp2",
+    "Exp10",
+    "Expander",
     "Exponential",
     "ExponentialMinusOne",
     "Fft",
     "FloatUnary",
     "Floor",
+    "Fma",
+    "FrexpExponent",
+    "FrexpFraction",
     "Gather",
     "GetDimensionSize",
+    "Hypot",
     "If",
+    "Ilogb",
     "Imag",
     "Infeed",
     "Iota",
@@ -202,15 +228,20 @@ __all__ = [
     "IsInf",
     "IsNegInf",
     "IsPosInf",
+    "Ldexp",
     "Lgamma",
     "Log",
+    "Log2",
+    "Log10",
     "LogPlusOne",
+    "Logb",
     "Logistic",
     "Map",
     "Maximum",
     "Minimum",
     "Mulhi",
     "Multiply",
+    "NearestRemainder",
     "Negate",
     "NextAfter",
     "Not",
@@ -279,6 +310,7 @@ __all__ = [
     "convert_array",
     "evaluate_block",
     "evaluate_function",
+    "expand_composites",
     "identity_of",
     "make_region",
     "matmul",

@@ -9,7 +9,7 @@ import numpy as np
 from windlass.ir.core import Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, TensorOp
+from windlass.ops.base import Array, TensorOp, all_batched
 from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
 from windlass.ops.loop_writer import LoopWriter
 from windlass.ops.movement import DynamicUpdateSlice
@@ -293,6 +293,12 @@ class Map(TensorOp):
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> Array:
         return run_pointwise(self.computation, scope or Scope(), *arrays)[0]
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        if captures(self.computation):
+            return None
+        dimensions = tuple(range(len(self.dimensions) + 1))
+        return (Map(all_batched(operands, is_batched, size), dimensions, self.computation.clone({})),)
+
     def flops(self) -> int:
         """Each op of the computation at each place."""
         return sum(1 for _ in self.computation.walk()) * self.tensor.size
@@ -331,6 +337,9 @@ class OptimizationBarrier(TensorOp):
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         return arrays
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return OptimizationBarrier(all_batched(operands, is_batched, size)).results
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

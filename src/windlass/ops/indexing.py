@@ -9,8 +9,8 @@ import numpy as np
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import INTEGER, Array, TensorOp
-from windlass.ops.control import regions_are_pure
+from windlass.ops.base import INTEGER, Array, TensorOp, all_batched
+from windlass.ops.control import captures, regions_are_pure
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import check_reducer, combiner_of
@@ -103,6 +103,36 @@ class Gather(TensorOp):
         offset_axes = range(len(batch_shape), rows.ndim)
         return np.moveaxis(rows, list(offset_axes), list(self.offset_dims))
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        many_operands, many_indices = is_batched
+        if many_operands and not many_indices:
+            # The new axis lies in each slice, as a whole.
+            return (
+                self.with_fields(
+                    operands,
+                    offset_dims=(0, *_later(self.offset_dims)),
+                    collapsed_slice_dims=_later(self.collapsed_slice_dims),
+                    operand_batching_dims=_later(self.operand_batching_dims),
+                    start_index_map=_later(self.start_index_map),
+                    slice_sizes=(size, *self.slice_sizes),
+                ),
+            )
+        shared: dict[str, Any] = {
+            "offset_dims": _later(self.offset_dims),
+            "start_indices_batching_dims": _later(self.start_indices_batching_dims),
+            "index_vector_dim": self.index_vector_dim + 1,
+            "indices_are_sorted": False,
+        }
+        if many_operands:
+            shared |= {
+                "collapsed_slice_dims": _later(self.collapsed_slice_dims),
+                "operand_batching_dims": (0, *_later(self.operand_batching_dims)),
+                "start_indices_batching_dims": (0, *_later(self.start_indices_batching_dims)),
+                "start_index_map": _later(self.start_index_map),
+                "slice_sizes": (1, *self.slice_sizes),
+            }
+        return (self.with_fields(operands, **shared),)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         operand = tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(("f32", "i32", "i1", "bf16")))
@@ -128,6 +158,11 @@ class Gather(TensorOp):
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return draw.array(self._operands[position].tensor)
+
+
+def _later(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes behind a new first one."""
+    return tuple(axis + 1 for axis in axes)
 
 
 def index_components(op: TensorOp, indices: TensorType, index_vector_dim: int, constraint: str) -> int:
@@ -274,6 +309,32 @@ class Scatter(TensorOp):
             ):
                 result[window] = value
         return tuple(results)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        count = len(self.inputs)
+        if captures(self.update_computation):
+            return None
+        arrays = (*operands[:count], *operands[count + 1 :])
+        arrays = all_batched(arrays, (*is_batched[:count], *is_batched[count + 1 :]), size)
+        inputs, updates, indices = arrays[:count], arrays[count:], operands[count]
+        fields: dict[str, Any] = {
+            "inserted_window_dims": _later(self.inserted_window_dims),
+            "input_batching_dims": _later(self.input_batching_dims),
+            "scatter_dims_to_operand_dims": _later(self.scatter_dims_to_operand_dims),
+            "update_window_dims": _later(self.update_window_dims),
+        }
+        if is_batched[count]:
+            fields |= {
+                "input_batching_dims": (0, *fields["input_batching_dims"]),
+                "scatter_indices_batching_dims": (0, *_later(self.scatter_indices_batching_dims)),
+                "index_vector_dim": self.index_vector_dim + 1,
+                "indices_are_sorted": False,
+            }
+        else:
+            # The new axis lies in each window, as a whole.
+            fields["update_window_dims"] = (0, *fields["update_window_dims"])
+        fields["update_computation"] = self.update_computation.clone({})
+        return self.with_fields((*inputs, indices, *updates), **fields).results
 
     def flops(self) -> int:
         """One computation for each element of the updates, and the test of whether it lies inside."""

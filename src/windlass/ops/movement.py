@@ -9,7 +9,7 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, INTEGER, Array, TensorOp, all_batched
+from windlass.ops.base import ANY, INTEGER, Array, TensorOp, all_batched, repeated
 from windlass.ops.ranges import Range, RangeOf, joined
 from windlass.ops.sampling import Draw, Unsuitable
 
@@ -524,6 +524,9 @@ class GetDimensionSize(TensorOp):
 
     def evaluate(self, operand: Array) -> Array:
         return np.array(operand.shape[self.dimension], np.int32)
+
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return (repeated(GetDimensionSize(operands[0], self.dimension + 1), size),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -434,6 +434,23 @@ class SelectAndScatter(TensorOp):
                 result[chosen] = scope.run(self.scatter, result[chosen], source[place])[0]
         return result
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        if is_batched[2] or any(captures(region) for region in self.regions):
+            return None
+        operand, source = all_batched(operands[:2], is_batched[:2], size)
+        return (
+            SelectAndScatter(
+                operand,
+                source,
+                operands[2],
+                (1, *self.window_dimensions),
+                (1, *self.window_strides),
+                ((0, 0), *self.padding),
+                self.select.clone({}),
+                self.scatter.clone({}),
+            ),
+        )
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         dtype = draw.dtype(("f32", "i32"))

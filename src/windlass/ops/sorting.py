@@ -133,6 +133,9 @@ class TopK(TensorOp):
         order = np.argsort(key, axis=-1, kind="stable")[..., : self.k]
         return np.take_along_axis(operand, order, -1), order.astype(np.int32)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
+        return self.with_operands(operands).results
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         return (tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(ANY - COMPLEX - BOOLEAN)),)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from windlass.ir.values import Argument
 from windlass.ops import (
     Add,
     BroadcastInDim,
+    Case,
+    Compare,
     Concatenate,
     Constant,
     DynamicSlice,
@@ -117,13 +120,11 @@ class Batcher:
         if any(is_many for _, is_many in found) or (inner and any(self.find(value)[1] for value in inner)):
             if isinstance(op, While):
                 results = self.loop(op)
-            elif isinstance(op, If):
+            elif isinstance(op, If | Case):
                 results = self.choice(op)
             else:
                 values, flags = tuple(value for value, _ in found), tuple(is_many for _, is_many in found)
-                if any(self.find(value)[0] is not value for value in inner):
-                    raise CannotBatch(op)
-                results = op.batch(values, flags, self.size)
+                results = self.each(op, inner).batch(values, flags, self.size)
             if results is None:
                 raise CannotBatch(op)
             if any(result.tensor.bytes > LARGEST_VALUE for result in results):
@@ -134,6 +135,26 @@ class Batcher:
         mapping.update((value, self.find(value)[0]) for value in inner)
         op.clone(mapping)
         self.same.update((result, mapping[result]) for result in op.results)
+
+    def within(self, block: Block) -> Self:
+        """One like this for a block within an op."""
+        return type(self)(block, self.size, {})
+
+    def begin(self) -> None:
+        """Called once what the block takes is entered: a value is computed when it is asked for, with what it needs."""
+
+    def each(self, op: TensorOp, inner: Sequence[Value]) -> TensorOp:
+        """The op, its regions with what they take from the block as it is outside.
+
+        Raises CannotBatch where one of those differs from round to round.
+        """
+        if any(self.find(value)[1] for value in inner):
+            raise CannotBatch(op)
+        mapping = {value: self.find(value)[0] for value in inner}
+        if all(value is found for value, found in mapping.items()):
+            return op
+        with Builder(Block()):
+            return op.clone(mapping)
 
     def _previous(self, initial: Value, following: Value) -> Value:
         """What each round takes from the one before."""
@@ -202,7 +223,7 @@ class Batcher:
         flags = [self.find(operand)[1] for operand in op.operands]
         taken = {value: self.find(value) for region in op.regions for value in captures(region)}
         while True:
-            inner = Batcher(body, self.size, {})
+            inner = self.within(body)
             many = dict(zip(body.arguments, flags, strict=True)) | {
                 value: is_many for value, (_, is_many) in taken.items()
             }
@@ -223,12 +244,13 @@ class Batcher:
         regions: list[Region] = []
         for block in (cond, body):
             new = Block([operand.type for operand in operands])
-            inner = Batcher(block, self.size, {})
+            inner = self.within(block)
             for value, (outside, is_many) in taken.items():
                 (inner.many if is_many else inner.same)[value] = outside
             for old, made, flag in zip(block.arguments, new.arguments, flags, strict=True):
                 (inner.many if flag else inner.same)[old] = made
             with Builder(new):
+                inner.begin()
                 wanted = flags if block is body else [False]
                 Return(
                     tuple(
@@ -242,22 +264,43 @@ class Batcher:
             result if flag else repeated(result, self.size) for result, flag in zip(results, flags, strict=True)
         )
 
-    def choice(self, op: If) -> tuple[Value, ...] | None:
-        """Both branches are run where rounds choose differently."""
-        pred, is_many = self.find(op.pred)
+    def choice(self, op: If | Case) -> tuple[Value, ...] | None:
+        """All branches are run where rounds choose differently, as far as the block that they stand in knows them."""
+        chosen, is_many = self.find(op.operands[0])
         if not is_many:
-            return None
+            return self.same_choice(op)
         sides: list[list[Value]] = []
-        for branch in (op.true_branch, op.false_branch):
-            inner = Batcher(branch.block, self.size, {})
-            inner.many, inner.same = self.many.copy(), self.same.copy()
-            for value in captures(branch):
-                found, flag = self.find(value)
-                (inner.many if flag else inner.same)[value] = found
-            sides.append([inner.batched(value) for value in branch.block.terminator.operands])
-        return tuple(
-            Select(BroadcastInDim(pred, left.shape, (0,)), left, right) for left, right in zip(*sides, strict=True)
-        )
+        for inner in self.branches(op):
+            inner.begin()
+            sides.append([inner.batched(value) for value in inner.block.terminator.operands])
+        if isinstance(op, If):
+            on_true, on_false = sides
+            return tuple(choose_by_round(chosen, *pair) for pair in zip(on_true, on_false, strict=True))
+        results = sides[-1]
+        for number in reversed(range(len(sides) - 1)):
+            is_taken = Compare(chosen, Constant.of(number, "i32", (self.size,)), "EQ")
+            results = [choose_by_round(is_taken, *pair) for pair in zip(sides[number], results, strict=True)]
+        return tuple(results)
+
+    def branches(self, op: If | Case) -> list[Self]:
+        """A batcher for each branch, which knows what the branch takes from outside."""
+        found: list[Self] = []
+        for region in op.regions:
+            inner = self.within(region.block)
+            for value in captures(region):
+                outside, flag = self.find(value)
+                (inner.many if flag else inner.same)[value] = outside
+            found.append(inner)
+        return found
+
+    def same_choice(self, op: If | Case) -> tuple[Value, ...] | None:
+        """A choice that is the same in each round; None where that is not worth it."""
+        return None
+
+
+def choose_by_round(test: Value, on_true: Value, on_false: Value) -> Value:
+    """Round by round."""
+    return Select(BroadcastInDim(test, on_true.shape, (0,)) if on_true.tensor.rank > 1 else test, on_true, on_false)
 
 
 def _follow(block: Block, many: dict[Value, bool]) -> dict[Value, bool]:

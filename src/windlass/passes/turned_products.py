@@ -22,12 +22,13 @@ from windlass.ops import (
 )
 from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
+from windlass.passes.undone_movement import list_cone
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, invert
 from windlass.rules.contractions import sample_product
 from windlass.rules.convolutions import convolve, result_in_order
-from windlass.rules.elementwise_movement import list_cone, same_everywhere
+from windlass.rules.elementwise_movement import same_everywhere
 from windlass.rules.letters import Product, Term, feeds_only, has_twin, read
 
 __all__ = ["Exponential", "matmul"]

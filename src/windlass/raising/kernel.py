@@ -15,6 +15,7 @@ from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
+from windlass.ops.composite import expand_composites
 from windlass.ops.control import Return
 from windlass.ops.conversion import byte_width
 from windlass.parallel.passes import PASSES_OF_TILES, run_passes
@@ -195,6 +196,7 @@ def _raise_kernel(
             else:
                 run_op(state, op)
         written, assumptions = _return_written(state, words)
+    expand_composites(body)
     share_common_subexpressions(body)
     remove_dead_ops(body)
     state.report.note_stores_that_are_gone()

@@ -56,6 +56,11 @@ class Report:
     """The optimized tensor program."""
 
     @property
+    def form(self) -> str:
+        """In which form the launch runs: "raised" or "emulated"."""
+        return "raised" if self.error is None else "emulated"
+
+    @property
     def is_raised(self) -> bool:
         """Whether the kernel became a tensor program."""
         return self.error is None
@@ -85,8 +90,8 @@ class Report:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return f"emulated: {self.reason}\n{self._title()}\n{self.error}"
-        lines = [f"raised: {self._title()}", *(f"  {name}: {text}" for name, text in self.facts())]
+            return f"{self.form}: {self.reason}\n{self._title()}\n{self.error}"
+        lines = [f"{self.form}: {self._title()}", *(f"  {name}: {text}" for name, text in self.facts())]
         for title, items in (("accesses", self.accesses), ("loops", self.loops), ("notes", self.notes)):
             if items:
                 lines.append(f"  {title}:")
@@ -134,7 +139,7 @@ class Report:
         steps = table(("line", "", "what happens there"), trail)
         if self.error is not None:
             return (
-                f"<p>{title}: emulated, since {escape(self.reason or '')}</p>"
+                f"<p>{title}: {self.form}, since {escape(self.reason or '')}</p>"
                 f"<pre>{escape(str(self.error))}</pre>{steps}"
             )
         accesses = [
@@ -153,7 +158,7 @@ class Report:
         rules = [[name, str(count)] for name, count in Counter(each.rule for each in self.rewrites).most_common()]
         return "".join(
             (
-                f"<p>{title}: raised</p>",
+                f"<p>{title}: {self.form}</p>",
                 table((), [list(fact) for fact in self.facts()] + [["note", note] for note in self.notes]),
                 steps,
                 table(("access", "", "array", "became"), accesses),

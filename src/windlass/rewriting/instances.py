@@ -13,7 +13,7 @@ from windlass.ir.values import Argument
 from windlass.ops import BroadcastInDim, Constant, Slice
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw, Unsuitable
-from windlass.rewriting.pattern import is_any, list_roots, parts_of
+from windlass.rewriting.pattern import Every, is_any, list_roots, parts_of
 from windlass.rewriting.rule import Rule
 
 
@@ -61,6 +61,8 @@ def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
             type_ = next(remaining, types[-1] if types else None)
             fields[field.name] = built.get(id(wanted)) or _fill(wanted, type_, bound, draw)
         elif field.kind == "variadic":
+            if isinstance(wanted, Every):
+                raise Mismatch("operands that are all alike are for the rule's own sample to make")
             holes = (Hole(f"{wanted!r}{position}") for position in range(len(types)))
             fields[field.name] = tuple(
                 _fill(each, type_, bound, draw) for each, type_ in zip(holes, remaining, strict=False)

@@ -12,17 +12,21 @@ all its subclasses. A commutative op matches with its operands in either order.
 
 `any_op` is for ops of many fields, of which few matter, and for one of several classes: a product of negated operands
 is `any_op(DotGeneral, lhs=Negate(x), rhs=Negate(y))`, a sum or difference `any_op(Binary, only=(Add, Subtract))`.
+
+Where an op gives its values as results (a sort, say), a pattern of it below the root stands for its one result:
+`Reverse(any_op(Sort, inputs=(x,)), d)`. `every` is for operands of which there may be any number.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import product, takewhile
 from typing import Any
 
-from windlass.ir import Hole, Op, Value
+from windlass.ir import Hole, Op, Result, Value
 
 KNOWN_PLACES = 3
 """Operands whose classes rules are looked up by; of further ones only which classes there are."""
@@ -50,6 +54,29 @@ def any_op(
     pattern = object.__new__(op_class)
     pattern.__dict__.update(is_pattern=True, is_any=True, only=only, takes=takes, bind=bind, parts=parts)
     return pattern
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Every:
+    """See `every`."""
+
+    pattern: Op
+
+
+def every(pattern: Op) -> Any:
+    """A pattern for a variadic field of `any_op`: two or more operands, each of which is like `pattern`.
+
+    Its fields are holes. Those for operands stand for the operands of all, as a tuple; so does what `any_op` binds.
+    Other fields are the same for all: parts of transposes by one permutation are
+    `any_op(Concatenate, inputs=every(Transpose(x, p)))`.
+    """
+    return Every(pattern)
+
+
+@cache
+def gives_results(op_class: type[Op]) -> bool:
+    """Whether the ops of a class have their values in `results`, as they infer a tuple of types."""
+    return str(op_class.infer.__annotations__.get("return")).startswith("tuple")
 
 
 def parts_of(pattern: Op) -> dict[str, Any]:
@@ -84,6 +111,8 @@ def list_holes(pattern: Any) -> list[str]:
     if isinstance(pattern, Hole):
         return [pattern.name]
     found: list[str] = []
+    if isinstance(pattern, Every):
+        return list_holes(pattern.pattern)
     if isinstance(pattern, Op):
         if is_any(pattern) and pattern.__dict__["bind"]:
             found.append(pattern.__dict__["bind"])
@@ -100,8 +129,9 @@ def list_inner_ops(pattern: Op) -> list[Op]:
     inner: list[Op] = []
     for value in parts_of(pattern).values():
         for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, Op):
-                inner += [each, *list_inner_ops(each)]
+            below = each.pattern if isinstance(each, Every) else each
+            if isinstance(below, Op):
+                inner += [below, *list_inner_ops(below)]
     return inner
 
 
@@ -213,17 +243,47 @@ class _Writer:
         elif isinstance(pattern, Op):
             name = self.fresh()
             self.lines.append(f"    {name} = {expression}")
-            is_exact = is_concrete(type(pattern)) and not is_any(pattern)
-            classes = (type(pattern),) if is_exact else list_roots(pattern)
-            if len(classes) == 1:
-                self.require(f"{name}.__class__ is {self.constant(classes[0])}")
-            else:
-                self.require(f"{name}.__class__ in {self.constant(frozenset(classes))}")
-            if self.single_use:
-                self.require(f"len({name}.uses) == 1")
-            self.test_fields(pattern, name)
+            self.test_fields(pattern, self.test_class(pattern, name))
         else:
             self.require(f"{expression} == {self.constant(pattern)}")
+
+    def test_class(self, pattern: Op, name: str) -> str:
+        """Write the tests that the value called `name` is of the pattern's class; gives what the op is called."""
+        if self.single_use:
+            self.require(f"len({name}.uses) == 1")
+        is_exact = is_concrete(type(pattern)) and not is_any(pattern)
+        classes = (type(pattern),) if is_exact else list_roots(pattern)
+        if all(map(gives_results, classes)):
+            self.require(f"{name}.__class__ is {self.constant(Result)} and len({name}.owner.results) == 1")
+            name = f"{name}.owner"
+        if len(classes) == 1:
+            self.require(f"{name}.__class__ is {self.constant(classes[0])}")
+        else:
+            self.require(f"{name}.__class__ in {self.constant(frozenset(classes))}")
+        return name
+
+    def test_every(self, pattern: Op, access: str) -> None:
+        """Write the tests that the values called `access` are two or more, each like the pattern."""
+        self.require(f"len({access}) > 1")
+        name, outside, self.lines = self.fresh(), self.lines, []
+        op = self.test_class(pattern, name)
+        collected: dict[str, str] = {}
+        if is_any(pattern) and pattern.__dict__["bind"]:
+            collected[pattern.__dict__["bind"]] = op
+        for field, wanted in parts_of(pattern).items():
+            assert isinstance(wanted, Hole)
+            if _is_operand(type(pattern), field):
+                collected[wanted.name] = f"{op}.{field}"
+            else:
+                self.test(wanted, f"{op.replace(name, f'{access}[0]')}.{field}", by_identity=False)
+                self.test(wanted, f"{op}.{field}", by_identity=False)
+        for hole_name, expression in collected.items():
+            values = self.fresh()
+            outside.append(f"    {values} = []")
+            self.lines.append(f"    {values}.append({expression})")
+            self.bound[hole_name] = f"tuple({values})"
+        outside.append(f"    for {name} in {access}:")
+        self.lines = [*outside, *(f"    {line}" for line in self.lines)]
 
     def test_fields(self, pattern: Op, name: str) -> None:
         if is_any(pattern):
@@ -256,7 +316,9 @@ class _Writer:
             self.test(Hole(bind), name, by_identity=True)
         for field, wanted in parts_of(pattern).items():
             access = f"{name}.{field}"
-            if isinstance(wanted, tuple):
+            if isinstance(wanted, Every):
+                self.test_every(wanted.pattern, access)
+            elif isinstance(wanted, tuple):
                 self.require(f"len({access}) == {len(wanted)}")
                 for index, each in enumerate(wanted):
                     self.test(each, f"{access}[{index}]", by_identity=True)
@@ -274,6 +336,8 @@ def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, Any], ...]:
     if is_any(pattern):
         parts = parts_of(pattern)
         first = parts.get(operands[0].name) if operands else None
+        if isinstance(first, Every):
+            return tuple((place, _class_of(first.pattern)) for place in range(2))
         if isinstance(first, tuple):
             # The operands of a variadic field that comes first.
             return tuple((place, _class_of(each)) for place, each in enumerate(first) if isinstance(each, Op))[:1]
@@ -291,5 +355,7 @@ def _list_needs(pattern: Op, is_swapped: bool) -> tuple[tuple[int, Any], ...]:
 
 def _class_of(pattern: Op) -> Any:
     """The class, or classes, that `issubclass` takes, of what is like a pattern."""
+    if any(map(gives_results, list_roots(pattern))):
+        return (Result, type(pattern))
     only = is_any(pattern) and pattern.__dict__["only"]
     return only or type(pattern)

@@ -22,16 +22,22 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.pattern import any_op, every, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.axes import group_axes, replace
+from windlass.rules.axes import Sizes, group_axes, replace
 
 inputs, dimension = hole("inputs"), hole("dimension")
+x, p, axes, strides = hole("x"), hole("p"), hole("axes"), hole("strides")
 
 
-def joined(kind: type[Op]) -> Any:
+def with_part(kind: type[Op]) -> Any:
     """A pattern for concatenates of which a part is of a class."""
     return any_op(Concatenate, takes=(kind,), inputs=inputs, dimension=dimension)
+
+
+def joined(part: Op) -> Any:
+    """A pattern for concatenates of parts that are all like one."""
+    return any_op(Concatenate, inputs=every(part), dimension=dimension)
 
 
 @rewrite(Concatenate(inputs, dimension))
@@ -74,7 +80,7 @@ def sample_related_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(part for part in parts if not same_kind or type(part) is type(parts[0])), 0)
 
 
-@rewrite(joined(Concatenate), sample=sample_related_parts)
+@rewrite(with_part(Concatenate), sample=sample_related_parts)
 def concatenate_of_concatenates(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(concatenate(x, y), z) = concatenate(x, y, z), if nothing else uses the inner one
 
@@ -141,45 +147,34 @@ def sample_broadcast_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(BroadcastInDim(x, (draw.integer(1, 2), 3), (1,)) for _ in range(2)), 0)
 
 
-@rewrite(joined(BroadcastInDim), sample=sample_broadcast_parts)
-def concatenate_of_equal_broadcasts(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(any_op(BroadcastInDim, operand=x, broadcast_dimensions=axes)), sample=sample_broadcast_parts)
+def concatenate_of_equal_broadcasts(op: Concatenate, x: tuple[Value, ...], axes: Sizes, dimension: int) -> Value | None:
     """concatenate(broadcast(x), broadcast(x)) = broadcast(x) of the larger shape, along an axis that x lacks
 
     >>> c = tensor("f32", name="c")
     >>> concatenate_of_equal_broadcasts(Concatenate((BroadcastInDim(c, (2,), ()), BroadcastInDim(c, (3,), ())), 0))
     BroadcastInDim(c, shape=(5,), broadcast_dimensions=())
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, BroadcastInDim):
+    if dimension in axes and x[0].shape[axes.index(dimension)] != 1:
         return None
-    axes = first.broadcast_dimensions
-    if dimension in axes and first.operand.shape[axes.index(dimension)] != 1:
-        return None
-    for part in inputs:
-        if not isinstance(part, BroadcastInDim) or part.operand is not first.operand:
-            return None
-        if part.broadcast_dimensions != axes:
-            return None
-    return BroadcastInDim(first.operand, op.shape, axes)
+    return BroadcastInDim(x[0], op.shape, axes) if all(each is x[0] for each in x) else None
 
 
-@rewrite(joined(BroadcastInDim), sample=sample_broadcast_parts)
-def concatenate_of_broadcasts(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(any_op(BroadcastInDim, bind="parts")), sample=sample_broadcast_parts)
+def concatenate_of_broadcasts(op: Concatenate, parts: tuple[BroadcastInDim, ...], dimension: int) -> Value | None:
     """concatenate(broadcast(x), broadcast(y)) = broadcast(concatenate(x, y)), along an axis that they have
 
     >>> parts = tuple(BroadcastInDim(tensor("f32", 3, name=name), (2, 3), (1,)) for name in "xy")
     >>> concatenate_of_broadcasts(Concatenate(parts, 1))
     BroadcastInDim(Concatenate((x, y), dimension=0), shape=(2, 6), broadcast_dimensions=(1,))
     """
-    largest = max(inputs, key=lambda part: part.shape[dimension])
-    if len(inputs) < 2 or not isinstance(largest, BroadcastInDim) or dimension not in largest.broadcast_dimensions:
+    largest = max(parts, key=lambda part: part.shape[dimension])
+    if dimension not in largest.broadcast_dimensions:
         return None
     axes = largest.broadcast_dimensions
     own = axes.index(dimension)
     small: list[Value] = []
-    for part in inputs:
-        if not isinstance(part, BroadcastInDim):
-            return None
+    for part in parts:
         operand, places = part.operand, part.broadcast_dimensions
         if operand.tensor.size == 1 and operand.tensor.rank == len(axes):
             places = axes  # One number goes everywhere, whatever its axes are.
@@ -207,24 +202,15 @@ def sample_moved_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(parts), draw.integer(0, len(parts[0].shape) - 1))
 
 
-@rewrite(joined(Transpose), sample=sample_moved_parts)
-def concatenate_of_transposes(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(Transpose(x, p)), single_use=True, sample=sample_moved_parts)
+def concatenate_of_transposes(x: tuple[Value, ...], p: Sizes, dimension: int) -> Value | None:
     """concatenate(transpose(x, p), transpose(y, p)) = transpose(concatenate(x, y), p)
 
     >>> parts = tuple(Transpose(tensor("f32", 2, 3, name=name), (1, 0)) for name in "xy")
     >>> concatenate_of_transposes(Concatenate(parts, 0))
     Transpose(Concatenate((x, y), dimension=1), permutation=(1, 0))
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, Transpose):
-        return None
-    p = first.permutation
-    before: list[Value] = []
-    for part in inputs:
-        if not isinstance(part, Transpose) or part.permutation != p or len(part.uses) != 1:
-            return None
-        before.append(part.operand)
-    return Transpose(Concatenate(tuple(before), p[dimension]), p)
+    return Transpose(Concatenate(x, p[dimension]), p)
 
 
 def _sample_reversed_parts(draw: Draw) -> Concatenate:
@@ -238,57 +224,42 @@ def _sample_reversed_parts(draw: Draw) -> Concatenate:
     return Concatenate(tuple(parts), along)
 
 
-@rewrite(joined(Reverse), sample=_sample_reversed_parts)
-def concatenate_of_reverses(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(Reverse(x, axes)), single_use=True, sample=_sample_reversed_parts)
+def concatenate_of_reverses(x: tuple[Value, ...], axes: Sizes, dimension: int) -> Value | None:
     """concatenate(reverse(x), reverse(y)) = reverse(concatenate(y, x)), and of (x, y) along other axes
 
     >>> parts = tuple(Reverse(tensor("f32", 2, 3, name=name), (0,)) for name in "xy")
     >>> concatenate_of_reverses(Concatenate(parts, 0))
     Reverse(Concatenate((y, x), dimension=0), dimensions=(0,))
     """
-    before: list[Value] = []
-    first = inputs[0]
-    for part in inputs:
-        if not isinstance(part, Reverse) or not isinstance(first, Reverse) or len(part.uses) != 1:
-            return None
-        if len(inputs) < 2 or part.dimensions != first.dimensions:
-            return None
-        before.append(part.operand)
-    assert isinstance(first, Reverse)
-    order = before[::-1] if dimension in first.dimensions else before
-    return Reverse(Concatenate(tuple(order), dimension), first.dimensions)
+    return Reverse(Concatenate(x[::-1] if dimension in axes else x, dimension), axes)
 
 
-@rewrite(joined(Reshape), sample=sample_moved_parts)
-def concatenate_of_reshapes(op: Concatenate, inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(any_op(Reshape, bind="parts", operand=x)), sample=sample_moved_parts)
+def concatenate_of_reshapes(
+    op: Concatenate, parts: tuple[Reshape, ...], x: tuple[Value, ...], dimension: int
+) -> Value | None:
     """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)), where both join the same pieces
 
     >>> parts = tuple(Reshape(tensor("f32", 4, 6, name=name), (4, 2, 3)) for name in "xy")
     >>> concatenate_of_reshapes(Concatenate(parts, 0))
     Reshape(Concatenate((x, y), dimension=0), shape=(8, 2, 3))
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, Reshape):
+    rank = x[0].tensor.rank
+    if 0 in op.shape or _stacked(parts, dimension) is not None or any(each.tensor.rank != rank for each in x):
         return None
-    if 0 in op.shape or _stacked(inputs, dimension) is not None:
-        return None
-    is_stack = all(part.shape[dimension] == 1 for part in inputs)
-    before: list[Value] = []
-    for part in inputs:
-        if not isinstance(part, Reshape) or part.operand.tensor.rank != first.operand.tensor.rank:
-            return None
-        before.append(part.operand)
+    is_stack = all(part.shape[dimension] == 1 for part in parts)
     # Both join what lies beside each other in memory, if as many rows lie before the one axis as before the other.
     outer = math.prod(op.shape[:dimension])
-    for axis in range(first.operand.tensor.rank):
+    for axis in range(rank):
         # Stacks along a new axis stay: XLA:CPU is slower at joining rows within a larger one.
-        if is_stack and axis != _joinable_axis(first, dimension):
+        if is_stack and axis != _joinable_axis(parts[0], dimension):
             continue
         if all(
-            math.prod(part.shape[:axis]) == outer and replace(part.shape, axis, 0) == replace(before[0].shape, axis, 0)
-            for part in before
+            math.prod(each.shape[:axis]) == outer and replace(each.shape, axis, 0) == replace(x[0].shape, axis, 0)
+            for each in x
         ):
-            return Reshape(Concatenate(tuple(before), axis), op.shape)
+            return Reshape(Concatenate(x, axis), op.shape)
     return None
 
 
@@ -313,7 +284,7 @@ def _is_same_number(first: Constant, second: Constant) -> bool:
     return first.is_splat and second.is_splat and first.value.data.tobytes() == second.value.data.tobytes()
 
 
-@rewrite(joined(Constant), sample=sample_constant_parts)
+@rewrite(with_part(Constant), sample=sample_constant_parts)
 def concatenate_of_neighbouring_constants(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(x, constant c, constant c) = concatenate(x, constant c)
 
@@ -332,7 +303,7 @@ def concatenate_of_neighbouring_constants(inputs: tuple[Value, ...], dimension: 
     return Concatenate(tuple(parts), dimension) if len(parts) < len(inputs) else None
 
 
-@rewrite(joined(Constant), sample=sample_constant_parts)
+@rewrite(with_part(Constant), sample=sample_constant_parts)
 def concatenate_between_constants(inputs: tuple[Value, ...], dimension: int) -> Value | None:
     """concatenate(constant c, x, constant c) = pad(x, c)
 
@@ -359,22 +330,18 @@ def sample_spaced_slices(draw: Draw) -> Concatenate:
     return Concatenate(tuple(Slice(x, (row, 0), (row + 1, 2), (1, 1)) for row in rows), 0)
 
 
-@rewrite(joined(Slice), sample=sample_spaced_slices)
-def concatenate_of_spaced_slices(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(any_op(Slice, bind="parts", strides=strides)), sample=sample_spaced_slices)
+def concatenate_of_spaced_slices(parts: tuple[Slice, ...], strides: Sizes, dimension: int) -> Value | None:
     """concatenate(x[a], x[a + s], x[a + 2s]) = slice(x) with stride s, reversed if s < 0
 
     >>> x = tensor("f32", 9)
     >>> concatenate_of_spaced_slices(Concatenate(tuple(Slice(x, (at,), (at + 1,), (1,)) for at in (6, 4, 2)), 0))
     Reverse(Slice(x, start_indices=(2,), limit_indices=(7,), strides=(2,)), dimensions=(0,))
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, Slice):
-        return None
+    first = parts[0]
     places: list[int] = []
-    for part in inputs:
-        if not isinstance(part, Slice) or part.operand is not first.operand or part.strides != first.strides:
-            return None
-        if part.shape[dimension] != 1:
+    for part in parts:
+        if part.operand is not first.operand or part.shape[dimension] != 1:
             return None
         for ours, theirs in ((part.start_indices, first.start_indices), (part.limit_indices, first.limit_indices)):
             if replace(ours, dimension, 0) != replace(theirs, dimension, 0):
@@ -387,7 +354,7 @@ def concatenate_of_spaced_slices(inputs: tuple[Value, ...], dimension: int) -> V
         first.operand,
         replace(first.start_indices, dimension, min(places)),
         replace(first.limit_indices, dimension, max(places) + 1),
-        replace(first.strides, dimension, abs(step)),
+        replace(strides, dimension, abs(step)),
     )
     return rows if step > 0 else Reverse(rows, (dimension,))
 
@@ -407,8 +374,8 @@ def sample_equal_computations(draw: Draw) -> Concatenate:
     return Concatenate(tuple(Multiply(Slice(x, *half), Slice(y, *half)) for half in halves), 0)
 
 
-@rewrite(joined(Elementwise), sample=sample_equal_computations)
-def concatenate_of_equal_computations(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+@rewrite(joined(any_op(Elementwise, bind="parts")), single_use=True, sample=sample_equal_computations)
+def concatenate_of_equal_computations(parts: tuple[Elementwise, ...], dimension: int) -> Value | None:
     """concatenate(f(slice(x, a, b)), f(slice(x, b, c))) = f(slice(x, a, c)), for each operand of f
 
     >>> x = tensor("f32", 9)
@@ -416,20 +383,16 @@ def concatenate_of_equal_computations(inputs: tuple[Value, ...], dimension: int)
     >>> concatenate_of_equal_computations(Concatenate(parts, 0))
     Exponential(Slice(x, start_indices=(1,), limit_indices=(7,), strides=(1,)))
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, Elementwise):
-        return None
-    parts: list[Elementwise] = []
-    for part in inputs:
-        if not isinstance(part, Elementwise) or type(part) is not type(first) or len(part.uses) != 1:
+    first = parts[0]
+    for part in parts:
+        if type(part) is not type(first):
             return None
         if any(getattr(part, name) != getattr(first, name) for name in part.attribute_names):
             return None
-        parts.append(part)
     joined: list[Value] = []
     for position in range(len(first.operands)):
         own = [part.operands[position] for part in parts]
-        whole = _join_operands(own, inputs, dimension)
+        whole = _join_operands(own, parts, dimension)
         if whole is None:
             return None
         joined.append(whole)

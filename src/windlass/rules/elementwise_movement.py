@@ -17,7 +17,6 @@ from windlass.ops import (
     Reshape,
     Reverse,
     Select,
-    Slice,
     Transpose,
 )
 from windlass.ops.sampling import Draw
@@ -141,171 +140,8 @@ def transpose_of_elementwise_of_broadcasts(op: Transpose, p: Sizes) -> Value | N
     return None if p == tuple(range(len(p))) else _turned(op.operand, op.shape, p, DEEPEST)
 
 
-LARGEST_CONE = 64
-"""Elementwise ops that are looked through for movements that cancel."""
-
-
-def sample_undone_movement(draw: Draw, kind: type[Op]) -> Op:
-    """Elementwise ops between a movement and its inverse, some of whose values are used twice."""
-    x, y = (tensor("f32", 2, 3, 4, name=name) for name in "xy")
-
-    def move(value: Value) -> Value:
-        if kind is Transpose:
-            return Transpose(value, (2, 0, 1))
-        return Reverse(value, (0, 2)) if kind is Reverse else Reshape(value, (6, 4))
-
-    def undo(value: Value) -> Op:
-        if kind is Transpose:
-            return Transpose(value, (1, 2, 0))
-        return Reverse(value, (0, 2)) if kind is Reverse else Reshape(value, (2, 3, 4))
-
-    if kind is Reshape and draw.boolean():
-        first = Multiply(Reshape(tensor("f32", 1), ()), draw.choose((Constant.of(2, "f32"), tensor("f32", name="c"))))
-        return Reshape(first, (1,))
-    a = move(x)
-    other = draw.integer(0, 2)
-    if other == 0:
-        second: Value = Constant.of(2, "f32", a.shape)
-    else:
-        second = BroadcastInDim(tensor("f32", name="c"), a.shape, ()) if other == 1 else move(y)
-    if kind is Transpose and draw.boolean():
-        part = tuple(size - draw.integer(0, 1) for size in a.shape)
-        parts = [Slice(each, (0, 0, 0), part, (1, 1, 1)) for each in (a, move(y))]
-        return undo(Add(Exponential(parts[0]), parts[draw.integer(0, 1)]))
-    first = Multiply(a, second)
-    shape = draw.integer(0, 3)
-    if shape == 0:
-        return undo(first)
-    return undo(Add(first, first if shape == 1 else Exponential(first) if shape == 2 else second))
-
-
-def list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
-    """The elementwise ops between the op and what is not elementwise, each before its users, and what they take.
-
-    None where something beside them takes one of their results.
-    """
-    cone: dict[Op, None] = {}
-    leaves: dict[Value, None] = {}
-    pending: list[Value] = [root.operands[0]]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, Elementwise) and value.block is root.block and value.shape == root.operands[0].shape:
-            if all(user is root or user in cone for user in value.uses):
-                # Put it in anew, so that it comes after all of its users.
-                cone.pop(value, None)
-                cone[value] = None
-                if len(cone) > LARGEST_CONE:
-                    return None
-                pending += value.operands
-            continue
-        leaves[value] = None
-    ops = [each for each in cone if isinstance(each, Elementwise)]
-    reached = {operand for each in ops for operand in each.operands}
-    if not all(operand in leaves or operand in cone for operand in reached):
-        return None
-    return ops[::-1], list(leaves)
-
-
-@rewrite(any_op(Transpose), sample=lambda draw: sample_undone_movement(draw, Transpose))
-def transpose_undone_after_elementwise(op: Transpose) -> Value | None:
-    """transpose(f(transpose(x, p), transpose(y, p)), p⁻¹) = f(x, y), for any number of elementwise ops
-
-    >>> x = Transpose(tensor("f32", 2, 3), (1, 0))
-    >>> transpose_undone_after_elementwise(Transpose(Add(Exponential(x), x), (1, 0)))
-    Add(Exponential(x), x)
-    """
-    return _without_movement(op)
-
-
-@rewrite(any_op(Reshape), sample=lambda draw: sample_undone_movement(draw, Reshape))
-def reshape_undone_after_elementwise(op: Reshape) -> Value | None:
-    """reshape(f(reshape(x), reshape(y))) = f(x, y), if that is x's shape, for any number of elementwise ops
-
-    >>> x = Reshape(tensor("f32", 6), (2, 3))
-    >>> reshape_undone_after_elementwise(Reshape(Add(Exponential(x), x), (6,)))
-    Add(Exponential(x), x)
-    """
-    return _without_movement(op)
-
-
-@rewrite(any_op(Reverse), sample=lambda draw: sample_undone_movement(draw, Reverse))
-def reverse_undone_after_elementwise(op: Reverse) -> Value | None:
-    """reverse(f(reverse(x, d), reverse(y, d)), d) = f(x, y), for any number of elementwise ops
-
-    >>> x = Reverse(tensor("f32", 6), (0,))
-    >>> reverse_undone_after_elementwise(Reverse(Add(Exponential(x), x), (0,)))
-    Add(Exponential(x), x)
-    """
-    return _without_movement(op)
-
-
-def _without_movement(op: Transpose | Reshape | Reverse) -> Value | None:
-    if not isinstance(op.operand, Elementwise):
-        return None
-    found = list_cone(op)
-    if found is None:
-        return None
-    ops, leaves = found
-    before: dict[Value, Value] = {}
-    is_undone = False
-    for leaf in leaves:
-        if _cancels(op, leaf):
-            before[leaf] = leaf.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
-            is_undone = True
-            continue
-        if isinstance(leaf, Slice) and isinstance(op, Transpose) and _cancels(op, leaf.operand):
-            # The part is taken in the other order of axes; the old one is not needed any more.
-            if not all(user in ops for user in leaf.uses):
-                return None
-            inner = leaf.operand.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
-            p = op.permutation
-            before[leaf] = Slice(inner, pick(leaf.start_indices, p), pick(leaf.limit_indices, p), pick(leaf.strides, p))
-            is_undone = True
-            continue
-        if not op.operand.shape:
-            # Here numbers of rank 0 are not limits or conditions for all elements.
-            number = Constant.of(leaf.number, leaf.dtype, op.shape) if isinstance(leaf, Constant) else None
-        else:
-            number = same_everywhere(leaf, op.shape)
-        if number is None:
-            return None
-        before[leaf] = number
-    if not is_undone:
-        return None
-    for each in ops:
-        before[each] = each.with_operands(tuple(before[operand] for operand in each.operands))
-    return before[op.operand]
-
-
-def _cancels(op: Transpose | Reshape | Reverse, leaf: Value) -> bool:
-    """Whether the op undoes what made the value."""
-    match op, leaf:
-        case Transpose(), Transpose():
-            return pick(leaf.permutation, op.permutation) == tuple(range(op.tensor.rank))
-        case Reshape(), Reshape():
-            return leaf.operand.shape == op.shape
-        case Reverse(), Reverse():
-            return set(leaf.dimensions) == set(op.dimensions)
-        case _:
-            return False
-
-
 DEEPEST = 4
 """How many elementwise ops up broadcasts are looked for."""
-
-
-def _turned(value: Value, shape: Sizes, p: Sizes, depth: int) -> Value | None:
-    """The transpose of a value that is made of broadcasts alone, without one."""
-    number = same_everywhere(value, shape)
-    if number is not None:
-        return number
-    if isinstance(value, BroadcastInDim):
-        return BroadcastInDim(value.operand, shape, tuple(p.index(axis) for axis in value.broadcast_dimensions))
-    if not isinstance(value, Elementwise) or depth == 0 or len(value.uses) > 1:
-        return None
-    operands = [_turned(operand, shape, p, depth - 1) for operand in value.operands]
-    found = tuple(operand for operand in operands if operand is not None)
-    return value.with_operands(found) if len(found) == len(operands) else None
 
 
 @rewrite(any_op(Elementwise, takes=(Reverse,)), sample=sample_moved_operands(Reverse))
@@ -387,3 +223,17 @@ def elementwise_of_concatenates(op: Elementwise) -> Value | None:
         ]
         parts.append(op.with_operands(tuple(each for each in own if each is not None)))
     return Concatenate(tuple(parts), axis)
+
+
+def _turned(value: Value, shape: Sizes, p: Sizes, depth: int) -> Value | None:
+    """The transpose of a value that is made of broadcasts alone, without one."""
+    number = same_everywhere(value, shape)
+    if number is not None:
+        return number
+    if isinstance(value, BroadcastInDim):
+        return BroadcastInDim(value.operand, shape, tuple(p.index(axis) for axis in value.broadcast_dimensions))
+    if not isinstance(value, Elementwise) or depth == 0 or len(value.uses) > 1:
+        return None
+    operands = [_turned(operand, shape, p, depth - 1) for operand in value.operands]
+    found = tuple(operand for operand in operands if operand is not None)
+    return value.with_operands(found) if len(found) == len(operands) else None

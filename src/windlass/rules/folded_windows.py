@@ -18,12 +18,9 @@ from windlass.rules.windows import fold_windows, input_of
 x = hole("x")
 
 
-def windows_behind(value: Value) -> ReduceWindow | None:
-    """The fold of windows by a plain op that gives a value, for it alone."""
-    owner = value.owner if isinstance(value, Result) else None
-    if not isinstance(owner, ReduceWindow) or len(value.uses) != 1 or input_of(owner) is None:
-        return None
-    return owner
+def is_for_one(windows: ReduceWindow) -> bool:
+    """Whether it is a fold of windows by a plain op, and serves one op only."""
+    return len(windows.results[0].uses) == 1 and input_of(windows) is not None
 
 
 # -- signs ------------------------------------------------------------------------------------------------------------
@@ -35,39 +32,34 @@ def _sample_negated_windows(draw: Draw) -> Negate:
     return Negate(fold_windows(combiner, Negate(tensor("f32", 5, 6)), window, strides, ((0, 1), (1, 0))))
 
 
-@rewrite(Negate(x), sample=_sample_negated_windows)
-def negate_of_extreme_of_negated_windows(op: Negate) -> Value | None:
+negated_windows = Negate(any_op(ReduceWindow, bind="windows", inputs=(Negate(x),)))
+
+
+@rewrite(negated_windows, sample=_sample_negated_windows)
+def negate_of_extreme_of_negated_windows(op: Negate, windows: ReduceWindow, x: Value) -> Value | None:
     """-reduce_window(-x, max) = reduce_window(x, min), and the other way, for floats
 
     >>> pooled = fold_windows(Maximum, Negate(tensor("f32", 6, 8)), (2, 2))
     >>> negate_of_extreme_of_negated_windows(Negate(pooled)).owner.combiner.__name__
     'Minimum'
     """
-    windows = windows_behind(op.operand)
-    if windows is None or windows.combiner not in (Maximum, Minimum) or not op.tensor.is_float:
-        return None
-    negated = windows.inputs[0]
-    if not isinstance(negated, Negate):
+    if not is_for_one(windows) or windows.combiner not in (Maximum, Minimum) or not op.tensor.is_float:
         return None
     other = Minimum if windows.combiner is Maximum else Maximum
     first = Constant.of(identity_of(other, op.tensor.dtype), op.tensor.dtype)
     body = combiner_region(other, op.tensor.dtype)
-    return changed(windows, inputs=(negated.operand,), init_values=(first,), body=body)
+    return changed(windows, inputs=(x,), init_values=(first,), body=body)
 
 
-@rewrite(Negate(x), reassociates=True, sample=_sample_negated_windows)
-def negate_of_sum_of_negated_windows(op: Negate) -> Value | None:
+@rewrite(negated_windows, reassociates=True, sample=_sample_negated_windows)
+def negate_of_sum_of_negated_windows(windows: ReduceWindow, x: Value) -> Value | None:
     """-reduce_window(-x, +) = reduce_window(x, +), but for the sign of zero
 
     >>> pooled = fold_windows(Add, Negate(tensor("f32", 6, 8)), (2, 2))
     >>> negate_of_sum_of_negated_windows(Negate(pooled)).owner.inputs
     (x,)
     """
-    windows = windows_behind(op.operand)
-    if windows is None or windows.combiner is not Add:
-        return None
-    negated = windows.inputs[0]
-    return changed(windows, inputs=(negated.operand,)) if isinstance(negated, Negate) else None
+    return changed(windows, inputs=(x,)) if is_for_one(windows) and windows.combiner is Add else None
 
 
 def _sample_negated_transform(draw: Draw) -> Negate:
@@ -101,26 +93,26 @@ def _sample_reversed_windows(draw: Draw) -> Reverse:
     return Reverse(fold_windows(combiner, Reverse(tensor("f32", 5, 6), axes), window, strides, padding), axes)
 
 
-@rewrite(Reverse(x, hole("dimensions")), reassociates=True, sample=_sample_reversed_windows)
-def reverse_around_windows(op: Reverse, x: Value, dimensions: Sizes) -> Value | None:
+@rewrite(
+    Reverse(any_op(ReduceWindow, bind="windows", inputs=(Reverse(x, hole("inner")),)), hole("dimensions")),
+    reassociates=True,
+    sample=_sample_reversed_windows,
+)
+def reverse_around_windows(windows: ReduceWindow, x: Value, inner: Sizes, dimensions: Sizes) -> Value | None:
     """reverse(reduce_window(reverse(x))) = reduce_window(x), its padding the other way round: cumsum(x[::-1])[::-1]
 
     >>> sums = fold_windows(Add, Reverse(tensor("f32", 8), (0,)), (8,), None, ((7, 0),))
     >>> reverse_around_windows(Reverse(sums, (0,))).owner.padding
     ((0, 7),)
     """
-    windows = windows_behind(x)
-    if windows is None:
-        return None
-    before = windows.inputs[0]
-    if not isinstance(before, Reverse) or set(before.dimensions) != set(dimensions):
+    if not is_for_one(windows) or set(inner) != set(dimensions):
         return None
     if not all(_fits(windows, axis) for axis in dimensions):
         return None
     padding = tuple(
         pair[::-1] if axis in dimensions else tuple(pair) for axis, pair in enumerate(map(tuple, windows.padding))
     )
-    return changed(windows, inputs=(before.operand,), padding=padding)
+    return changed(windows, inputs=(x,), padding=padding)
 
 
 def _fits(op: ReduceWindow, axis: int) -> bool:
@@ -149,17 +141,20 @@ def _sample_windows_of_windows(draw: Draw) -> ReduceWindow:
     return second.owner
 
 
-@rewrite(any_op(ReduceWindow), reassociates=True, by_cost=True, sample=_sample_windows_of_windows)
-def windows_of_windows(op: ReduceWindow) -> Value | None:
+@rewrite(
+    any_op(ReduceWindow, inputs=(any_op(ReduceWindow, bind="inner"),)),
+    reassociates=True,
+    by_cost=True,
+    sample=_sample_windows_of_windows,
+)
+def windows_of_windows(op: ReduceWindow, inner: ReduceWindow) -> Value | None:
     """reduce_window(reduce_window(x, max, w), max, v) = reduce_window(x, max, w + v - 1), and for sums of windows apart
 
     >>> twice = fold_windows(Maximum, fold_windows(Maximum, tensor("f32", 9), (2,), (2,)), (3,))
     >>> windows_of_windows(twice.owner).owner.window_dimensions
     (6,)
     """
-    x = input_of(op)
-    inner = None if x is None else windows_behind(x)
-    if inner is None or inner.combiner is not op.combiner:
+    if input_of(op) is None or not is_for_one(inner) or inner.combiner is not op.combiner:
         return None
     sizes: list[int] = []
     strides: list[int] = []

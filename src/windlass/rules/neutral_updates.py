@@ -16,7 +16,6 @@ from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.dynamic_slices import some_starts
 from windlass.rules.repeated_scatters import with_inputs
-from windlass.rules.scatter_order import scatter_of
 from windlass.rules.scatters import SMALL_PART, put_rows
 from windlass.rules.splats import splat_hole
 
@@ -64,21 +63,14 @@ def _sample_scatter_into_neutral(draw: Draw, combiner: type[Add] | type[Multiply
     return combiner(*draw.choose(((put.results[0], y), (y, put.results[0]))))
 
 
-def _combined(op: Add | Multiply, combiner: type[Add] | type[Multiply]) -> Value | None:
-    for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        scatter = scatter_of(side)
-        if scatter is None or len(side.uses) != 1 or scatter.results[0].type is not op.type:
-            continue
-        x = scatter.inputs[0]
-        if not isinstance(x, Constant) or not x.is_splat:
-            continue
-        if scatter.combiner is not combiner and not (scatter.is_overwrite and _repeats_no_place(scatter)):
-            continue
-        if combiner is Multiply and x.number == 1:
-            return _with_combiner(scatter, other, combiner)
-        if combiner is Add and x.number == 0 and is_neutral_zero(x, other):
-            return _with_combiner(scatter, other, combiner)
-    return None
+def _combined(op: Add | Multiply, scatter: Scatter, other: Value) -> Value | None:
+    x, combiner = scatter.inputs[0], type(op)
+    if scatter.results[0].type is not op.type or not isinstance(x, Constant) or not x.is_splat:
+        return None
+    if scatter.combiner is not combiner and not (scatter.is_overwrite and _repeats_no_place(scatter)):
+        return None
+    is_neutral = x.number == 1 if combiner is Multiply else x.number == 0 and is_neutral_zero(x, other)
+    return _with_combiner(scatter, other, combiner) if is_neutral else None
 
 
 def _with_combiner(op: Scatter, x: Value, combiner: type[Add] | type[Multiply]) -> Value:
@@ -94,8 +86,13 @@ def _repeats_no_place(op: Scatter) -> bool:
     return op.unique_indices or places <= 1
 
 
-@rewrite(any_op(Add), reassociates=True, sample=lambda draw: _sample_scatter_into_neutral(draw, Add))
-def sum_with_scatter_into_zeros(op: Add) -> Value | None:
+@rewrite(
+    Add(any_op(Scatter, bind="scatter"), hole("y")),
+    single_use=True,
+    reassociates=True,
+    sample=lambda draw: _sample_scatter_into_neutral(draw, Add),
+)
+def sum_with_scatter_into_zeros(op: Add, scatter: Scatter, y: Value) -> Value | None:
     """y + scatter(0, i, u, +) = scatter(y, i, u, +), for floats if no y is -0.0; and if u is put where no place repeats
 
     >>> zeros, i = Constant.of(0, "i32", (9,)), tensor("i32", 2, 1, name="i")
@@ -103,11 +100,16 @@ def sum_with_scatter_into_zeros(op: Add) -> Value | None:
     >>> sum_with_scatter_into_zeros(Add(put.results[0], tensor("i32", 9, name="y"))).owner.inputs
     (y,)
     """
-    return _combined(op, Add)
+    return _combined(op, scatter, y)
 
 
-@rewrite(any_op(Multiply), reassociates=True, sample=lambda draw: _sample_scatter_into_neutral(draw, Multiply))
-def product_with_scatter_into_ones(op: Multiply) -> Value | None:
+@rewrite(
+    Multiply(any_op(Scatter, bind="scatter"), hole("y")),
+    single_use=True,
+    reassociates=True,
+    sample=lambda draw: _sample_scatter_into_neutral(draw, Multiply),
+)
+def product_with_scatter_into_ones(op: Multiply, scatter: Scatter, y: Value) -> Value | None:
     """y · scatter(1, i, u, ·) = scatter(y, i, u, ·), and if u is put there where no place repeats
 
     >>> ones, i = Constant.of(1, "f32", (9,)), tensor("i32", 1, 1, name="i")
@@ -115,4 +117,4 @@ def product_with_scatter_into_ones(op: Multiply) -> Value | None:
     >>> product_with_scatter_into_ones(Multiply(tensor("f32", 9, name="y"), put.results[0])).owner.combiner
     <class 'windlass.ops.elementwise.Multiply'>
     """
-    return _combined(op, Multiply)
+    return _combined(op, scatter, y)

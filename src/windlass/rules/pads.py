@@ -6,7 +6,7 @@ from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Concatenate, Constant, Convert, Pad, Reshape, Slice
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import any_op, hole
+from windlass.rewriting.pattern import any_op, every, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, group_axes, replace
 
@@ -296,9 +296,13 @@ def sample_joined_pads(draw: Draw) -> Concatenate:
 
 
 @rewrite(
-    any_op(Concatenate, takes=(Pad,), inputs=hole("inputs"), dimension=hole("dimension")), sample=sample_joined_pads
+    any_op(Concatenate, inputs=every(Pad(x, fill, low, high, interior)), dimension=hole("dimension")),
+    single_use=True,
+    sample=sample_joined_pads,
 )
-def concatenate_of_pads(inputs: tuple[Value, ...], dimension: int) -> Value | None:
+def concatenate_of_pads(
+    x: tuple[Value, ...], fill: tuple[Value, ...], low: Sizes, high: Sizes, interior: Sizes, dimension: int
+) -> Value | None:
     """concatenate(pad(x, c), pad(y, c)) = pad(concatenate(x, y), c), padded alike along other axes
 
     >>> c = tensor("f32", name="c")
@@ -306,16 +310,6 @@ def concatenate_of_pads(inputs: tuple[Value, ...], dimension: int) -> Value | No
     >>> concatenate_of_pads(Concatenate(parts, 1)).operand
     Concatenate((x, y), dimension=1)
     """
-    first = inputs[0]
-    if len(inputs) < 2 or not isinstance(first, Pad):
+    if any(each is not fill[0] for each in fill) or low[dimension] or high[dimension] or interior[dimension]:
         return None
-    edges = (first.edge_padding_low, first.edge_padding_high, first.interior_padding)
-    if any(each[dimension] for each in edges):
-        return None
-    for part in inputs:
-        if not isinstance(part, Pad) or len(part.uses) != 1 or part.padding_value is not first.padding_value:
-            return None
-        if (part.edge_padding_low, part.edge_padding_high, part.interior_padding) != edges:
-            return None
-    joined = Concatenate(tuple(part.operand for part in inputs if isinstance(part, Pad)), dimension)
-    return Pad(joined, first.padding_value, *edges)
+    return Pad(Concatenate(x, dimension), fill[0], low, high, interior)

@@ -174,16 +174,15 @@ def convolution_of_padded_samples(op: Convolution) -> Value | None:
     return None
 
 
-@rewrite(any_op(Convolution), reassociates=True, sample=_sample_padded)
-def convolution_by_padded_kernel(op: Convolution) -> Value | None:
+@rewrite(any_op(Convolution, rhs=any_op(Pad, bind="pad")), reassociates=True, sample=_sample_padded)
+def convolution_by_padded_kernel(op: Convolution, pad: Pad) -> Value | None:
     """convolution(x, pad(k, 0)) = convolution(x, k) with less padding, or of less of x, where k has more places by it
 
     >>> kernel = Pad(tensor("f32", 4, 2, 3, name="k"), Constant.of(0, "f32"), (0, 0, 1), (0, 0, 1), (0, 0, 0))
     >>> convolution_by_padded_kernel(convolve(tensor("f32", 1, 2, 8), kernel, padding=((1, 1),))).operands
     (x, k)
     """
-    pad = _zero_pad(op.rhs)
-    if pad is None:
+    if _zero_pad(pad) is None:
         return None
     for place, axis in enumerate(op.kernel_spatial_dimensions):
         before, after, between = pad.edge_padding_low[axis], pad.edge_padding_high[axis], pad.interior_padding[axis]

@@ -129,18 +129,14 @@ def reduced(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return reduce_with(draw.choose(FOLDS), tensor(dtype, *shape), (draw.integer(0, len(shape) - 1),))
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(reduced))
-def reduce_of_reduce(op: Reduce) -> Value | None:
+@rewrite(fold((*FOLDS, And, Or), any_op(Reduce, bind="inner")), reassociates=True, sample=sample_fold(reduced))
+def reduce_of_reduce(op: Reduce, inner: Reduce) -> Value | None:
     """reduce(reduce(x, d), e) = reduce(x, d and e), by the same op
 
     >>> reduce_of_reduce(reduce_sum(reduce_sum(tensor("f32", 2, 3, 4), (1,)), (1,)).owner).owner.dimensions
     (1, 2)
     """
-    value = fold_of(op, *FOLDS, And, Or, made_by=Result)
-    inner = value.owner if isinstance(value, Result) else None
-    if not isinstance(inner, Reduce) or value is None or not feeds_only(value, op) or inner.combiner is not op.combiner:
-        return None
-    if len(inner.inputs) != 1 or not begins_neutral(inner) or inner.block is not op.block:
+    if not feeds_only(op.inputs[0], op) or inner.combiner is not op.combiner or not begins_neutral(inner):
         return None
     kept = [axis for axis in range(inner.inputs[0].tensor.rank) if axis not in inner.dimensions]
     dimensions = sorted((*inner.dimensions, *(kept[axis] for axis in op.dimensions)))
@@ -515,23 +511,16 @@ def sorted_values(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Sort((x,), region, draw.integer(0, len(shape) - 1), draw.boolean()).results[0]
 
 
-@rewrite(any_op(Reduce), reassociates=True, sample=sample_fold(sorted_values))
-def reduce_of_sort(op: Reduce) -> Value | None:
+@rewrite(fold((*FOLDS, And, Or), any_op(Sort, bind="sort")), reassociates=True, sample=sample_fold(sorted_values))
+def reduce_of_sort(op: Reduce, sort: Sort) -> Value | None:
     """reduce(sort(x)) = reduce(x), along the axis that is sorted
 
     >>> ordered = sorted_values(Draw(lambda low, high: low), (9,), "f32")
     >>> reduce_of_sort(reduce_sum(ordered, (0,)).owner).owner.inputs
     (x,)
     """
-    value = fold_of(op, *FOLDS, And, Or, made_by=Result)
-    sort = value.owner if isinstance(value, Result) else None
-    if (
-        not isinstance(sort, Sort)
-        or len(sort.inputs) != 1
-        or sort.dimension % sort.inputs[0].tensor.rank not in op.dimensions
-    ):
-        return None
-    return again(op, sort.inputs[0], op.dimensions)
+    is_sorted = sort.dimension % sort.inputs[0].tensor.rank in op.dimensions
+    return again(op, sort.inputs[0], op.dimensions) if is_sorted else None
 
 
 def sample_fold_of_several(draw: Draw) -> Op:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from windlass.ir import Result, Value
+from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Maximum, Minimum, Multiply, Scatter, Subtract, make_region
 from windlass.ops.regions import combiner_region
@@ -52,17 +52,13 @@ def _puts_one_number(scatter: Scatter) -> Scatter:
     return Scatter.from_fields({**scatter.field_values(), "update_computation": region})
 
 
-def _inner_scatter(op: Scatter) -> Scatter | None:
-    """The scatter to the same places that gives the input, if nothing else uses what it gives."""
-    if len(op.inputs) != 1:
-        return None
-    value = op.inputs[0]
-    inner = value.owner if isinstance(value, Result) else None
-    if not isinstance(inner, Scatter) or len(inner.inputs) != 1 or len(value.uses) != 1:
-        return None
+twice = any_op(Scatter, inputs=(any_op(Scatter, bind="inner"),))
+
+
+def _is_at_same_places(op: Scatter, inner: Scatter) -> bool:
     if inner.scatter_indices is not op.scatter_indices or inner.updates[0].type is not op.updates[0].type:
-        return None
-    return inner if all(getattr(inner, name) == getattr(op, name) for name in PLACES) else None
+        return False
+    return all(getattr(inner, name) == getattr(op, name) for name in PLACES)
 
 
 def with_inputs(op: Scatter, x: Value, updates: Value) -> Value:
@@ -74,8 +70,8 @@ def with_inputs(op: Scatter, x: Value, updates: Value) -> Value:
     ]
 
 
-@rewrite(any_op(Scatter), sample=_sample_twice)
-def scatter_hidden_by_scatter(op: Scatter) -> Value | None:
+@rewrite(twice, single_use=True, sample=_sample_twice)
+def scatter_hidden_by_scatter(op: Scatter, inner: Scatter) -> Value | None:
     """scatter(scatter(x, i, u), i, v) = scatter(x, i, v), if v takes the place of what is there, and is put as u is
 
     >>> x, i, u, v = (tensor("f32", 9), tensor("i32", 2, 1, name="i"), *(tensor("f32", 2, name=n) for n in "uv"))
@@ -83,16 +79,15 @@ def scatter_hidden_by_scatter(op: Scatter) -> Value | None:
     >>> scatter_hidden_by_scatter(twice).owner.inputs
     (x,)
     """
-    inner = _inner_scatter(op)
-    if inner is None or op.update_computation.block.arguments[0].uses:
+    if not _is_at_same_places(op, inner) or op.update_computation.block.arguments[0].uses:
         return None
     if inner.results[0].type is not inner.inputs[0].type:
         return None
     return with_inputs(op, inner.inputs[0], op.updates[0])
 
 
-@rewrite(any_op(Scatter), sample=_sample_twice, reassociates=True)
-def scatter_of_sums_at_same_places(op: Scatter) -> Value | None:
+@rewrite(twice, single_use=True, sample=_sample_twice, reassociates=True)
+def scatter_of_sums_at_same_places(op: Scatter, inner: Scatter) -> Value | None:
     """scatter(scatter(x, i, u, +), i, v, +) = scatter(x, i, u + v, +), and so for products
 
     >>> x, i, u, v = (tensor("f32", 9), tensor("i32", 2, 1, name="i"), *(tensor("f32", 2, name=n) for n in "uv"))
@@ -100,8 +95,7 @@ def scatter_of_sums_at_same_places(op: Scatter) -> Value | None:
     >>> scatter_of_sums_at_same_places(twice).owner.updates
     (Add(u, v),)
     """
-    inner = _inner_scatter(op)
-    if inner is None or op.combiner not in (Add, Multiply) or inner.combiner is not op.combiner:
+    if not _is_at_same_places(op, inner) or op.combiner not in (Add, Multiply) or inner.combiner is not op.combiner:
         return None
     if inner.results[0].type is not inner.inputs[0].type or op.results[0].type is not op.inputs[0].type:
         return None
@@ -109,8 +103,8 @@ def scatter_of_sums_at_same_places(op: Scatter) -> Value | None:
     return with_inputs(op, inner.inputs[0], combine(inner.updates[0], op.updates[0]))
 
 
-@rewrite(any_op(Scatter), sample=_sample_twice, reassociates=True)
-def scatter_added_to_what_was_put(op: Scatter) -> Value | None:
+@rewrite(twice, single_use=True, sample=_sample_twice, reassociates=True)
+def scatter_added_to_what_was_put(op: Scatter, inner: Scatter) -> Value | None:
     """scatter(scatter(x, i, u), i, v, +) = scatter(x, i, u + v), where no place repeats; so for -, ·, max and min
 
     And so where one number is put at all places.
@@ -121,9 +115,8 @@ def scatter_added_to_what_was_put(op: Scatter) -> Value | None:
     >>> scatter_added_to_what_was_put(twice).owner.updates
     (Add(u, v),)
     """
-    inner = _inner_scatter(op)
     combine = op.combiner
-    if inner is None or combine is None or not issubclass(combine, COMBINING):
+    if not _is_at_same_places(op, inner) or combine is None or not issubclass(combine, COMBINING):
         return None
     put = _put_by(inner)
     axis, indices = op.index_vector_dim, op.scatter_indices

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from windlass.facts.known_values import Progression, find_progression, known_integers
-from windlass.ir import Op, Region, Result, Value, tensor_type
+from windlass.ir import Op, Region, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -202,8 +202,8 @@ def sample_function_of_scatter(draw: Draw) -> Unary:
     return draw.choose((Exponential, Negate, Sqrt))(_sample_put_number(draw))
 
 
-@rewrite(any_op(Unary, takes=(Result,)), sample=sample_function_of_scatter)
-def function_of_scatter(op: Unary) -> Value | None:
+@rewrite(any_op(Unary, operand=any_op(Scatter, bind="put")), single_use=True, sample=sample_function_of_scatter)
+def function_of_scatter(op: Unary, put: Scatter) -> Value | None:
     """f(scatter(c, i, d)) = scatter(f(c), i, f(d)), for numbers c and d of which the second takes the first's place
 
     >>> zeros, twos = Constant.of(0, "f32", (6, 5)), Constant.of(2, "f32", (3, 5))
@@ -211,11 +211,15 @@ def function_of_scatter(op: Unary) -> Value | None:
     >>> function_of_scatter(Negate(put.results[0])).owner.updates
     (Constant(-2.0),)
     """
-    return _put_function(op)
+    return _put_function(op, put)
 
 
-@rewrite(any_op(Convert), sample=lambda draw: Convert(_sample_put_number(draw), draw.choose(("f64", "i32"))))
-def convert_of_scatter(op: Convert) -> Value | None:
+@rewrite(
+    any_op(Convert, operand=any_op(Scatter, bind="put")),
+    single_use=True,
+    sample=lambda draw: Convert(_sample_put_number(draw), draw.choose(("f64", "i32"))),
+)
+def convert_of_scatter(op: Convert, put: Scatter) -> Value | None:
     """convert(scatter(c, i, d)) = scatter(convert(c), i, convert(d)), for numbers c and d as above
 
     >>> nowhere, there = Constant.of(False, "i1", (6, 5)), Constant.of(True, "i1", (3, 5))
@@ -223,13 +227,11 @@ def convert_of_scatter(op: Convert) -> Value | None:
     >>> convert_of_scatter(Convert(put.results[0], "f32")).owner.updates
     (Constant(1.0),)
     """
-    return _put_function(op)
+    return _put_function(op, put)
 
 
-def _put_function(op: Unary | Convert) -> Value | None:
-    value = op.operand
-    put = value.owner if isinstance(value, Result) else None
-    if not isinstance(put, Scatter) or len(put.inputs) != 1 or len(value.uses) != 1 or not put.is_overwrite:
+def _put_function(op: Unary | Convert, put: Scatter) -> Value | None:
+    if not put.is_overwrite:
         return None
     (x,), (u,) = put.inputs, put.updates
     if not (isinstance(x, Constant) and x.is_splat and isinstance(u, Constant) and u.is_splat):

@@ -257,8 +257,11 @@ def sample_op_of_choices(draw: Draw) -> Binary:
     return draw.choose((Add, Multiply, Subtract))(Select(p, sides[0], sides[1]), Select(p, sides[2], sides[3]))
 
 
-@rewrite(any_op(Binary, takes=(Select,)), sample=sample_op_of_choices)
-def op_of_two_choices(op: Binary) -> Value | None:
+@rewrite(
+    any_op(Binary, lhs=Select(hole("p"), hole("a"), hole("b")), rhs=Select(hole("p"), hole("c"), hole("d"))),
+    sample=sample_op_of_choices,
+)
+def op_of_two_choices(op: Binary, p: Value, a: Value, b: Value, c: Value, d: Value) -> Value | None:
     """f(select(p, a, b), select(p, c, d)) = select(p, f(a, c), f(b, d)), if neither side is left to compute
 
     Where f is commutative, f(select(p, a, b), select(p, b, a)) = f(a, b).
@@ -268,20 +271,13 @@ def op_of_two_choices(op: Binary) -> Value | None:
     >>> op_of_two_choices(Add(Select(p, x, zero), Select(p, zero, y)))
     Select(p, x, y)
     """
-    left, right = op.operands
-    if not (isinstance(left, Select) and isinstance(right, Select) and left.pred is right.pred):
+    if op.type is not op.operands[0].type:
         return None
-    if op.type is not left.type:
-        return None
-    if op.is_commutative and left.on_true is right.on_false and left.on_false is right.on_true:
-        return type(op)(left.on_true, left.on_false)
-    sides: list[Value] = []
-    for one, other in zip(left.operands[1:], right.operands[1:], strict=True):
-        found = _without_computing(op, one, other)
-        if found is None:
-            return None
-        sides.append(found)
-    return Select(left.pred, *sides)
+    if op.is_commutative and a is d and b is c:
+        return type(op)(a, b)
+    on_true = _without_computing(op, a, c)
+    on_false = None if on_true is None else _without_computing(op, b, d)
+    return None if on_true is None or on_false is None else Select(p, on_true, on_false)
 
 
 def sample_sum_with_both_choices(draw: Draw, combine: type[Add] | type[Subtract]) -> Add:

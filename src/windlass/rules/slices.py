@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import accumulate
 
 from windlass.facts.known_values import known_starts
-from windlass.ir import Op, Result, TensorType, Value
+from windlass.ir import Op, TensorType, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -29,7 +29,7 @@ from windlass.ops import (
 )
 from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import group_axes, pick, replace
 from windlass.rules.dynamic_slices import FARTHEST
@@ -567,8 +567,10 @@ def sample_slice_of_windows(draw: Draw) -> Slice:
     return Slice(result, **Slice.sample(draw, result.tensor))
 
 
-@rewrite(Slice(x, start, limit, stride), sample=sample_slice_of_windows)
-def slice_of_windows(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
+@rewrite(
+    Slice(any_op(ReduceWindow, bind="windows"), start, limit, stride), single_use=True, sample=sample_slice_of_windows
+)
+def slice_of_windows(windows: ReduceWindow, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
     """slice(reduce_window(x), a, b) = reduce_window(slice(x)): of those windows only that are looked at
 
     >>> fields = {"window_dimensions": (2,), "window_strides": (2,), "base_dilations": (1,), "window_dilations": (1,)}
@@ -577,11 +579,8 @@ def slice_of_windows(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Val
     >>> slice_of_windows(Slice(pooled.results[0], (1,), (3,), (1,))).owner.inputs
     (Slice(x, start_indices=(2,), limit_indices=(6,), strides=(1,)),)
     """
-    windows = x.owner if isinstance(x, Result) else None
-    if not isinstance(windows, ReduceWindow) or len(windows.inputs) != 1 or len(x.uses) != 1:
-        return None
     counts = tuple(-(-(b - a) // s) for a, b, s in zip(start, limit, stride, strict=True))
-    if 0 in counts or any(step != 1 for step in windows.base_dilations) or counts == x.shape:
+    if 0 in counts or any(step != 1 for step in windows.base_dilations) or counts == windows.results[0].shape:
         return None
     (given,) = windows.inputs
     first: list[int] = []

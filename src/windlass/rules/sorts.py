@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from windlass.ir import Block, Builder, Region, Result, Value, tensor_type
+from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import BroadcastInDim, Compare, Constant, Iota, Reshape, Return, Reverse, Select, Slice, Sort
 from windlass.ops.reduction import reduce_max, reduce_min
@@ -73,22 +73,18 @@ def sample_sort_of_sort(draw: Draw) -> Sort:
     return sort_by((inner.results[0],), axis, direction)
 
 
-@rewrite(any_op(Sort), sample=sample_sort_of_sort)
-def sort_of_sort(op: Sort) -> tuple[Value, ...] | None:
+@rewrite(any_op(Sort, inputs=(any_op(Sort, bind="inner"),)), sample=sample_sort_of_sort)
+def sort_of_sort(op: Sort, inner: Sort) -> tuple[Value, ...] | None:
     """sort(sort(x)) = sort(x), along one axis and in one order
 
     >>> once = sort_by((tensor("i32", 9),), 0)
     >>> sort_of_sort(sort_by(once.results, 0)) == once.results
     True
     """
-    value = op.inputs[0]
-    inner = value.owner if isinstance(value, Result) else None
-    if len(op.inputs) != 1 or not isinstance(inner, Sort) or len(inner.inputs) != 1:
-        return None
     direction = direction_of(op)
     if direction is None or direction_of(inner) != direction or axis_of(inner) != axis_of(op):
         return None
-    return (value,)
+    return op.inputs
 
 
 def sample_sort_of_ordered(draw: Draw) -> Sort:
@@ -190,18 +186,15 @@ def sample_reversed_sort(draw: Draw) -> Reverse:
     return Reverse(made.results[0], (axis,))
 
 
-@rewrite(Reverse(x, dimensions), sample=sample_reversed_sort)
-def reverse_of_sort(x: Value, dimensions: tuple[int, ...]) -> Value | None:
+@rewrite(Reverse(any_op(Sort, bind="sort"), dimensions), single_use=True, sample=sample_reversed_sort)
+def reverse_of_sort(sort: Sort, dimensions: tuple[int, ...]) -> Value | None:
     """reverse(sort(x)) = sort(x) in the opposite order, for one operand whose equal elements can't be told apart
 
     >>> reverse_of_sort(Reverse(sort_by((tensor("i32", 9),), 0).results[0], (0,))).owner.inputs
     (x,)
     """
-    sort = x.owner if isinstance(x, Result) else None
-    if not isinstance(sort, Sort) or len(sort.inputs) != 1 or dimensions != (axis_of(sort),) or len(x.uses) > 1:
-        return None
     direction = direction_of(sort)
-    if direction is None:
+    if direction is None or dimensions != (axis_of(sort),):
         return None
     return sort_by(sort.inputs, sort.dimension, "GT" if direction == "LT" else "LT", sort.is_stable).results[0]
 
@@ -211,18 +204,17 @@ def sample_sort_of_reverse(draw: Draw) -> Sort:
     return sort_by((Reverse(tensor("i32", 3, 4), (axis,)),), axis, draw.choose(("LT", "GT")))
 
 
-@rewrite(any_op(Sort), sample=sample_sort_of_reverse)
-def sort_of_reverse(op: Sort) -> tuple[Value, ...] | None:
+@rewrite(any_op(Sort, inputs=(Reverse(x, dimensions),)), sample=sample_sort_of_reverse)
+def sort_of_reverse(op: Sort, x: Value, dimensions: tuple[int, ...]) -> tuple[Value, ...] | None:
     """sort(reverse(x)) = sort(x), along one axis, for one operand whose equal elements can't be told apart
 
     >>> sort_of_reverse(sort_by((Reverse(tensor("i32", 9), (0,)),), 0))[0].owner.inputs
     (x,)
     """
-    value = op.inputs[0]
     direction = direction_of(op)
-    if len(op.inputs) != 1 or not isinstance(value, Reverse) or direction is None or value.dimensions != (axis_of(op),):
+    if direction is None or dimensions != (axis_of(op),):
         return None
-    return sort_by((value.operand,), op.dimension, direction, op.is_stable).results
+    return sort_by((x,), op.dimension, direction, op.is_stable).results
 
 
 def sample_end_of_sort(draw: Draw) -> Slice:
@@ -238,16 +230,16 @@ def sample_end_of_sort(draw: Draw) -> Slice:
 start, limit, stride = hole("start"), hole("limit"), hole("stride")
 
 
-@rewrite(Slice(x, start, limit, stride), sample=sample_end_of_sort)
-def end_of_sort(op: Slice, x: Value, start: tuple[int, ...], limit: tuple[int, ...]) -> Value | None:
+@rewrite(Slice(any_op(Sort, bind="sort"), start, limit, stride), sample=sample_end_of_sort)
+def end_of_sort(op: Slice, sort: Sort, start: tuple[int, ...], limit: tuple[int, ...]) -> Value | None:
     """sort(x)[0] = min(x), sort(x)[-1] = max(x), for integers
 
     >>> ordered = sort_by((tensor("i32", 9),), 0).results[0]
     >>> end_of_sort(Slice(ordered, (8,), (9,), (1,))).operand.owner.combiner.__name__
     'Maximum'
     """
-    sort = x.owner if isinstance(x, Result) else None
-    if not isinstance(sort, Sort) or len(sort.inputs) != 1 or not x.tensor.is_integer or not feeds_only(x, op):
+    x = op.operand
+    if not x.tensor.is_integer or not feeds_only(x, op):
         return None
     axis, direction = axis_of(sort), direction_of(sort)
     size = x.shape[axis]

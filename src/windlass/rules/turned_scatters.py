@@ -7,14 +7,13 @@ from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Multiply, Scatter, Transpose
 from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
-from windlass.rewriting.pattern import hole
+from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
 from windlass.rules.scatter_order import (
     can_be_turned,
     one_number_of,
     scatter_in_order,
-    scatter_of,
     starts_from_one_number,
 )
 from windlass.rules.scatters import put_rows
@@ -61,8 +60,8 @@ def _sample_turned_scatter(draw: Draw) -> Transpose:
     return Transpose(scatter_into(x, draw).results[0], q)
 
 
-@rewrite(Transpose(hole("x"), q), sample=_sample_turned_scatter)
-def transpose_of_scatter(op: Transpose, x: Value, q: Sizes) -> Value | None:
+@rewrite(Transpose(any_op(Scatter, bind="scatter"), q), single_use=True, sample=_sample_turned_scatter)
+def transpose_of_scatter(op: Transpose, scatter: Scatter, q: Sizes) -> Value | None:
     """transpose(scatter(transpose(x, p), i, u), q) = scatter(transpose(x, p∘q), i, u), or if x is one number
 
     >>> zeros = Constant.of(0, "f32", (9, 5))
@@ -71,8 +70,7 @@ def transpose_of_scatter(op: Transpose, x: Value, q: Sizes) -> Value | None:
     >>> columns.inserted_window_dims, columns.update_window_dims
     ((1,), (1,))
     """
-    scatter = scatter_of(x)
-    if scatter is None or len(x.uses) != 1 or not can_be_turned(scatter):
+    if not can_be_turned(scatter):
         return None
     into = scatter.inputs[0]
     if starts_from_one_number(scatter):

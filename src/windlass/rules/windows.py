@@ -178,17 +178,16 @@ def sample_padded_windows(draw: Draw) -> Op:
     return owner_of(fold_windows(combiner, padded, (2,) * len(shape), tuple(draw.integer(1, 2) for _ in shape)))
 
 
-@rewrite(any_op(ReduceWindow), sample=sample_padded_windows)
-def window_of_pad(op: ReduceWindow) -> Value | None:
+@rewrite(any_op(ReduceWindow, inputs=(any_op(Pad, bind="pad"),)), sample=sample_padded_windows)
+def window_of_pad(op: ReduceWindow, pad: Pad) -> Value | None:
     """reduce_window(pad(x, c)) = reduce_window(x) with that padding, where c leaves others unchanged
 
     >>> padded = Pad(tensor("f32", 8), Constant.of(0, "f32"), (1,), (1,), (0,))
     >>> window_of_pad(fold_windows(Add, padded, (3,)).owner).owner.padding
     ((1, 1),)
     """
-    pad = input_of(op)
     init = op.init_values[0]
-    if not isinstance(pad, Pad) or not isinstance(init, Constant) or not isinstance(pad.padding_value, Constant):
+    if input_of(op) is None or not isinstance(init, Constant) or not isinstance(pad.padding_value, Constant):
         return None
     if pad.padding_value.value != init.value or any(base != 1 for base in op.base_dilations):
         return None
@@ -314,26 +313,26 @@ def owner_of_prefix(draw: Draw) -> ReduceWindow:
     return made
 
 
-@rewrite(any_op(Slice), reassociates=True, sample=sample_last_of_prefix)
-def last_of_running_fold(op: Slice) -> Value | None:
+@rewrite(any_op(Slice, operand=any_op(ReduceWindow, bind="inner")), reassociates=True, sample=sample_last_of_prefix)
+def last_of_running_fold(op: Slice, inner: ReduceWindow) -> Value | None:
     """cumsum(x)[-1] = sum(x), and so for running products
 
     >>> sums = fold_windows(Add, tensor("f32", 8), (8,), (1,), ((7, 0),))
     >>> last_of_running_fold(Slice(sums, (7,), (8,), (1,))).operand.owner.dimensions
     (0,)
     """
-    return _fold_of_all(op, False)
+    return _fold_of_all(op, inner) if reorders(inner) else None
 
 
-@rewrite(any_op(Slice), sample=sample_last_of_prefix)
-def last_of_running_extreme(op: Slice) -> Value | None:
+@rewrite(any_op(Slice, operand=any_op(ReduceWindow, bind="inner")), sample=sample_last_of_prefix)
+def last_of_running_extreme(op: Slice, inner: ReduceWindow) -> Value | None:
     """cummax(x)[-1] = max(x), and so for whatever may be folded in any order
 
     >>> peaks = fold_windows(Maximum, tensor("f32", 8), (8,), (1,), ((7, 0),))
     >>> last_of_running_extreme(Slice(peaks, (7,), (8,), (1,))).operand.owner.dimensions
     (0,)
     """
-    return _fold_of_all(op, True)
+    return None if reorders(inner) else _fold_of_all(op, inner)
 
 
 def is_last_wanted(op: ReduceWindow) -> bool:
@@ -346,14 +345,9 @@ def is_last_wanted(op: ReduceWindow) -> bool:
     return isinstance(user, Slice) and user.start_indices[axis] == result.shape[axis] - 1
 
 
-def _fold_of_all(op: Slice, in_any_order: bool) -> Value | None:
+def _fold_of_all(op: Slice, inner: ReduceWindow) -> Value | None:
     value = op.operand
-    inner = value.owner if isinstance(value, Result) else None
-    if not isinstance(inner, ReduceWindow) or not feeds_only(value, op):
-        return None
-    if reorders(inner) == in_any_order:
-        return None
-    axis = prefix_axis(inner)
+    axis = prefix_axis(inner) if feeds_only(value, op) else None
     if axis is None or op.start_indices[axis] != value.shape[axis] - 1 or op.tensor.size == 0:
         return None
     made = Reshape(

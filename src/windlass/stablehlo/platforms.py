@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -19,6 +20,16 @@ def device_of(platform: str) -> Device:
     ('gpu', 'tpu', 'cpu')
     """
     return DEVICES.get(KINDS.get(platform, platform), CPU)
+
+
+def device_for(platforms: Sequence[str]) -> Device:
+    """The device that a program for all these platforms is finished for: the first's, or CPUs where they are among
+    them, since only there what is not finished may be wrong (updates that XLA makes in place).
+
+    >>> device_for(("cuda",)).name, device_for(("cuda", "cpu")).name
+    ('gpu', 'cpu')
+    """
+    return device_of("cpu" if "cpu" in platforms else platforms[0])
 
 
 def device_that_runs() -> Device:

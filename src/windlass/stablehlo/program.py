@@ -1,16 +1,13 @@
 """A compiled tensor program as a JAX primitive: under jit, vmap and shard_map it is one operation.
 
-`Program` is the handle: the StableHLO module and its types. Binding the primitive inside a trace merges the module into
-the module that JAX is building, so that XLA sees (and fuses) one program.
+`Program` is the handle: the tensor program, and what was compiled of it. Where the primitive is bound inside a trace,
+the program is merged into the module that JAX is building, so that XLA sees (and fuses) one program.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn
-from weakref import ref
 
 import jax
 import numpy as np
@@ -21,9 +18,16 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.progress import telling
+from windlass.facts.cost import CPU
+from windlass.ir import Module
 from windlass.ir.types import NUMPY_DTYPES, TensorType
+from windlass.passes.batched_programs import batch_function
+from windlass.passes.batcher import CannotBatch
+from windlass.rewriting.driver import rewrite_function
+from windlass.stablehlo.code import Code
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.interrupting import WatchedFunction
+from windlass.stablehlo.platforms import device_for
 from windlass.stablehlo.private_jax import hold_weakly
 from windlass.stablehlo.underflow import begin_with_subnormals_kept
 from windlass.stablehlo.waiting import require_threads, run_interruptibly
@@ -32,86 +36,35 @@ program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
 
 
-class Code:
-    """What a program is: the module, its types and the Python functions that it calls. JAX's own programs hold it.
-
-    `program` refers weakly to the program, and so to what was compiled of it: JAX keeps what it has compiled of a
-    function as long as the function lives, and what it has traced of it as long, so nothing that is traced may keep
-    functions alive.
-    """
-
-    __slots__ = (
-        "__weakref__", "argument_types", "callbacks", "keeps_subnormals", "name", "program", "result_types", "symbol",
-        "text", "watched_text",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        program: Program,
-        name: str,
-        text: str | bytes,
-        argument_types: Sequence[TensorType],
-        result_types: Sequence[TensorType],
-        callbacks: Sequence[Any],
-        keeps_subnormals: bool,
-        watched_text: str | bytes | None,
-    ) -> None:
-        self.keeps_subnormals = keeps_subnormals
-        self.program = ref(program)
-        self.name = name = re.sub(r"\W+", "_", name)
-        self.callbacks = tuple(callbacks)
-        self.symbol = "_".join(("windlass", name, _digest(text), *(f"{id(callback):x}" for callback in callbacks)))
-        self.text = text
-        self.watched_text = watched_text
-        self.argument_types = tuple(argument_types)
-        self.result_types = tuple(result_types)
-
-    def __repr__(self) -> str:
-        return f"Program({self.name!r})"
-
-    @property
-    def needs_x64(self) -> bool:
-        """Whether an argument or a result has elements that JAX narrows when its x64 flag is off."""
-        return any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
-
-    def compiled(self, donate: tuple[int, ...] = ()) -> Any:
-        """The program as a new JAX function; the buffers of the arguments in `donate` are reused for results."""
-
-        def run(*arguments: Any) -> list[Any]:
-            return program_call.bind(*arguments, program=self, is_whole=True)
-
-        run.__name__ = run.__qualname__ = self.name
-        jitted = jax.jit(run, donate_argnums=donate)
-        if self.watched_text is not None and jax.default_backend() == "cpu":
-            return WatchedFunction(jitted, bool(donate))
-        return jitted
-
-
 class Program:
-    """A StableHLO module with one public function of static types. Compared by identity: it is compiled once.
+    """A tensor program of one public function of static types. Compared by identity: it is compiled once.
 
-    `callbacks` are the Python functions that custom calls in the module name by number, as JAX lowered them.
-    `keeps_subnormals` has CPUs not flush subnormal numbers to zero where the program runs by itself. `watched_text` is
-    the module with loops that ask whether they are to stop (`windlass.lowering.polling`), where it has loops that may
-    take long: that is what runs on a CPU where the program runs by itself. What was compiled is freed with the program
-    and the functions that `jitted` gave.
+    `module` is the program as it was optimized; it must not be changed afterwards. `callbacks` are the Python functions
+    that custom calls in it name by number, as JAX lowered them. With `is_exact` its float results are protected from
+    what XLA would change in them. A program that `is_given` is lowered as it stands: what it is part of is finished for
+    a device's compiler as a whole, or it is the user's own. How long lowering takes is entered into `seconds`.
+
+    Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
+    functions that `jitted` gave.
     """
 
-    __slots__ = ("__weakref__", "_compiled", "_jitted", "code")
+    __slots__ = ("__weakref__", "_compiled", "_derived", "_jitted", "code")
 
     def __init__(
         self,
-        name: str,
-        text: str | bytes,
-        argument_types: Sequence[TensorType],
-        result_types: Sequence[TensorType],
+        module: Module,
+        name: str | None = None,
         callbacks: Sequence[Any] = (),
-        keeps_subnormals: bool = False,
-        watched_text: str | bytes | None = None,
+        *,
+        is_exact: bool = False,
+        is_given: bool = False,
+        seconds: dict[str, float] | None = None,
     ) -> None:
-        self.code = Code(self, name, text, argument_types, result_types, callbacks, keeps_subnormals, watched_text)
+        name = name or module.name or module.main.name
+        self.code = Code(self, module, name, callbacks, is_exact, is_given, {} if seconds is None else seconds)
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
+        self._derived: dict[Hashable, Program] = {}
 
     def __repr__(self) -> str:
         return repr(self.code)
@@ -136,8 +89,13 @@ class Program:
         """The program as a compiled JAX function; the buffers of the arguments in `donate` are reused for results."""
         found = self._jitted.get(donate)
         if found is None:
-            found = self._jitted[donate] = self.code.compiled(donate)
+            found = self._jitted[donate] = _compiled(self.code, donate)
         return found
+
+    def derived(self, key: Hashable, build: Callable[[], Program]) -> Program:
+        """The program that is made from this one's IR in the way that `key` names, such as for a batch; made once."""
+        found = self._derived.get(key)
+        return found or self._derived.setdefault(key, build())
 
     def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> None:
         """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait.
@@ -160,18 +118,17 @@ class Program:
             return self.jitted().lower(*self.abstract_arguments())
 
 
-def _digest(text: str | bytes) -> str:
-    """A name for the text that is the same in every process, so that JAX's compilation cache finds it again."""
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()[:16]
+def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
+    """The program as a new JAX function; the buffers of the arguments in `donate` are reused for results."""
 
+    def run(*arguments: Any) -> list[Any]:
+        return program_call.bind(*arguments, program=code, is_whole=True)
 
-def is_wide(dtype: str) -> bool:
-    """Whether JAX narrows this element type while its x64 flag is off.
-
-    >>> is_wide("f64"), is_wide("i32"), is_wide("complex<f64>")
-    (True, False, True)
-    """
-    return dtype.endswith("64") or dtype == "complex<f64>"
+    run.__name__ = run.__qualname__ = code.name
+    jitted = jax.jit(run, donate_argnums=donate)
+    if jax.default_backend() == "cpu" and code.finished(CPU, is_watched=True).asks:
+        return WatchedFunction(jitted, bool(donate))
+    return jitted
 
 
 def _abstract(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
@@ -200,40 +157,70 @@ def _evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[An
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
         owner = program.program()
         if owner is None:
-            return program.compiled()(*arguments)
+            return _compiled(program)(*arguments)
         owner.compile(arguments)
         return owner.jitted()(*arguments)
 
 
 def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+    platforms = tuple(context.module_context.platforms)
+    device = device_for(platforms)
     # Inside someone else's program it is JAX's to say what becomes of subnormals, and who waits for it.
-    is_on_cpu = is_whole and tuple(context.module_context.platforms) == ("cpu",)
+    is_on_cpu = is_whole and platforms == ("cpu",)
     if is_on_cpu and program.keeps_subnormals:
         begin_with_subnormals_kept()
-    if is_on_cpu and program.watched_text is not None:
-        return embed_module(context, f"{program.symbol}_watched", program.watched_text, arguments, program.callbacks)
-    return embed_module(context, program.symbol, program.text, arguments, program.callbacks)
+    symbol = program.finished(device, is_on_cpu).symbol
+    return embed_module(context, symbol, lambda: program.read(device, is_on_cpu), arguments, program.callbacks)
 
 
 def _batch(
     arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code, is_whole: bool = False
 ) -> tuple[list[Any], list[int]]:
-    """One run per element of the batch, as one loop: right for every program, since it asks nothing of its inside."""
-    batched = [axis is not None for axis in axes]
-    moved = tuple(
-        jax.numpy.moveaxis(argument, axis, 0)
+    """The program for all elements of the batch at once; a loop over them where it has an op with no such form.
+
+    Those are ops with effects and calls of what is not in the program: Python functions, libraries, other devices.
+    """
+    flags = tuple(axis is not None for axis in axes)
+    moved = [
+        argument if axis is None else jax.numpy.moveaxis(argument, axis, 0)
         for argument, axis in zip(arguments, axes, strict=True)
-        if axis is not None
-    )
-
-    def one(*rows: Any) -> list[Any]:
-        remaining = iter(rows)
-        given = [next(remaining) if is_row else argument for argument, is_row in zip(arguments, batched, strict=True)]
-        with jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
-            return program_call.bind(*given, program=program)
-
-    results = jax.lax.map(lambda rows: one(*rows), moved)
+    ]
+    size = next(argument.shape[0] for argument, flag in zip(moved, flags, strict=True) if flag)
+    owner = program.program()
+    with jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
+        try:
+            if owner is None:
+                batched = _batched(program, flags, size)
+            else:
+                batched = owner.derived(("batched", flags, size), lambda: _batched(program, flags, size))
+        except CannotBatch:
+            results = _run_in_turn(moved, flags, program)
+        else:
+            results = program_call.bind(*moved, program=batched.code)
     return results, [0] * len(results)
+
+
+def _batched(program: Code, flags: Sequence[bool], size: int) -> Program:
+    """Raises CannotBatch."""
+    from windlass.catalogue import catalogue
+
+    if size == 0:
+        raise CannotBatch(None)
+    function = batch_function(program.module.main, flags, size)
+    if not program.is_given:
+        rewrite_function(function, catalogue.choose(exact=program.is_exact, in_kernel=True))
+    module = Module([function], program.module.name)
+    name = f"{program.name}_for_{size}"
+    return Program(module, name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
+
+
+def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], program: Code) -> list[Any]:
+    def one(rows: Sequence[Any]) -> list[Any]:
+        remaining = iter(rows)
+        given = [next(remaining) if flag else argument for argument, flag in zip(arguments, flags, strict=True)]
+        return program_call.bind(*given, program=program)
+
+    return jax.lax.map(one, [argument for argument, flag in zip(arguments, flags, strict=True) if flag])
 
 
 def _no_gradient(*_: Any, program: Code, **__: Any) -> NoReturn:

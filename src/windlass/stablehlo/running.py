@@ -14,13 +14,13 @@ from windlass.diagnostics import Diagnostic, ProgramError, WindlassError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.lowering.finishing import finish
-from windlass.lowering.polling import add_polls
+from windlass.lowering.settling import is_settling
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
 from windlass.rewriting.collecting import without_collections
 from windlass.stablehlo.custom_calls import is_lapack
 from windlass.stablehlo.diagnosing import diagnose_execution
-from windlass.stablehlo.exporting import export_bytecode, export_text
+from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.private_jax import initialize_lapack
@@ -117,22 +117,19 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
     import jax
 
     module = read_program(program)
-    screen(module, jax.default_backend())
+    platform = jax.default_backend()
+    screen(module, platform)
     main = module.main
     argument_types = [_tensor(main, each.type) for each in main.arguments]
     result_types = [_tensor(main, each.type) for each in main.results]
     values = _fitting(arrays, argument_types)
-    main.name, main.visibility = "main", "public"
-    whole = Module([main, *(each for each in module.functions.values() if each is not main)], module.name)
-    whole.attributes, whole.globals = module.attributes, module.globals
-    ops = (op for function in whole.functions.values() for op in function.walk())
-    if any(isinstance(op, CustomCall) and is_lapack(op) for op in ops):
-        initialize_lapack()
-    text = export_bytecode(whole)
-    watched_text = export_bytecode(whole) if add_polls(whole) else None
-    compiled = Program(module.name or "main", text, argument_types, result_types, watched_text=watched_text)
+    for op in (op for function in module.functions.values() for op in function.walk()):
+        if isinstance(op, CustomCall) and is_lapack(op):
+            initialize_lapack()
+        elif is_settling(op) and platform != "cpu":
+            op.extra = {}  # what `optimize` writes for CPUs; other compilers may not know calls at all
     try:
-        found = compiled.bind(*values)
+        found = Program(module, is_given=True).bind(*values)
         for result in found:
             wait_for(result)
         results = [np.asarray(result) for result in found]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Block, Builder, Op, Type, Value, tensor_type
-from windlass.ir.types import NUMPY_DTYPES
 from windlass.loops import NullBuffer, Undefined
 from windlass.ops.comparison import Compare
+from windlass.ops.composite import Expander, wrapped_number
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
@@ -23,10 +23,11 @@ from windlass.ops.elementwise import (
 from windlass.ops.extremes import Maximum
 
 
-class Emitter:
+class Emitter(Expander):
     """Ops go to the innermost `Builder`; those that depend on nothing go to the `prologue`, once each."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.prologue = Block()
         self._constants: dict[tuple[str, bytes], Constant] = {}
         self._undefined: dict[Type, Value] = {}
@@ -36,14 +37,7 @@ class Emitter:
 
     def constant(self, number: Any, dtype: str) -> Constant:
         """A scalar; integers wrap around."""
-        target = NUMPY_DTYPES[dtype]
-        if target.kind in "iu" and isinstance(number, int):
-            bits = 8 * target.itemsize
-            number %= 1 << bits
-            if target.kind == "i" and number >> (bits - 1):
-                number -= 1 << bits
-        with np.errstate(over="ignore"):
-            array = np.array(number, target)
+        array = wrapped_number(number, dtype)
         key = (dtype, array.tobytes())
         known = self._constants.get(key)
         if known is None:

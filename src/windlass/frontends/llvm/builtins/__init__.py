@@ -9,12 +9,11 @@ from windlass.frontends.llvm.builtins import (
     extremes,
     floats,
     fp8,
-    fused,
     integers,
     special,
     structured,
     trigonometry,
 )
 
-MODULES = (exponentials, extremes, floats, fp8, fused, integers, special, structured, trigonometry)
+MODULES = (exponentials, extremes, floats, fp8, integers, special, structured, trigonometry)
 """Importing these registers their functions."""

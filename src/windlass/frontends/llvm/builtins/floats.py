@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
-from windlass.ops.conversion import BitcastConvert, Convert
-from windlass.ops.elementwise import Abs, And, IsFinite, Multiply, Or, Remainder, ShiftLeft, ShiftRightLogical, Subtract
+from windlass.ops.conversion import Convert
+from windlass.ops.elementwise import Abs, Add, And, IsFinite, Multiply, Or, Remainder
+from windlass.ops.float_format import bits_of, clamp_integer, format_of
+from windlass.ops.float_functions import CopySign, Fma, Ilogb, Ldexp, Logb, NearestRemainder
 from windlass.ops.functions import Sqrt
 from windlass.ops.rounding import Ceil, Floor, RoundNearestAfz, RoundNearestEven
 from windlass.ops.special_functions import NextAfter
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How a float type lies in its bits."""
-
-    word: str
-    bits: int
-    mantissa: int
-    bias: int
-
-    @property
-    def exponent_mask(self) -> int:
-        return (1 << (self.bits - 1 - self.mantissa)) - 1
-
-    @property
-    def infinity(self) -> int:
-        return self.exponent_mask << self.mantissa
-
-    @property
-    def sign(self) -> int:
-        return 1 << (self.bits - 1)
-
-
-def format_of(dtype: str) -> Format:
-    """The format of f16, bf16, f32 or f64."""
-    bits, mantissa, bias = {"f16": (16, 10, 15), "bf16": (16, 7, 127), "f32": (32, 23, 127), "f64": (64, 52, 1023)}[
-        dtype
-    ]
-    return Format(f"i{bits}", bits, mantissa, bias)
-
-
-def bits_of(value: Value) -> Value:
-    return BitcastConvert(value, format_of(value.dtype).word)
-
 
 # -- signs ------------------------------------------------------------------------------------------------------------
 
@@ -58,10 +23,7 @@ def magnitude(emit: Emitter, value: Value) -> Value:
 
 @builtin("llvm.copysign", "copysign", "copysignf")
 def copy_sign(emit: Emitter, value: Value, sign: Value) -> Value:
-    form = format_of(value.dtype)
-    kept = And(bits_of(value), emit.constant(form.sign - 1, form.word))
-    taken = And(bits_of(sign), emit.constant(form.sign, form.word))
-    return BitcastConvert(Or(kept, taken), value.dtype)
+    return CopySign(value, sign)
 
 
 @builtin("llvm.sqrt", "sqrt", "sqrtf")
@@ -123,7 +85,18 @@ def round_away_to_int(emit: Emitter, value: Value) -> Value:
     return Convert(RoundNearestAfz(value), "i32")
 
 
-# -- remainders -------------------------------------------------------------------------------------------------------
+# -- products, remainders ----------------------------------------------------------------------------------------------
+
+
+@builtin("llvm.fma", "fma", "fmaf", "llvm.nvvm.fma.rn.f", "llvm.nvvm.fma.rn.d")
+def fused_multiply_add(emit: Emitter, left: Value, right: Value, addend: Value) -> Value:
+    return Fma(left, right, addend)
+
+
+@builtin("llvm.fmuladd")
+def multiply_add(emit: Emitter, left: Value, right: Value, addend: Value) -> Value:
+    """LLVM leaves it open whether this is fused; it is not."""
+    return Add(Multiply(left, right), addend)
 
 
 @builtin("fmod", "fmodf")
@@ -134,34 +107,7 @@ def float_remainder(emit: Emitter, left: Value, right: Value) -> Value:
 
 @builtin("remainder", "remainderf")
 def nearest_remainder(emit: Emitter, left: Value, right: Value) -> Value:
-    """What is left of `left` after the nearest multiple of `right` (the even one of two), as IEEE 754 has it.
-
-    The remainder by twice the divisor is exact, and so are the one or two subtractions that follow.
-    """
-    dtype = left.dtype
-    divisor = Abs(right)
-    doubled = Multiply(divisor, emit.constant(2, dtype))
-    huge = emit.negation(IsFinite(doubled))
-    magnitude_left = Abs(left)
-    rest = emit.select(huge, magnitude_left, Remainder(magnitude_left, doubled))
-    rest = emit.select(emit.compare(rest, rest, "EQ"), rest, Remainder(magnitude_left, divisor))
-
-    def above_half(value: Value, direction: str) -> Value:
-        # value > divisor / 2 without losing a bit: value - divisor/2 compared as value > divisor - value.
-        return emit.compare(value, Subtract(divisor, value), direction)
-
-    once = Subtract(rest, divisor)
-    first = emit.select(above_half(rest, "GT"), once, rest)
-    again = emit.compare(once, Subtract(divisor, once), "GE")
-    passed = And(above_half(rest, "GT"), again)
-    result = emit.select(passed, Subtract(once, divisor), first)
-    result = emit.select(emit.negation(IsFinite(right)), magnitude_left, result)
-    nothing = Or(emit.compare(right, right, "NE"), emit.negation(IsFinite(left)))
-    result = emit.select(nothing, emit.add(Multiply(left, right), Subtract(left, left)), result)
-    negative = emit.compare(bits_of(left), emit.constant(0, format_of(dtype).word), "LT")
-    from windlass.ops.elementwise import Negate
-
-    return emit.select(negative, Negate(result), result)
+    return NearestRemainder(left, right)
 
 
 @builtin("nextafter", "nextafterf")
@@ -172,36 +118,9 @@ def next_after(emit: Emitter, value: Value, towards: Value) -> Value:
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-def power_of_two(emit: Emitter, exponent: Value, dtype: str) -> Value:
-    """2 to an integer exponent (i32) within the range of normal numbers."""
-    form = format_of(dtype)
-    biased = emit.add(emit.extend_signed(exponent, form.word), emit.constant(form.bias, form.word))
-    return BitcastConvert(ShiftLeft(biased, emit.constant(form.mantissa, form.word)), dtype)
-
-
-def clamp_integer(emit: Emitter, value: Value, least: int, most: int) -> Value:
-    from windlass.ops.extremes import Clamp
-
-    return Clamp(emit.constant(least, value.dtype), value, emit.constant(most, value.dtype))
-
-
 @builtin("llvm.ldexp", "ldexp", "ldexpf", "scalbn", "scalbnf")
 def scale(emit: Emitter, value: Value, exponent: Value) -> Value:
-    """value * 2**exponent, rounded once: three factors of which only the last can make the result inexact."""
-    form = format_of(value.dtype)
-    largest, digits = form.bias, form.mantissa + 1
-    downward = form.bias - 1 - digits
-    exponent = emit.extend_signed(exponent, "i32")
-    zero = emit.constant(0, "i32")
-    for _ in range(2):
-        # Upwards in steps of the largest power; downwards in steps that keep all digits for the last factor.
-        step = clamp_integer(emit, exponent, -downward, largest)
-        is_far = emit.compare(step, exponent, "NE")
-        taken = emit.select(is_far, step, zero)
-        value = Multiply(value, power_of_two(emit, taken, value.dtype))
-        exponent = emit.subtract(exponent, taken)
-    last = clamp_integer(emit, exponent, 1 - form.bias, largest)
-    return Multiply(value, power_of_two(emit, last, value.dtype))
+    return Ldexp(value, emit.extend_signed(exponent, "i32"))
 
 
 @builtin("scalbln", "scalblnf")
@@ -209,43 +128,14 @@ def scale_by_long(emit: Emitter, value: Value, exponent: Value) -> Value:
     return scale(emit, value, Convert(clamp_integer(emit, exponent, -100000, 100000), "i32"))
 
 
-def split_exponent(emit: Emitter, value: Value) -> tuple[Value, Value]:
-    """A positive finite number as fraction (from 1 up to 2) times 2 to an integer exponent (i32)."""
-    form = format_of(value.dtype)
-    smallest_normal = emit.constant(1 << form.mantissa, form.word)
-    is_small = emit.compare(bits_of(Abs(value)), smallest_normal, "LT")
-    lifted = Multiply(value, emit.constant(2.0 ** (form.mantissa + 1), value.dtype))
-    bits = bits_of(emit.select(is_small, lifted, value))
-    field = And(
-        ShiftRightLogical(bits, emit.constant(form.mantissa, form.word)), emit.constant(form.exponent_mask, form.word)
-    )
-    exponent = Subtract(Convert(field, "i32"), emit.constant(form.bias, "i32"))
-    exponent = emit.select(is_small, emit.subtract(exponent, emit.constant(form.mantissa + 1, "i32")), exponent)
-    kept = And(bits, emit.constant(form.sign | ((1 << form.mantissa) - 1), form.word))
-    fraction = BitcastConvert(Or(kept, emit.constant(form.bias << form.mantissa, form.word)), value.dtype)
-    return fraction, exponent
-
-
 @builtin("logb", "logbf")
 def exponent_as_float(emit: Emitter, value: Value) -> Value:
-    """The exponent of the number: -inf for 0, inf for infinities."""
-    _, exponent = split_exponent(emit, value)
-    dtype = value.dtype
-    size = Abs(value)
-    found = Convert(exponent, dtype)
-    found = emit.select(IsFinite(value), found, size)
-    zero = emit.constant(0, dtype)
-    return emit.select(emit.compare(value, zero, "EQ"), emit.constant(float("-inf"), dtype), found)
+    return Logb(value)
 
 
 @builtin("ilogb", "ilogbf")
 def exponent_as_integer(emit: Emitter, value: Value) -> Value:
-    """As CUDA has it: the least integer for 0 and NaN, the largest for infinities."""
-    _, exponent = split_exponent(emit, value)
-    least, most = emit.constant(-(2**31), "i32"), emit.constant(2**31 - 1, "i32")
-    is_nan = emit.compare(value, value, "NE")
-    found = emit.select(IsFinite(value), exponent, emit.select(is_nan, least, most))
-    return emit.select(emit.compare(value, emit.constant(0, value.dtype), "EQ"), least, found)
+    return Ilogb(value)
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from functools import reduce
 
 from windlass.frontends.llvm.arithmetic import bits_of, change_width, cut, signed
 from windlass.frontends.llvm.builtins.extremes import maximum_of_numbers, minimum_of_numbers
-from windlass.frontends.llvm.builtins.floats import split_exponent, truncate
+from windlass.frontends.llvm.builtins.floats import truncate
 from windlass.frontends.llvm.builtins.integers import (
     difference_overflows,
     high_product,
@@ -31,13 +31,13 @@ from windlass.ops.elementwise import (
     Abs,
     Add,
     And,
-    IsFinite,
     Multiply,
     Or,
     ShiftRightArithmetic,
     Subtract,
     Xor,
 )
+from windlass.ops.float_functions import FrexpExponent, FrexpFraction
 from windlass.ops.functions import Cosine, Sine
 
 
@@ -121,27 +121,19 @@ def translate_sine_and_cosine(translator: Translator, instruction: Instruction) 
 @called("llvm.frexp")
 def translate_fraction(translator: Translator, instruction: Instruction) -> LLVMValue:
     """The number as a fraction from 1/2 up to 1 times 2 to an exponent."""
-    fraction, exponent = fraction_and_exponent(translator.emit, translator.scalar(instruction.operands[0]))
+    value = translator.scalar(instruction.operands[0])
     type_ = instruction.type
     assert isinstance(type_, StructType)
-    return (fraction, translator.emit.extend_signed(exponent, translator.dtype_of(type_.fields[1])))
-
-
-def fraction_and_exponent(emit: Emitter, value: Value) -> tuple[Value, Value]:
-    fraction, exponent = split_exponent(emit, value)
-    halved = Multiply(fraction, emit.constant(0.5, value.dtype))
-    nonzero = Compare(value, emit.constant(0, value.dtype), "NE")
-    ordinary = And(IsFinite(value), nonzero)
-    following = emit.add(exponent, emit.constant(1, "i32"))
-    return emit.select(ordinary, halved, value), emit.select(ordinary, following, emit.constant(0, "i32"))
+    exponent = translator.emit.extend_signed(FrexpExponent(value), translator.dtype_of(type_.fields[1]))
+    return (FrexpFraction(value), exponent)
 
 
 @called("frexp", "frexpf")
 def translate_fraction_call(translator: Translator, instruction: Instruction) -> LLVMValue:
-    fraction, exponent = fraction_and_exponent(translator.emit, translator.scalar(instruction.operands[0]))
+    value = translator.scalar(instruction.operands[0])
     place = translator.pointer(instruction.operands[1])
-    store(translator, exponent, IntegerType("i32", 32), place, instruction)
-    return fraction
+    store(translator, FrexpExponent(value), IntegerType("i32", 32), place, instruction)
+    return FrexpFraction(value)
 
 
 def whole_and_rest(emit: Emitter, value: Value) -> tuple[Value, Value]:

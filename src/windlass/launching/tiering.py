@@ -9,15 +9,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
-from windlass.diagnostics.progress import telling
+from windlass.launching.emulated_form import KNOWN_LONG, EmulatedForm, require_time, telling_of_emulation
 from windlass.launching.emulation import emulate_launch
 from windlass.launching.explaining import explain
+from windlass.launching.form import How
 
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
@@ -26,58 +26,9 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["auto", "raised", "emulated"]
 """How kernels run: emulated at first and raised where that takes long, raised where they can be, or never."""
-How: TypeAlias = Literal["raised", "emulated"]
 
-PATIENCE = 1.0
+SECONDS_EMULATED = 1.0
 """Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
-
-EMULATED_THREAD = 15e-9
-"""Seconds that the emulator takes for a thread that does next to nothing."""
-KNOWN_LONG = 2.0
-"""A launch that the emulator surely takes longer for is raised at once, and told of where it can't be."""
-PATIENCE_WITHOUT_MEMORY = 10.0
-"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
-PATIENCE_WITHOUT_FORM = 3600.0
-"""A launch without a tensor form is emulated, unless that surely takes longer."""
-
-
-def least_seconds(shape: LaunchShape) -> float:
-    """How long the emulator takes at least for a launch: as if no thread had anything to do."""
-    return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
-
-
-def require_time(name: str, shape: LaunchShape, reason: RaisingError | LaunchError) -> None:
-    """Check that the emulator would come to an end with a launch that for this reason is not raised.
-
-    Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
-    """
-    seconds = least_seconds(shape)
-    first = reason.diagnostics[0]
-    if (first.code == "WL0418" and seconds > PATIENCE_WITHOUT_MEMORY) or first.code == "WL0419":
-        raise LaunchError(*reason.diagnostics) from None
-    if seconds > PATIENCE_WITHOUT_FORM:
-        threads = prod(shape.grid) * prod(shape.block)
-        raise LaunchError(
-            Diagnostic(
-                "WL0419",
-                f"{name}: the emulator would take {seconds / 3600:.0f} hours or more",
-                first.position,
-                source=first.source,
-                notes=(
-                    f"launched with grid {shape.grid} and block {shape.block}: {threads} threads",
-                    f"{first.headline} ({first.code})",
-                ),
-                help="launch fewer threads, or let the kernel be raised: see the note",
-            )
-        ) from reason
-
-
-def telling_of_emulation(name: str, shape: LaunchShape) -> AbstractContextManager[None]:
-    """Tells that a launch is emulated if it takes long, and of one that is known to, how long it takes at least."""
-    seconds = least_seconds(shape)
-    threads = prod(shape.grid) * prod(shape.block)
-    expected = f", {threads} threads: this takes {seconds:.0f} seconds or more" if seconds > KNOWN_LONG else ""
-    return telling(f"emulating {name}{expected}")
 
 
 @dataclass(frozen=True)
@@ -132,7 +83,7 @@ class Tier:
         # The emulator runs blocks one after another, which a barrier across the grid does not allow.
         has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
         self._shape = shape
-        is_long = least_seconds(shape) > KNOWN_LONG
+        is_long = EmulatedForm.least_seconds(shape) > KNOWN_LONG
         self._is_raised = mode == "raised" or (mode == "auto" and (has_grid_barrier or is_long))
         if mode == "auto" and has_grid_barrier and kernel.left_out:
             print(
@@ -147,23 +98,21 @@ class Tier:
 
     def run(
         self,
-        run_raised: Callable[[], None],
+        run_compiled: Callable[[], How],
         emulate: Callable[[], None],
         refusals: tuple[type[RaisingError | LaunchError], ...] = (RaisingError,),
     ) -> tuple[How, float]:
-        """Run a launch one way or the other; gives which way, and how many seconds it took.
+        """Run a launch one way or the other; gives in which form, and how many seconds it took.
 
-        `run_raised` may raise an error of `refusals` before it has changed anything: the launch, and all that follow,
-        are emulated then.
+        `run_compiled` gives the name of a form; it may raise an error of `refusals` before it has changed anything: the
+        launch, and all that follow, are emulated then.
         """
         begin = time.perf_counter()
         if self._is_raised and self.reason is None:
             try:
-                run_raised()
+                return run_compiled(), time.perf_counter() - begin
             except refusals as error:
                 self.reason = error
-            else:
-                return "raised", time.perf_counter() - begin
         if self.reason is not None:
             require_time(self._kernel.name, self._shape, self.reason)
         try:
@@ -173,11 +122,11 @@ class Tier:
             raise self._with_reason(error) from None
         seconds = time.perf_counter() - begin
         self._emulated_seconds += seconds
-        if self._mode == "auto" and self._emulated_seconds > PATIENCE and not self._is_raised:
+        if self._mode == "auto" and self._emulated_seconds > SECONDS_EMULATED and not self._is_raised:
             self._is_raised = True
             if self._kernel.left_out:
                 self.reason = RaisingError(_left_out(self._kernel))
-        return "emulated", seconds
+        return EmulatedForm.name, seconds
 
     def _with_reason(self, error: EmulationError) -> EmulationError:
         """An error for what the emulator can't do also says why the kernel was not raised."""
@@ -190,19 +139,19 @@ class Tier:
 class WatchedForm:
     """A launch from Python under a policy other than the usual one."""
 
-    __slots__ = ("_kernel", "_run_raised", "_shape", "_tier")
+    __slots__ = ("_kernel", "_run_compiled", "_shape", "_tier")
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, run_raised: Callable[[Sequence[Any]], None]) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, run_compiled: Callable[[Sequence[Any]], How]) -> None:
         self._kernel = kernel
         self._shape = shape
-        self._run_raised = run_raised
+        self._run_compiled = run_compiled
         self._tier = Tier(kernel, shape, policy.mode)
 
     def run(self, arguments: Sequence[Any]) -> None:
         """Run it, and tell who watches."""
         kernel, shape = self._kernel, self._shape
         how, seconds = self._tier.run(
-            lambda: self._run_raised(arguments),
+            lambda: self._run_compiled(arguments),
             lambda: emulate_launch(kernel, shape, arguments, finds_races=False),
         )
         if policy.observe is not None:

@@ -1,29 +1,13 @@
-"""Fused multiply-add: a*b + c rounded once."""
+"""Sums and products in f64 that are rounded once, by error-free transformations."""
 
 from __future__ import annotations
 
-from windlass.frontends.llvm.builtins.floats import bits_of, format_of
-from windlass.frontends.llvm.emitter import Emitter
-from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
-from windlass.ops.conversion import BitcastConvert, Convert
+from windlass.ops.composite import Expander
+from windlass.ops.conversion import BitcastConvert
 from windlass.ops.elementwise import Add, And, IsFinite, Multiply, Subtract
-
-
-@builtin("llvm.fma", "fma", "fmaf", "llvm.nvvm.fma.rn.f", "llvm.nvvm.fma.rn.d")
-def fused_multiply_add(emit: Emitter, left: Value, right: Value, addend: Value) -> Value:
-    """Narrow types through double, where the product is exact; double by error-free transformations."""
-    if left.dtype == "f64":
-        return fuse_double(emit, left, right, addend)
-    product = Multiply(Convert(left, "f64"), Convert(right, "f64"))
-    return Convert(add_to_odd(emit, product, Convert(addend, "f64")), left.dtype)
-
-
-@builtin("llvm.fmuladd")
-def multiply_add(emit: Emitter, left: Value, right: Value, addend: Value) -> Value:
-    """LLVM leaves it open whether this is fused; it is not."""
-    return Add(Multiply(left, right), addend)
+from windlass.ops.float_format import bits_of, format_of
 
 
 def exact_sum(left: Value, right: Value) -> tuple[Value, Value]:
@@ -34,7 +18,7 @@ def exact_sum(left: Value, right: Value) -> tuple[Value, Value]:
     return total, error
 
 
-def add_to_odd(emit: Emitter, left: Value, right: Value) -> Value:
+def add_to_odd(emit: Expander, left: Value, right: Value) -> Value:
     """left + right in double, where an inexact sum gets an odd last bit: rounding it again then rounds right.
 
     Boldo and Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd (2008).
@@ -51,7 +35,7 @@ def add_to_odd(emit: Emitter, left: Value, right: Value) -> Value:
     return BitcastConvert(emit.select(is_inexact, moved, bits), "f64")
 
 
-def exact_product(emit: Emitter, left: Value, right: Value) -> tuple[Value, Value]:
+def exact_product(emit: Expander, left: Value, right: Value) -> tuple[Value, Value]:
     """The rounded product and its error (Dekker, with Veltkamp's splitting)."""
     splitter = emit.constant(2.0**27 + 1, "f64")
 
@@ -69,7 +53,7 @@ def exact_product(emit: Emitter, left: Value, right: Value) -> tuple[Value, Valu
     return product, Add(error, Multiply(left_low, right_low))
 
 
-def fuse_double(emit: Emitter, left: Value, right: Value, addend: Value) -> Value:
+def fuse_double(emit: Expander, left: Value, right: Value, addend: Value) -> Value:
     """Rounded once unless the product is below 2**-969, where its error can't be held, or a factor above 2**996."""
     product, product_error = exact_product(emit, left, right)
     low, low_error = exact_sum(addend, product_error)
@@ -81,6 +65,6 @@ def fuse_double(emit: Emitter, left: Value, right: Value, addend: Value) -> Valu
     return emit.select(usable, result, emit.select(IsFinite(result), zero_or_plain(emit, result, plain), plain))
 
 
-def zero_or_plain(emit: Emitter, result: Value, plain: Value) -> Value:
+def zero_or_plain(emit: Expander, result: Value, plain: Value) -> Value:
     """The fused result 0: its sign is the plain sum's where that is 0 too."""
     return emit.select(Compare(plain, emit.constant(0.0, "f64"), "EQ"), plain, result)

@@ -1,0 +1,36 @@
+"""All forms that launches can take, and the choice among them: the first that has no reason against a launch.
+
+A new form is a class, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from windlass.diagnostics import RaisingError
+from windlass.launching.emulated_form import EmulatedForm
+from windlass.launching.form import Form
+from windlass.launching.raised_form import RaisedForm
+
+Made = TypeVar("Made")
+
+FORMS: tuple[type[Form], ...] = (
+    RaisedForm,
+    EmulatedForm,
+)
+
+
+def choose(make: Callable[[type[Form], RaisingError | None], Made]) -> Made:
+    """What `make` gives for the first form that it raises no RaisingError for; it is told why those before did not do.
+
+    Raises RaisingError where no form has the launch.
+    """
+    reason: RaisingError | None = None
+    for form in FORMS:
+        try:
+            return make(form, reason)
+        except RaisingError as error:
+            reason = error
+    assert reason is not None
+    raise reason

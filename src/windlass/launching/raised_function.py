@@ -1,0 +1,98 @@
+"""Launches on JAX values in their raised form: a tensor program, and where its arguments and results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from windlass.launching.form import PreparedFunction, Request
+from windlass.launching.value_launch import (
+    compile_on_values,
+    enter,
+    is_jax_value,
+    leave,
+    result_of,
+    scalar_for_program,
+    value_form,
+    variable_values,
+)
+from windlass.runtime.scalars import ScalarReader
+
+
+class RaisedFunction(PreparedFunction):
+    """A launch on JAX values as a tensor program.
+
+    Raises RaisingError where the kernel has none.
+    """
+
+    __slots__ = ("_arrays", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "is_kept")
+
+    def __init__(self, launch: Request) -> None:
+        kernel, values = launch.kernel, launch.arguments
+        signature = kernel.signature
+        parameters = signature.parameters
+        self._kernel = kernel
+        self._arrays = tuple(
+            position
+            for position, parameter in enumerate(parameters)
+            if parameter.kind == "pointer" and values[position] is not None
+        )
+        self._forms = tuple(value_form(values[position], parameters[position].shape) for position in self._arrays)
+        places = {position: (memory, 0) for memory, position in enumerate(self._arrays)}
+        self._compiled = compile_on_values(kernel, launch.shape, values, places, self._forms)
+        written = self._compiled.raised.written
+        self._results = tuple(
+            (memory, written.index(memory) if memory in written else None)
+            for memory, position in enumerate(self._arrays)
+            if position in kernel.written
+        )
+        """For each result the memory whose new value it is, and which of the program's results (None: unchanged)."""
+        self._readers = tuple(
+            (
+                scalar.position,
+                None if is_jax_value(values[scalar.position]) else ScalarReader(signature, scalar),
+            )
+            for scalar in self._compiled.binding.scalars
+        )
+        program = self._compiled.program
+        self.is_kept = not program.needs_x64 or bool(jax.config.read("jax_enable_x64"))
+        """Whether JAX's flag is as the program needs it; else `apply` has to turn it on, which `run` does not."""
+
+        def run(*inputs: Any) -> Any:
+            return self.apply(*inputs)
+
+        run.__name__ = run.__qualname__ = program.name
+        self._function = jax.jit(run)
+
+    def run(self, arguments: Sequence[Any]) -> Any:
+        return self._function(*self.inputs(arguments))
+
+    def inputs(self, arguments: Sequence[Any]) -> list[Any]:
+        # The arrays, the device variables as they are now, the numbers.
+        inputs = [arguments[position] for position in self._arrays]
+        if len(self._compiled.binding.forms) > len(self._forms):
+            inputs += variable_values(self._kernel, self._compiled)
+        for position, reader in self._readers:
+            argument = arguments[position]
+            inputs.append(argument if reader is None else reader.read(argument))
+        return inputs
+
+    def apply(self, *inputs: Any) -> Any:
+        count = len(self._arrays)
+        arrays = inputs[:count]
+        binding = self._compiled.binding
+        first_scalar = len(binding.forms)
+        memories = [enter(value, form) for value, form in zip(arrays, self._forms, strict=True)]
+        scalars = [
+            value if reader is not None else scalar_for_program(scalar, value)
+            for scalar, (_, reader), value in zip(binding.scalars, self._readers, inputs[first_scalar:], strict=True)
+        ]
+        results = self._compiled.program.bind(*memories, *inputs[count:first_scalar], *scalars)
+        return result_of(
+            [
+                arrays[memory] if index is None else leave(results[index], self._forms[memory], arrays[memory])
+                for memory, index in self._results
+            ]
+        )

@@ -1,0 +1,136 @@
+"""What a program is: its IR, and what that becomes for each kind of device that it is lowered for.
+
+A program is kept as it was optimized. Protecting its float results, finishing it for a device's compiler and writing
+it as StableHLO happen when JAX lowers it, for the platforms that JAX lowers it for: one program may run on several.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+from weakref import ref
+
+from windlass.facts.cost import Device
+from windlass.ir import Function, Module, TensorType
+from windlass.lowering.exact_arithmetic import keep_float_results
+from windlass.lowering.finishing import finish
+from windlass.lowering.polling import add_polls
+from windlass.stablehlo.exporting import export_bytecode
+
+MOST_KEPT = 1 << 20
+"""Bytes. A longer text has large constants, which are in the IR, too: it is written anew where it is read again."""
+
+
+class Finished:
+    """A program for one kind of device: a name that no other program has, and the text as long as it is kept."""
+
+    __slots__ = ("asks", "symbol", "text")
+
+    def __init__(self, symbol: str, text: bytes, asks: bool) -> None:
+        self.symbol = symbol
+        self.text: bytes | None = text
+        self.asks = asks
+        """Whether loops in it ask whether they are to stop."""
+
+
+class Code:
+    """A program's IR and the Python functions that it calls; see `Program`. JAX's own programs hold it.
+
+    `program` refers weakly to the program, and so to what was compiled of it: JAX keeps what it has compiled of a
+    function as long as the function lives, and what it has traced of it as long, so nothing that is traced may keep
+    functions alive.
+    """
+
+    __slots__ = (
+        "__weakref__", "_finished", "argument_types", "callbacks", "is_exact", "is_given", "keeps_subnormals",
+        "module", "name", "needs_x64", "program", "result_types", "seconds",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        program: Any,
+        module: Module,
+        name: str,
+        callbacks: Sequence[Any],
+        is_exact: bool,
+        is_given: bool,
+        seconds: dict[str, float],
+    ) -> None:
+        self.program = ref(program)
+        self.module = module
+        self.name = re.sub(r"\W+", "_", name)
+        self.callbacks = tuple(callbacks)
+        self.is_exact = is_exact
+        self.is_given = is_given
+        self.seconds = seconds
+        self.argument_types = tuple(argument.tensor for argument in module.main.arguments)
+        self.result_types = tuple(result.tensor for result in module.main.results)
+        self.needs_x64 = any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
+        self.keeps_subnormals = not is_given and _computes_floats(module.functions.values())
+        self._finished: dict[tuple[str, bool], Finished] = {}
+
+    def __repr__(self) -> str:
+        return f"Program({self.name!r})"
+
+    def finished(self, device: Device, is_watched: bool = False) -> Finished:
+        """The program for a kind of device. With `is_watched`, loops that may take long ask whether they are to stop
+        (`windlass.lowering.polling`)."""
+        found = self._finished.get((device.name, is_watched))
+        if found is None:
+            text, asks = self._finish(device, is_watched)
+            digest = hashlib.sha256(text).hexdigest()[:16]  # the same in every process, for JAX's compilation cache
+            symbol = "_".join(("windlass", self.name, digest, *(f"{id(callback):x}" for callback in self.callbacks)))
+            found = self._finished[device.name, is_watched] = Finished(symbol, text, asks)
+        return found
+
+    def read(self, device: Device, is_watched: bool = False) -> bytes:
+        """The text of the program for a kind of device: MLIR bytecode."""
+        found = self.finished(device, is_watched)
+        text = found.text
+        if text is None:
+            return self._finish(device, is_watched)[0]
+        if len(text) > MOST_KEPT:
+            found.text = None
+        return text
+
+    def _finish(self, device: Device, is_watched: bool) -> tuple[bytes, bool]:
+        begun = time.perf_counter()
+        module = _copied(self.module)
+        if self.is_exact:
+            for function in module.functions.values():
+                keep_float_results(function)
+        if not self.is_given:
+            finish(module, device)
+        asks = is_watched and add_polls(module) > 0
+        text = export_bytecode(module)
+        self.seconds["exporting"] = time.perf_counter() - begun
+        return text, asks
+
+
+def _copied(module: Module) -> Module:
+    """A copy, whose main function is called `main`."""
+    main = module.main
+    functions = [
+        function.clone() for function in (main, *(each for each in module.functions.values() if each is not main))
+    ]
+    functions[0].name, functions[0].visibility = "main", "public"
+    copy = Module(functions, module.name)
+    copy.attributes, copy.globals = dict(module.attributes), list(module.globals)
+    return copy
+
+
+def _computes_floats(functions: Iterable[Function]) -> bool:
+    types = (op.type for function in functions for op in function.walk())
+    return any(isinstance(type_, TensorType) and (type_.is_float or type_.is_complex) for type_ in types)
+
+
+def is_wide(dtype: str) -> bool:
+    """Whether JAX narrows this element type while its x64 flag is off.
+
+    >>> is_wide("f64"), is_wide("i32"), is_wide("complex<f64>")
+    (True, False, True)
+    """
+    return dtype.endswith("64") or dtype == "complex<f64>"

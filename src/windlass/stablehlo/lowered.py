@@ -1,0 +1,40 @@
+"""What JAX has lowered: read as one function, and optimized for the devices that it was lowered for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from windlass.ir import Module
+from windlass.lowering.finishing import finish
+from windlass.rewriting.collecting import without_collections
+from windlass.rewriting.inlining import inline_calls, remove_unused_functions
+from windlass.stablehlo.exporting import export_bytecode
+from windlass.stablehlo.importing import import_module
+from windlass.stablehlo.optimizing import Choices, optimize_module
+from windlass.stablehlo.platforms import device_for
+
+
+def import_lowered(name: str, lowered: Any) -> Module:
+    """What JAX lowered, with all calls within it inlined, as one function called `main`."""
+    module = _read(lowered.compiler_ir("stablehlo"))
+    module.name = name
+    return module
+
+
+@without_collections()
+def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
+    """What JAX lowered for these platforms, optimized for the first and finished for all, as MLIR bytecode."""
+    begun = time.monotonic()
+    module = _read(parsed)
+    optimize_module(module, choices, platform=platforms[0], begun=begun)
+    finish(module, device_for(platforms), begun + choices.compile_seconds, is_partitioned=is_partitioned)
+    return export_bytecode(module)
+
+
+def _read(parsed: Any) -> Module:
+    module = import_module(parsed)
+    inline_calls(module.main.body, module, through_settling=True)
+    remove_unused_functions(module)
+    return module
