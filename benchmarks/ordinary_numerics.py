@@ -64,11 +64,6 @@ def gates(x: Any, k: Any, j: Any) -> Any:
     return jax.nn.relu(lax.conv(x, k, (1, 1), "SAME") - lax.conv(x, j, (1, 1), "SAME"))
 
 
-@ordinary(floats(20000), floats(300), gradient=False, batch=False)
-def long_filter(x: Any, k: Any) -> Any:
-    return jnp.convolve(x, k)
-
-
 @ordinary(floats(60, 60), floats(4, 8, 8, 16), floats(4, 40000), flags(60, 60), gradient=False, batch=False)
 def windows_looked_at_in_part(x: Any, images: Any, long: Any, mask: Any) -> Any:
     near = lax.reduce_window(mask, False, lax.bitwise_or, (3, 3), (1, 1), "SAME")

@@ -1,7 +1,7 @@
 """The catalogue of tensor rewrites: the identities of `rules`, the searches of `passes`, and those of `lowering`.
 
-Importing this imports every file of these rooms, in this order and by name, and so fills `catalogue`: where several
-rules hold for an op, the first that does not decline is applied.
+Importing this imports every file of these rooms, in this order and by name (after those that it imports itself), and so
+fills `catalogue`: where several rules hold for an op, the first that does not decline is applied.
 """
 
 from importlib import import_module

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.laws.op_instances import composite_classes, draw_instance, meaningful_classes
-from windlass.facts.terms import evaluate_term
+from windlass.facts.terms import evaluate_term, op_of
 from windlass.ir import Argument, Value, tensor_type
 from windlass.ops.base import TensorOp
 from windlass.ops.evaluation import Scope
@@ -14,7 +14,11 @@ from windlass.ops.sampling import RandomDraw
 from windlass.rewriting.laws import same_bits
 
 SIZE = 3
-BATCHED = [cls for cls in (*meaningful_classes(), *composite_classes()) if cls.batch is not TensorOp.batch]
+BATCHED = [
+    cls
+    for cls in (*meaningful_classes(), *composite_classes())
+    if cls.batch is not TensorOp.batch or cls.on_new_axis is not None
+]
 
 
 @pytest.mark.parametrize("cls", BATCHED, ids=lambda cls: cls.__name__)
@@ -45,6 +49,10 @@ def test_batch_gives_what_each_gives(cls: type[TensorOp]) -> None:
         if results is None:
             continue
         checked += 1
+        made = op_of(results[0])
+        if isinstance(made, cls) and made.results[0].tensor.size and (axes := made.axes()) is not None:
+            # All operands and results keep the letters that they had, behind one for the new axis.
+            assert all(places[0] is not None for places in axes.results), (made, str(axes))
         assert [result.type for result in results] == [
             tensor_type((SIZE, *result.shape), result.dtype) for result in op.results
         ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.frontends.llvm.running import checked
 from tests.programs.program import PROGRAMS, Launch, Program
 from tests.programs.test_programs import arrays_of, assert_same
 
@@ -17,11 +18,13 @@ from windlass.frontends.cuda import compile_device, find_kernel
 from windlass.frontends.llvm import import_kernel, variable_contents
 from windlass.ir import Function
 from windlass.ir.signature import DeviceCode
-from windlass.loops import Parallel, evaluate_kernel
+from windlass.loops import evaluate_kernel
 from windlass.loops.text import loop_text
-from windlass.parallel.rerolling import reroll
+from windlass.parallel.passes import PASSES_OF_TILES, LoopPass, run_passes
 
 MOST_THREADS = 70
+FEW_THREADS = 40
+"""Cases of more threads are slow."""
 BOUND = (wl.cuda.Texture, wl.cuda.Surface)
 
 
@@ -31,29 +34,33 @@ def compiled(source: Path) -> DeviceCode:
 
 
 def cases() -> Iterator[Any]:
-    """The largest launch of each program that is small enough; two thirds of them are slow in all."""
+    """The largest launch of each program that is small enough; most are slow."""
     for number, program in enumerate(PROGRAMS):
         small = [each for each in program.launches if each.threads <= MOST_THREADS and not each.idle]
         # Kernels with textures are compiled for the forms of their textures, at the launch.
         if small and not any(isinstance(each, BOUND) for each in program.draw_arguments(small[0])):
             launch = max(small, key=lambda each: each.threads)
-            marks = [pytest.mark.slow] if number % 3 else []
+            marks = [pytest.mark.slow] if number % 5 or launch.threads > FEW_THREADS else []
             yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
 
 
-def forms_of(kernel: Function) -> list[Function]:
-    """The kernel as imported, and as the passes of the loop level make it where they change it."""
-    rerolled = kernel.clone()
-    for op in list(rerolled.body):
-        if isinstance(op, Parallel):
-            reroll(op.body.block)
-    return [kernel] if loop_text(rerolled) == loop_text(kernel) else [kernel, rerolled]
+def forms_of(code: DeviceCode, name: str) -> list[Function]:
+    """The kernel as structured and after each pass of the loop level that changes it; the verifier holds for all."""
+    forms: dict[str, Function] = {}
+
+    def note(each: LoopPass, function: Function) -> None:
+        text = loop_text(checked(function))
+        if text not in forms:
+            forms[text] = function.clone()
+
+    run_passes(import_kernel(code, find_kernel(code, name).mangled, watch=note), PASSES_OF_TILES, note)
+    return list(forms.values())
 
 
 @pytest.mark.parametrize(("program", "launch"), list(cases()))
 def test_kernels_evaluate_to_what_their_references_give(program: Program, launch: Launch) -> None:
     code = compiled(program.source)
-    for kernel in forms_of(import_kernel(code, find_kernel(code, program.kernel).mangled)):
+    for kernel in forms_of(code, program.kernel):
         check(kernel, code, program, launch)
 
 

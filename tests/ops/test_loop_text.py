@@ -12,8 +12,8 @@ from windlass.frontends.llvm import import_kernel
 from windlass.ir import Block, Builder, Function, Region, tensor_type
 from windlass.loops.text import loop_text
 from windlass.loops.verifier import LoopFault, find_loop_faults, verify_kernel
-from windlass.ops.control import Return
 from windlass.ops.creation import Constant
+from windlass.ops.regions import Return
 
 
 def imported(source: str) -> Function:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,13 @@ from tests.frontends.llvm.running import checked, compiled
 from windlass.frontends.cuda import find_kernel
 from windlass.frontends.llvm import import_kernel, variable_contents
 from windlass.ir import Function
+from windlass.ir.signature import DeviceCode
 from windlass.loops import evaluate_kernel
 from windlass.loops.text import loop_text
-from windlass.parallel.passes import LoopPass
+from windlass.parallel.passes import PASSES_OF_TILES, LoopPass, passes_of_import, run_passes
+
+GOLDEN = Path(__file__).with_name("golden")
+PASSES = tuple({each.name: each for each in (*passes_of_import({}), *PASSES_OF_TILES)}.values())
 
 KERNELS: dict[str, tuple[str, list[Any]]] = {
     "a product by compare and swap": (
@@ -50,12 +56,16 @@ KERNELS: dict[str, tuple[str, list[Any]]] = {
 def stages_of(source: str) -> list[tuple[str, Function]]:
     """The kernel as its control flow was structured, and after each pass."""
     code = compiled(source)
+    return stages_of_kernel(code, find_kernel(code, "kernel").mangled)
+
+
+def stages_of_kernel(code: DeviceCode, mangled: str) -> list[tuple[str, Function]]:
     stages: list[tuple[str, Function]] = []
 
     def note(each: LoopPass, function: Function) -> None:
         stages.append((each.name, checked(function).clone()))
 
-    import_kernel(code, find_kernel(code, "kernel").mangled, watch=note)
+    run_passes(import_kernel(code, mangled, watch=note), PASSES_OF_TILES, note)
     return stages
 
 
@@ -69,6 +79,8 @@ def test_passes_keep_what_a_kernel_does(name: str) -> None:
         "dead code",
         "guards",
         "dead code",
+        "rerolling",
+        "register tiles",
     ]
     results: list[list[Any]] = []
     for _, function in stages:
@@ -94,3 +106,27 @@ def test_each_pass_takes_its_own_away() -> None:
     assert not any("while" in each for each in words_of(swapping, 1))
     assert words_of(guarded, 2).count("scf.if") == 1 + words_of(guarded, 3).count("scf.if")
     assert words_of(guarded, 3).count("scf.for") == words_of(guarded, 2).count("scf.for") == 1
+
+
+@pytest.mark.parametrize("each", PASSES, ids=lambda each: each.name)
+def test_each_pass_makes_of_its_example_what_is_written(each: LoopPass) -> None:
+    source = f"__global__ void kernel(int *p, int n) {{{each.example}}}"
+    stages = stages_of(source)
+    place = next(
+        place
+        for place, (name, function) in enumerate(stages)
+        if name == each.name and loop_text(function) != loop_text(stages[place - 1][1])
+    )
+    before, after = stages[place - 1][1], stages[place][1]
+    found = f"// before: {each.name}\n{loop_text(before)}// after\n{loop_text(after)}"
+    golden = GOLDEN / f"{each.name.replace(' ', '_')}.mlir"
+    if os.environ.get("WINDLASS_WRITE_GOLDEN"):
+        golden.write_text(found)
+    assert found == golden.read_text()
+    results: list[Any] = []
+    for function in (before, after):
+        p = np.arange(3, 67, dtype=np.int32)
+        evaluate_kernel(function, (1,), (1,), [p, 5], {})
+        results.append(p)
+    assert np.array_equal(*results)
+    assert not np.array_equal(results[0], np.arange(3, 67))

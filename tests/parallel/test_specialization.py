@@ -62,6 +62,20 @@ def test_blocks_in_turn_evaluate_to_what_they_do_side_by_side() -> None:
         assert array.tolist() == [13.0] * 10 + [0.0] * 2
 
 
+BODY = """
+      %21 = arith.muli %13, %4 : i32
+      %22 = arith.addi %21, %16 : i32
+      %23 = arith.cmpi slt, %22, %0 : i32
+      scf.if %23 {
+"""
+
+
 def test_a_specialized_kernel_has_its_numbers_in_its_text() -> None:
     kernel = imported(ADD + "if (i < n) x[i] = 0; }", "add")
-    assert loop_text(specialize(kernel, (3, 1, 1), (64, 1, 1), {0: 2**32 - 100})) == ""
+    text = loop_text(specialize(kernel, (3, 1, 1), (64, 1, 1), {0: 2**32 - 100}))
+    assert "%0 = arith.constant -100 : i32" in text
+    assert "%1 = arith.constant 3 : i32" in text
+    assert "%4 = arith.constant 64 : i32" in text
+    assert "blocks(%bid_x, %bid_y, %bid_z) in (%gx = %7, %gy = %8, %gz = %9)" in text
+    assert "%7 = arith.index_cast %1 : i32 to index" in text
+    assert BODY in text

@@ -60,13 +60,19 @@ def sort_and_fold(x: Any, n: Any) -> Any:
     )
 
 
+def update_at_own_places(x: Any, n: Any) -> Any:
+    # Beyond the end: updates are moved inside.
+    return jax.lax.dynamic_update_slice(x, jnp.array([n, n + 1, 7], jnp.float32), (n + 1,)), x.at[n].set(1)
+
+
 def slope_of_pooling(x: Any, n: Any) -> Any:
     pooled = lambda x: jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (2,), (1,), "VALID").sum()  # noqa: E731
     return jax.grad(pooled)(x) + n
 
 
 @pytest.mark.parametrize(
-    "function", [halve_until_small, choose, same_choice, read_and_write, sort_and_fold, slope_of_pooling]
+    "function",
+    [halve_until_small, choose, same_choice, read_and_write, sort_and_fold, update_at_own_places, slope_of_pooling],
 )
 @pytest.mark.parametrize("is_batched", [(True, True), (True, False), (False, True)])
 def test_batched_program_gives_what_each_gives(function: Callable[..., Any], is_batched: tuple[bool, bool]) -> None:

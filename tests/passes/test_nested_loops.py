@@ -14,9 +14,9 @@ from windlass.catalogue import catalogue
 from windlass.diagnostics.deadline import ending_at
 from windlass.facts.ranges import range_of
 from windlass.ir import Block, Builder, Function, Module, TensorType, Value, tensor_type
+from windlass.ir.captures import captures
 from windlass.ir.verifier import verify
 from windlass.ops import Add, Call, Compare, Constant, Maximum, Minimum, Negate, Return, Sine, Subtract, While
-from windlass.ops.control import captures
 from windlass.ops.evaluation import evaluate_function
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import make_region

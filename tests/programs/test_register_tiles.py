@@ -84,3 +84,16 @@ def test_guards_of_tiles_are_zeros_around_the_matrices() -> None:
     ops = ops_of("register_tiles.cu", "guarded_squares", (3, 3), (16, 16), a, b, c, m, n, k)
     assert ops["dot_general"] == 1
     assert ops.keys() <= {"dot_general", "pad", "reshape", "transpose", "slice"}
+
+
+def test_a_launch_has_the_same_text_each_time() -> None:
+    texts: set[str] = set()
+    kept: list[object] = []
+    for count in range(4):
+        # The order of a set of objects follows from where they lie in memory.
+        kept.append([object() for _ in range(997 * count)])
+        module = wl.cuda.compile(SOURCES / "register_tiles.cu")
+        kept.append(module)
+        x, y = np.zeros((5, 8, 4), np.float32), np.zeros((8, 4), np.float32)
+        texts.add(module["running_sums"].lower(2, 4, x, y, 5).text("tensor"))
+    assert len(texts) == 1

@@ -12,11 +12,11 @@ from windlass import loops
 from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
 from windlass.ir.types import MLIR_DTYPES
 from windlass.ops.comparison import Compare
-from windlass.ops.control import Return
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply
 from windlass.ops.evaluation import evaluate_function
+from windlass.ops.regions import Return
 from windlass.raising import (
     KnownScalar,
     LaunchSpecification,

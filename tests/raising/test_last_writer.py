@@ -31,6 +31,12 @@ BODIES = {
     "vectors": "((int2 *)x)[t / 4] = make_int2(t, -t);",
     "either": "x[t < 3 ? 0 : 1] = t;",
     "exchanged": "atomicExch(x, t);",
+    "byte_of_a_word_that_is_read": "__shared__ int s[2]; s[0] = 0; __syncthreads();"
+    " ((char *)s)[1] = t; x[t & 7] = s[0];",
+    "half_of_a_word_that_is_read": "__shared__ int s[2]; s[0] = 0; __syncthreads();"
+    " ((short *)s)[1] = t; x[t & 7] = s[0];",
+    "word_of_which_a_byte_is_read": "__shared__ int s[2]; s[t & 1] = t << 8;"
+    " x[t & 7] = ((volatile char *)s)[1 + y[t] % 1];",
     "in_two_dimensions": "x[0] = t + 100 * threadIdx.y; x[1 + threadIdx.y] = threadIdx.x;"
     " x[8 + threadIdx.x] = threadIdx.y + t; x[20 + blockIdx.x] = threadIdx.y * 10 + threadIdx.x;",
 }

@@ -23,8 +23,8 @@ from windlass.ops import (
     While,
     make_region,
 )
-from windlass.ops.base import Binary
 from windlass.ops.evaluation import evaluate_function
+from windlass.ops.pointwise import Binary
 from windlass.passes.loops import carried_value_that_never_changes
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite, rewrite_function
 from windlass.rewriting.passes import Change, Pass

@@ -5,8 +5,8 @@ from __future__ import annotations
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Concatenate, Constant, Maximum, Multiply, Negate, Reduce, Subtract, Transpose
-from windlass.ops.base import Binary
 from windlass.ops.contraction import matmul
+from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_max, reduce_sum
 from windlass.rewriting import Rule, RuleSet, rewrite
 from windlass.rewriting.pattern import any_op, every, hole

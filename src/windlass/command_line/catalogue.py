@@ -16,13 +16,16 @@ from windlass.command_line.optimize import write_text
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.rewriting import Rule
 
+ROOMS = ("rules", "passes", "lowering")
+
 HEAD = """\
 # The catalogue of rewrites
 
 Made by `make rules`; don't edit.
 
-{count} rules, by family. For each: its equation, an example (the op as it is found, and what takes its place), what it
-takes for granted, and how often it fires on the {programs} programs that were counted. What every rule keeps is said in
+{count} rules, by family: identities first, then searches (*passes*) and what XLA wants (*lowering*). For each: its
+equation, an example (the op as it is found, and what takes its place), what it takes for granted, and how often it
+fires on the {programs} programs that were counted. What every rule keeps is said in
 [the guide to the optimizer](../guides/optimizing.md). Marks:
 
 * **reassociates**: changes the order of float sums or products, and holds for finite values only; left out with
@@ -73,17 +76,17 @@ def make_page(counted: Mapping[str, Any]) -> str:
     fired: dict[str, list[int]] = counted.get("rules", {})
     families: dict[str, list[Rule]] = {}
     for rule in rules:
-        families.setdefault(rule.__module__.rpartition(".")[2], []).append(rule)
+        families.setdefault(rule.__module__, []).append(rule)
     passes = sorted(catalogue.passes, key=lambda each: each.name)
     lines = [HEAD.format(count=len(rules), programs=counted.get("programs", 0))]
-    for family in sorted(families):
-        module = sys.modules[families[family][0].__module__]
-        lines.append(f"## {family.replace('_', ' ').capitalize()}\n")
-        lines.append(f"{(module.__doc__ or '').strip()}\n")
-        for rule in sorted(families[family], key=lambda each: each.name):
+    for family, members in sorted(families.items(), key=lambda each: (ROOMS.index(each[0].split(".")[1]), each[0])):
+        room, _, title = family.removeprefix("windlass.").replace("_", " ").partition(".")
+        lines.append(f"## {title.capitalize() if room == 'rules' else f'{room.capitalize()}: {title}'}\n")
+        lines.append(f"{(sys.modules[family].__doc__ or '').strip()}\n")
+        for rule in members:
             lines += _entry(rule, fired.get(rule.name))
     if passes:
-        lines.append("## Passes\n")
+        lines.append("## Passes over blocks\n")
         lines.append("These look at a whole block at once.\n")
     for each in passes:
         lines += [f"### {each.name}\n", f"    {each.equation}\n"]

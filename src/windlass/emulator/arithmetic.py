@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from windlass.emulator.text import split_at_commas, take_type
+from windlass.llvm.text import split_at_commas, take_type
 
 _FLOAT_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 

@@ -3,6 +3,9 @@
 Instrumentation reads text and passes on what it takes for harmless. This is the other way around: every line of every
 function has to be known, each access to memory has to stand right behind its own check, and no name may be called but
 those that are listed. What doesn't fit is refused before it is compiled.
+
+Its reader of lines is kept apart from those of windlass.llvm on purpose, although it takes names and brackets apart as
+they do: a check should not share the faults of what it checks.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from collections.abc import Iterable
 
 from windlass.emulator.instructions import PREFIX
 from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
-from windlass.emulator.text import NAME, balanced_end, split_at_commas, strip_quotes, take_argument
+from windlass.llvm.names import NAME, strip_quotes
+from windlass.llvm.text import balanced_end, split_at_commas, take_argument
 
 _COMPUTING = frozenset(
     shlex.split("""
@@ -22,11 +26,11 @@ _COMPUTING = frozenset(
     addrspacecast extractelement insertelement shufflevector extractvalue insertvalue freeze br switch ret unreachable
     """)
 )
-_LINE = re.compile(rf"  (?:(%(?:{NAME})) = )?(?:(?:tail|musttail|notail) )?([a-z]+) ?(.*)")
+_LINE = re.compile(rf"  (?:(%{NAME}) = )?(?:(?:tail|musttail|notail) )?([a-z]+) ?(.*)")
 _DEFINITION = re.compile(rf"define [^@]*@({NAME})\(")
-_CALLEE = re.compile(rf"([@%](?:{NAME}))\(")
+_CALLEE = re.compile(rf"([@%]{NAME})\(")
 _CASE = re.compile(r"    i\d+ \S+, label %|  \]")
-_LABEL = re.compile(rf"(?:{NAME}):")
+_LABEL = re.compile(rf"{NAME}:")
 _FLAG = re.compile(r"(?:atomic|volatile|weak) ")
 _SEGMENT = re.compile(r"addrspace\((?!(?:[0-7]|101)\))")
 """Address spaces that a device has; the higher ones are segment registers on x86."""

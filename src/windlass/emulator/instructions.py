@@ -23,27 +23,19 @@ from windlass.emulator.intrinsics import (
 from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
 from windlass.emulator.sites import ATOMIC, RELAXED, SPECULATED, VOLATILE, FunctionFacts, Site
 from windlass.emulator.speculation import SpeculatedChoice, speculated_loads
-from windlass.emulator.text import (
-    NAME,
-    Layouts,
-    balanced_end,
-    split_at_commas,
-    strip_quotes,
-    take_argument,
-    take_operand,
-    take_type,
-)
+from windlass.llvm.names import NAME, strip_quotes
+from windlass.llvm.text import Layouts, balanced_end, split_at_commas, take_argument, take_operand, take_type
 
 PREFIX = "windlass."
-_INSTRUCTION = re.compile(rf"^\s+(?:(%(?:{NAME})) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)(.*)$")
+_INSTRUCTION = re.compile(rf"^\s+(?:(%{NAME}) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)(.*)$")
 _DEBUG = re.compile(r", !dbg !(\d+)")
 _METADATA = re.compile(r",? ![A-Za-z_.]+ !\d+")
 _LABEL_LINE = re.compile(rf"^({NAME}):")
 _LABELS = re.compile(rf"label %({NAME})")
 ATTRIBUTE_GROUP = re.compile(r"( #\d+)+(?= \[|$| \{)")
-_CALLEE = re.compile(rf"([@%](?:{NAME}))\(")
-DEFINE = re.compile(rf"^define (.*?)(@(?:{NAME}))\((.*)$")
-_EXCHANGED_POINTER = re.compile(rf"= cmpxchg (?:weak )?(?:volatile )?ptr(?: addrspace\(\d+\))? (%(?:{NAME}))[,)]")
+_CALLEE = re.compile(rf"([@%]{NAME})\(")
+DEFINE = re.compile(rf"^define (.*?)(@{NAME})\((.*)$")
+_EXCHANGED_POINTER = re.compile(rf"= cmpxchg (?:weak )?(?:volatile )?ptr(?: addrspace\(\d+\))? (%{NAME})[,)]")
 LINKAGE = re.compile(
     r"\b(?:private|internal|available_externally|linkonce_odr|weak_odr|linkonce|weak|common|extern_weak|external|"
     r"dso_local|dso_preemptable|hidden|protected|default|local_unnamed_addr|unnamed_addr|ptx_kernel|ptx_device|fastcc|"

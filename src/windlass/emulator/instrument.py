@@ -11,13 +11,14 @@ from collections.abc import Callable
 
 from windlass.emulator.instructions import ATTRIBUTE_GROUP, DEFINE, LINKAGE, PREFIX, FunctionRewriter, Shared
 from windlass.emulator.sites import FunctionFacts, GlobalSite, Instrumented
-from windlass.emulator.text import NAME, split_at_commas, strip_quotes, take_type
+from windlass.llvm.names import NAME, strip_quotes
+from windlass.llvm.text import split_at_commas, take_type
 
 INITIAL = PREFIX + "initial."
 _GLOBAL = re.compile(
-    rf"^(@(?:{NAME})) = (.*?)\b(?:addrspace\((\d+)\) )?(?:externally_initialized )?(global|constant) (.*)$"
+    rf"^(@{NAME}) = (.*?)\b(?:addrspace\((\d+)\) )?(?:externally_initialized )?(global|constant) (.*)$"
 )
-_DECLARE = re.compile(rf"^declare (.*?)(@(?:{NAME}))\(")
+_DECLARE = re.compile(rf"^declare (.*?)(@{NAME})\(")
 
 
 class Instrumenter:
@@ -73,7 +74,7 @@ class Instrumenter:
 
     def _declare(self) -> None:
         """Declares what the text refers to; of functions that there are not only the addresses are taken."""
-        used = set(re.findall(rf"@(?:{NAME})", "\n".join(self.lines)))
+        used = set(re.findall(rf"@{NAME}", "\n".join(self.lines)))
         for name, line in self.shared.declared.items():
             plain = strip_quotes(name)
             if name in self.shared.defined or name not in used:

@@ -19,11 +19,11 @@ from windlass.emulator.instructions import PREFIX
 from windlass.emulator.instrument import INITIAL, instrument
 from windlass.emulator.library import Library, load_library
 from windlass.emulator.mathematics import MEMORY_FUNCTIONS
-from windlass.emulator.object_code import undefined_symbols
 from windlass.emulator.positions import Positions
 from windlass.emulator.sites import GlobalSite, Instrumented
-from windlass.emulator.text import written_name
 from windlass.ir.signature import DeviceCode
+from windlass.llvm.debug_info import decode_string
+from windlass.llvm.object_code import undefined_symbols
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
@@ -124,7 +124,7 @@ class CompiledModule:
             variable.name = f"{PREFIX}variable.{number}"
             addresses[variable.name] = self._place(known.name, known.size, known.space, known.is_constant)
         outside = self.instrumented.runtime_functions | self.instrumented.library_functions
-        kernels = {written_name(name) for name in self.instrumented.kernels}
+        kernels = {decode_string(name) for name in self.instrumented.kernels}
         functions: list[str] = []
         for number, function in enumerate(list(module.functions)):
             name = function.name

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from windlass.emulator.text import NAME, split_at_commas, take_operand, take_type
+from windlass.llvm.names import NAME
+from windlass.llvm.text import split_at_commas, take_operand, take_type
 
-_LOAD = re.compile(rf"^\s+(%(?:{NAME})) = load (?!volatile|atomic)(.*)$")
-_ALLOCA = re.compile(rf"^\s+(%(?:{NAME})) = alloca ")
-_RESULT = re.compile(rf"^\s+(%(?:{NAME})) = (?:tail call )?([a-z]+) ?(.*)$")
-_LOCAL = re.compile(rf"%(?:{NAME})")
+_LOAD = re.compile(rf"^\s+(%{NAME}) = load (?!volatile|atomic)(.*)$")
+_ALLOCA = re.compile(rf"^\s+(%{NAME}) = alloca ")
+_RESULT = re.compile(rf"^\s+(%{NAME}) = (?:tail call )?([a-z]+) ?(.*)$")
+_LOCAL = re.compile(rf"%{NAME}")
 _PURE = frozenset(
     {
         "fadd",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Op, Region, TensorType, Value
+from windlass.ir.captures import captures
 from windlass.ops import (
     Concatenate,
     Constant,
@@ -26,7 +27,7 @@ from windlass.ops import (
     Sort,
 )
 from windlass.ops.base import TensorOp
-from windlass.ops.control import Branching, While, captures
+from windlass.ops.control import Branching, While
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.base import Elementwise
+from windlass.ops.pointwise import Elementwise
 
 Sizes = tuple[int, ...]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Op, Value
+from windlass.ir.captures import captures
 from windlass.ir.values import Result
-from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
 
 

@@ -136,6 +136,7 @@ class For(LoopOp):
 
     The body takes the iteration number (i64, from 0) and the carried values, and ends in `Yield(next values)`. The
     results are the carried values after the last iteration. A source loop's own counter is `start + iteration * step`.
+    `counts_elements` where the iterations are the elements of arrays with `axes` (see `Allocate`).
     """
 
     name = "windlass.for"
@@ -143,6 +144,7 @@ class For(LoopOp):
     trip_count: Value
     initial: tuple[Value, ...]
     body: Region
+    counts_elements: bool = False
 
     def infer(self) -> tuple[Type, ...]:
         expect_scalar(self.trip_count, "i64", "the trip count")
@@ -165,7 +167,7 @@ class For(LoopOp):
         head = f"scf.for {counter} = {low} to {writer.use(self.trip_count)} step {step}"
         writer.line(f"{prefix}{head}{carried} : i64 {{")
         writer.write_inner(block)
-        writer.line("}")
+        writer.line("} {windlass.counts_elements}" if self.counts_elements else "}")
 
 
 class DoWhile(LoopOp):

@@ -18,6 +18,7 @@ class Allocate(LoopOp):
 
     `element_dtype` is given where the source declares numbers of one type.
     A size of -1 is dynamic shared memory (`extern __shared__`), whose size the launch gives; all such arrays are one.
+    `axes` (stride in bytes and size of each, outer ones first) are given where loops count its elements.
     """
 
     name = "windlass.allocate"
@@ -26,6 +27,7 @@ class Allocate(LoopOp):
     size: int
     variable: str = ""
     element_dtype: str | None = None
+    axes: tuple[tuple[int, int], ...] = ()
 
     def infer(self) -> Type:
         return BufferType.of(self.space, self.element_dtype, self.size if self.size >= 0 else None)
@@ -36,7 +38,9 @@ class Allocate(LoopOp):
 
     def write_loop(self, writer: LoopWriter) -> None:
         if self.size >= 0:
-            writer.define(self, f"memref.alloca() : {type_text(self.type)}")
+            axes = ", ".join(f"[{stride}, {size}]" for stride, size in self.axes)
+            told = f" {{windlass.axes = [{axes}]}}" if axes else ""
+            writer.define(self, f"memref.alloca(){told} : {type_text(self.type)}")
             return
         dynamic = "memref<?xi8, #gpu.address_space<workgroup>>"
         memory = writer.temporary(f"gpu.dynamic_shared_memory : {dynamic}")

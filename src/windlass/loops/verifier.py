@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
-from windlass.ops.control import Return
 from windlass.ops.conversion import bit_width
+from windlass.ops.regions import Return
 
 _MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
 

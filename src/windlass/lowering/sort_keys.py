@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Block, Builder, Region, Value, tensor_type
+from windlass.ir.captures import captures
 from windlass.ir.values import tensor
 from windlass.ops import (
     And,
@@ -27,7 +28,7 @@ from windlass.ops import (
     Sort,
     Xor,
 )
-from windlass.ops.control import If, captures
+from windlass.ops.control import If
 from windlass.ops.evaluation import evaluate_block
 from windlass.ops.reduction import reduce_or
 from windlass.ops.regions import make_region

@@ -8,7 +8,7 @@ Start reading at `base.py` and `elementwise.py`; `evaluation.py` runs whole func
 reductions and loops.
 """
 
-from windlass.ops.base import Binary, Elementwise, Predicate, TensorOp, Unary
+from windlass.ops.base import BroadcastInDim, TensorOp
 from windlass.ops.collective import (
     AllGather,
     AllReduce,
@@ -25,11 +25,12 @@ from windlass.ops.comparison import Compare
 from windlass.ops.complex import Complex, Conj, Imag, Part, Real
 from windlass.ops.composite import Composite, Expander, expand_composites
 from windlass.ops.contraction import DotGeneral, matmul
-from windlass.ops.control import Branching, Call, Case, If, Map, OptimizationBarrier, Return, While
+from windlass.ops.control import Branching, Call, Case, If, Map, OptimizationBarrier, While
 from windlass.ops.conversion import BitcastConvert, Convert, ReducePrecision, bit_width, convert_array
 from windlass.ops.convolution import Convolution
 from windlass.ops.creation import Constant, ConstantValue, Iota
 from windlass.ops.custom_call import CustomCall, Opaque, OpaqueTerminator
+from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
 from windlass.ops.elementwise import (
     Abs,
     Add,
@@ -90,18 +91,8 @@ from windlass.ops.functions import (
 )
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.linear_algebra import Cholesky, TriangularSolve
-from windlass.ops.movement import (
-    BroadcastInDim,
-    Concatenate,
-    DynamicSlice,
-    DynamicUpdateSlice,
-    GetDimensionSize,
-    Pad,
-    Reshape,
-    Reverse,
-    Slice,
-    Transpose,
-)
+from windlass.ops.movement import Concatenate, GetDimensionSize, Pad, Reshape, Reverse, Slice, Transpose
+from windlass.ops.pointwise import Binary, Elementwise, Predicate, Unary
 from windlass.ops.random import Rng, RngBitGenerator
 from windlass.ops.reduction import (
     Reduce,
@@ -115,7 +106,7 @@ from windlass.ops.reduction import (
     reduce_sum,
     reduce_with,
 )
-from windlass.ops.regions import combiner_of, combiner_region, identity_of, make_region
+from windlass.ops.regions import Return, combiner_of, combiner_region, identity_of, make_region
 from windlass.ops.rounding import Ceil, Floor, RoundNearestAfz, RoundNearestEven
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 from windlass.ops.sorting import Sort, TopK

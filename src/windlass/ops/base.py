@@ -1,16 +1,20 @@
-"""What every tensor op shares: element type classes, elementwise bases, and how attributes are spelled in MLIR."""
+"""What every tensor op shares: element type classes, how attributes are spelled in MLIR, and how it is done many times
+at once, for which values are repeated."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from windlass.ir.captures import captures
 from windlass.ir.core import Op
 from windlass.ir.types import NUMPY_DTYPES, OpaqueType, TensorType, Type, tensor_type
 from windlass.ir.values import TypeFault, Value
+from windlass.ops.axes import Axes, axes_of
 from windlass.ops.loop_writer import LoopNames, LoopWriter
 from windlass.ops.ranges import Range, RangeOf, everything
 from windlass.ops.spelling import decode, encode
@@ -35,6 +39,31 @@ PART_OF_COMPLEX = {"complex<f32>": "f32", "complex<f64>": "f64"}
 COMPLEX_OF_PART = {part: whole for whole, part in PART_OF_COMPLEX.items()}
 
 TOKEN = OpaqueType.of("!stablehlo.token")
+
+
+Change: TypeAlias = Callable[[Any, int], Any]
+"""An attribute of an op, and the size of a new first axis, to that attribute of the op that has that axis."""
+OnNewAxis: TypeAlias = Mapping[str, Change] | None
+
+
+def later(axes: Any, size: int) -> Any:
+    """The number of an axis, or of several, behind a new first one."""
+    return tuple(axis + 1 for axis in axes) if isinstance(axes, tuple) else axes + 1  # pyright: ignore[reportUnknownVariableType]
+
+
+def first_and_later(axes: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The new first axis, and the others behind it."""
+    return (0, *later(axes, size))
+
+
+def sized(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """A shape with the new first axis."""
+    return (size, *shape)
+
+
+def beginning_with(entry: Any) -> Change:
+    """A list of something for each axis; `entry` is that of the new one."""
+    return lambda entries, size: (entry, *entries)
 
 
 class TensorOp(Op):
@@ -63,6 +92,10 @@ class TensorOp(Op):
     def operations_in_units(self, side: int) -> int:
         """As `flops`, on hardware that multiplies by squares of numbers of this side: what is left idle counts too."""
         return self.flops()
+
+    def elements_written(self) -> int:
+        """How many elements of its results are not what an operand has at the same place."""
+        return sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
 
     def fault(self, constraint: str, message: str) -> NoReturn:
         """Raise a TypeFault that names the op and the constraint of StableHLO's specification that is broken."""
@@ -134,7 +167,19 @@ class TensorOp(Op):
         """Write the op, on scalars, as loop-level text."""
         writer.write_scalar(self, self.loop_names)
 
-    # -- many at once ---------------------------------------------------------------------------------------------
+    # -- axes -----------------------------------------------------------------------------------------------------
+
+    on_new_axis: ClassVar[OnNewAxis] = None
+    """What becomes of attributes when all operands and results get a new first axis; those not named stay as they are.
+
+    None: that alone doesn't make it the op done many times.
+    """
+    shared_operands: ClassVar[frozenset[str]] = frozenset()
+    """Operands that have to be the same all times that the op is done at once: they get no new axis."""
+
+    def axes(self) -> Axes | None:
+        """By letters, which axes of the results come from which axes of the operands; None where nothing is known."""
+        return None
 
     def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
         """The op done `size` times at once: one result for each of its own, with a new first axis of that size.
@@ -142,7 +187,19 @@ class TensorOp(Op):
         The operands that are batched have that axis too, one at least; the others are the same each time. None where
         there is no such op.
         """
-        return None
+        shared = [
+            field.name in self.shared_operands
+            for field in self.fields
+            if field.kind in ("operand", "variadic")
+            for _ in (getattr(self, field.name) if field.kind == "variadic" else (None,))
+        ]
+        is_free = any(captures(region) for region in self.regions)
+        if self.on_new_axis is None or is_free or any(map(operator.and_, shared, is_batched)):
+            return None
+        full = all_batched(operands, tuple(map(operator.or_, shared, is_batched)), size)
+        fields: dict[str, Any] = {name: change(getattr(self, name), size) for name, change in self.on_new_axis.items()}
+        fields |= {name: getattr(self, name).clone({}) for name in self.region_names}
+        return self.with_fields(full, **fields).results
 
     @classmethod
     def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:
@@ -189,54 +246,69 @@ def decode_structure(text: str, members: tuple[str, ...], annotation_of: Callabl
 # -- elementwise ------------------------------------------------------------------------------------------------------
 
 
-def widened(function: Callable[..., Any], *arrays: Array) -> Array:
-    """`function` of the arrays; small floats are computed in f32 and rounded to their own type."""
-    with np.errstate(all="ignore"):
-        dtype = arrays[0].dtype
-        if dtype.itemsize <= 2 and dtype.kind in "fV":
-            return np.asarray(function(*(array.astype(np.float32) for array in arrays))).astype(dtype)
-        result = np.asarray(function(*arrays))
-        return result if result.dtype == dtype else result.astype(dtype)
+# -- repeating --------------------------------------------------------------------------------------------------------
 
 
-class Elementwise(TensorOp):
-    """Base of ops that work on each element by itself. `dtypes` are the element types that are accepted."""
+class BroadcastInDim(TensorOp):
+    """Axis i of the operand becomes axis broadcast_dimensions[i] of the result; the rest repeats."""
 
-    is_elementwise: ClassVar[bool] = True
-    dtypes: ClassVar[frozenset[str]] = ANY
-    effort: ClassVar[int] = 1
-    """About how many additions take as long as doing this once."""
-    spreads_nan: ClassVar[bool] = False
-    """An element of the result is NaN where one of any operand is."""
+    name = "stablehlo.broadcast_in_dim"
+    disorder: ClassVar[int] = 1
+    is_free: ClassVar[bool] = True
+    operand: Value
+    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
+    broadcast_dimensions: tuple[int, ...]
+    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
+    on_new_axis: ClassVar[OnNewAxis] = {"shape": sized, "broadcast_dimensions": first_and_later}
 
-    def flops(self) -> int:
-        """So many for each element as one takes additions."""
-        return self.effort * sum(result.type.size for result in self.results if isinstance(result.type, TensorType))
+    def infer(self) -> Type:
+        type_ = self._operands[0].tensor
+        shape, dimensions = self.shape, self.broadcast_dimensions
+        rank = len(shape)
+        if len(dimensions) != len(type_.shape):
+            self.fault("C2", f"{len(dimensions)} dimensions for rank {type_.rank}")
+        if len(dimensions) > 1 and len(set(dimensions)) != len(dimensions):
+            self.fault("C4", f"{dimensions} repeats a dimension")
+        for size, dimension in zip(type_.shape, dimensions, strict=True):
+            if not 0 <= dimension < rank:
+                self.fault("C3", f"dimension {dimension} of rank {rank}")
+            if size != 1 and size != shape[dimension]:
+                self.fault("C5", f"size {size} does not broadcast to {shape[dimension]}")
+        return tensor_type(shape, type_.dtype)
+
+    def find_range(self, of: RangeOf) -> Range:
+        return of(self.operand)
+
+    def axes(self) -> Axes:
+        pairs = zip(self.operand.shape, self.broadcast_dimensions, strict=True)
+        letters = [() if size != self.shape[axis] else axis for size, axis in pairs]
+        return axes_of(self, [letters], [range(len(self.shape))])
+
+    def evaluate(self, operand: Array) -> Array:
+        order = sorted(range(operand.ndim), key=lambda axis: self.broadcast_dimensions[axis])
+        fitted = [1] * len(self.shape)
+        for axis in order:
+            fitted[self.broadcast_dimensions[axis]] = operand.shape[axis]
+        return np.broadcast_to(operand.transpose(order).reshape(fitted), self.shape)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        type_ = tensor_type(draw.shape(), draw.dtype(cls.dtypes))
-        return (type_,) * sum(field.kind == "operand" for field in cls.fields)
+        return (tensor_type(draw.shape(most_rank=2), draw.dtype(ANY)),)
 
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        from windlass.ops.movement import BroadcastInDim
-
-        shape = (size, *self.tensor.shape)
-        full: list[Value] = []
-        for value, own, batched in zip(operands, self._operands, is_batched, strict=True):
-            # Limits and conditions may be single numbers for all elements.
-            is_single = not own.tensor.shape and len(shape) > 1
-            if batched and is_single:
-                full.append(BroadcastInDim(value, shape, (0,)))
-            else:
-                full.append(value if batched or is_single else repeated(value, size))
-        return (self.with_operands(tuple(full)),)
+    @classmethod
+    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
+        (type_,) = operand_types
+        rank = draw.integer(type_.rank, type_.rank + 2)
+        dimensions = draw.permutation(rank)[: type_.rank]
+        shape = [draw.integer(0, 3) for _ in range(rank)]
+        for size, dimension in zip(type_.shape, dimensions, strict=True):
+            if size != 1 or draw.boolean():
+                shape[dimension] = size
+        return {"shape": tuple(shape), "broadcast_dimensions": dimensions}
 
 
 def repeated(value: Value, size: int) -> Value:
     """The value `size` times along a new first axis."""
-    from windlass.ops.movement import BroadcastInDim
-
     type_ = value.tensor
     return BroadcastInDim(value, (size, *type_.shape), tuple(range(1, type_.rank + 1)))
 
@@ -246,43 +318,3 @@ def all_batched(operands: tuple[Value, ...], is_batched: tuple[bool, ...], size:
     return tuple(
         value if batched else repeated(value, size) for value, batched in zip(operands, is_batched, strict=True)
     )
-
-
-class Unary(Elementwise):
-    """One operand; the result has its type."""
-
-    operand: Value
-
-    def infer(self) -> Type:
-        type_ = self._operands[0].type
-        if not isinstance(type_, TensorType) or type_.dtype not in self.dtypes:
-            self.fault("I1", f"does not take {type_}")
-        return type_
-
-
-class Binary(Elementwise):
-    """Two operands of one type, which the result has too."""
-
-    lhs: Value
-    rhs: Value
-
-    def infer(self) -> Type:
-        lhs, rhs = self._operands
-        type_ = lhs.type
-        if rhs.type is not type_:
-            self.fault("C1", f"operand types differ: {type_} and {rhs.type}")
-        if not isinstance(type_, TensorType) or type_.dtype not in self.dtypes:
-            self.fault("I1", f"does not take {type_}")
-        return type_
-
-
-class Predicate(Elementwise):
-    """One operand; the result is a boolean of its shape."""
-
-    operand: Value
-
-    def infer(self) -> Type:
-        type_ = self._operands[0].type
-        if not isinstance(type_, TensorType) or type_.dtype not in self.dtypes:
-            self.fault("I1", f"does not take {type_}")
-        return tensor_type(type_.shape, "i1")

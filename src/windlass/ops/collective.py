@@ -10,7 +10,8 @@ import numpy as np
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, TensorOp
+from windlass.ops.axes import Axes, axes_one_by_one
+from windlass.ops.base import Array, OnNewAxis, TensorOp, later
 from windlass.ops.evaluation import Scope
 from windlass.ops.regions import check_reducer, combiner_of
 from windlass.ops.sampling import Draw
@@ -22,10 +23,15 @@ COMMUNICATED = frozenset({"f32", "i32"})
 class Collective(TensorOp):
     """Base of the ops in which several devices take part."""
 
+    on_new_axis: ClassVar[OnNewAxis] = {}
+
     def check_alone(self, groups: tuple[tuple[int, ...], ...]) -> None:
         """Raise NotImplementedError unless each group holds one device."""
         if any(len(group) != 1 for group in groups):
             raise NotImplementedError(f"{self.name} among several devices has no meaning on one device's arrays")
+
+    def axes(self) -> Axes:
+        return axes_one_by_one(self)
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         """Ordinary values: XLA's collectives on the CPU drop NaN in minimum and maximum."""
@@ -68,7 +74,7 @@ class AllReduce(Collective):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.reduction import sample_reducer
+        from windlass.ops.regions import sample_reducer
 
         return {"replica_groups": ((0,),), "computation": sample_reducer(draw, [operand_types[0].dtype])}
 
@@ -87,6 +93,7 @@ class AllGather(Collective):
     channel_handle: ChannelHandle = None
     use_global_device_ids: bool = False
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"group_size"})
+    on_new_axis: ClassVar[OnNewAxis] = {"all_gather_dim": later}
 
     def mlir_attributes(self) -> dict[str, str]:
         return unit_flag(super().mlir_attributes())
@@ -104,6 +111,9 @@ class AllGather(Collective):
             shape[self.all_gather_dim] *= self.group_size
             types.append(tensor_type(tuple(shape), value.dtype))
         return tuple(types)
+
+    def axes(self) -> Axes:
+        return axes_one_by_one(self, {self.all_gather_dim})
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         self.check_alone(self.replica_groups)
@@ -128,6 +138,7 @@ class ReduceScatter(Collective):
     use_global_device_ids: bool = False
     needs_scope: ClassVar[bool] = True
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"group_size"})
+    on_new_axis: ClassVar[OnNewAxis] = {"scatter_dimension": later}
 
     def mlir_attributes(self) -> dict[str, str]:
         return unit_flag(super().mlir_attributes())
@@ -148,13 +159,16 @@ class ReduceScatter(Collective):
         (dtype,) = check_reducer(self, self.computation, [self.operand.dtype], "C7")
         return tensor_type(tuple(shape), dtype)
 
+    def axes(self) -> Axes:
+        return axes_one_by_one(self, {self.scatter_dimension})
+
     def evaluate(self, operand: Array, scope: Scope | None = None) -> Array:
         self.check_alone(self.replica_groups)
         return operand
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.reduction import sample_reducer
+        from windlass.ops.regions import sample_reducer
 
         return {
             "scatter_dimension": draw.integer(0, operand_types[0].rank - 1),
@@ -174,6 +188,7 @@ class AllToAll(Collective):
     split_count: int
     replica_groups: Matrix
     channel_handle: ChannelHandle = None
+    on_new_axis: ClassVar[OnNewAxis] = {"split_dimension": later, "concat_dimension": later}
 
     def infer(self) -> tuple[Type, ...]:
         types: list[Type] = []
@@ -189,6 +204,9 @@ class AllToAll(Collective):
             shape[self.concat_dimension] *= self.split_count
             types.append(tensor_type(tuple(shape), value.dtype))
         return tuple(types)
+
+    def axes(self) -> Axes:
+        return axes_one_by_one(self, {self.split_dimension, self.concat_dimension})
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         self.check_alone(self.replica_groups)

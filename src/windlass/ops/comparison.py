@@ -9,9 +9,10 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, Elementwise
+from windlass.ops.base import Array
 from windlass.ops.creation import Constant
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
+from windlass.ops.pointwise import Elementwise
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import ComparisonDirection, ComparisonType

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from windlass.ir.types import Type, tensor_type
-from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, FLOAT, PART_OF_COMPLEX, Array, Binary, Elementwise, Unary, Value
+from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, FLOAT, PART_OF_COMPLEX, Array, Value
+from windlass.ops.pointwise import Binary, Elementwise, Unary
 
 
 class Complex(Binary):

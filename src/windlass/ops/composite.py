@@ -14,13 +14,14 @@ import numpy as np
 
 from windlass.ir import Block, Builder, TensorType, Type, Value, tensor_type
 from windlass.ir.types import NUMPY_DTYPES
-from windlass.ops.base import Array, Elementwise
+from windlass.ops.base import Array
 from windlass.ops.comparison import Compare
-from windlass.ops.control import Return
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Not, Select, Subtract
 from windlass.ops.evaluation import evaluate_block
+from windlass.ops.pointwise import Elementwise
+from windlass.ops.regions import Return
 
 
 class Expander:

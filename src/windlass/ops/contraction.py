@@ -9,8 +9,10 @@ import numpy as np
 
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
+from windlass.ops.axes import Axes, axes_of
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.conversion import convert_array
+from windlass.ops.elementwise import Add
 from windlass.ops.ranges import INFINITY, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import MLIRText, PrecisionConfig
@@ -102,6 +104,30 @@ class DotGeneral(TensorOp):
             return everything(self.tensor)
         undefined = (left.has_zero and right.has_infinity) or (left.has_infinity and right.has_zero)
         return between(0, INFINITY, nan=left.nan or right.nan or undefined)
+
+    def letters(self, first: int = 0) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The letters of lhs, of rhs and of the result, from `first` on: contracting, batching, then free axes."""
+        left, right = [-1] * self.lhs.tensor.rank, [-1] * self.rhs.tensor.rank
+        letter = first
+        pairs = (
+            *zip(self.lhs_contracting_dimensions, self.rhs_contracting_dimensions, strict=True),
+            *zip(self.lhs_batching_dimensions, self.rhs_batching_dimensions, strict=True),
+        )
+        for left_axis, right_axis in pairs:
+            left[left_axis] = right[right_axis] = letter
+            letter += 1
+        result = [left[axis] for axis in self.lhs_batching_dimensions]
+        for letters in (left, right):
+            for axis, known in enumerate(letters):
+                if known < 0:
+                    letters[axis] = letter
+                    result.append(letter)
+                    letter += 1
+        return tuple(left), tuple(right), tuple(result)
+
+    def axes(self) -> Axes:
+        left, right, result = self.letters()
+        return axes_of(self, [left, right], [result], Add)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         wide = wide_type(self.tensor.dtype)

@@ -6,33 +6,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from windlass.ir.captures import captures
 from windlass.ir.core import Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, TensorOp, all_batched
+from windlass.ops.axes import Axes, axes_in_place, axes_one_by_one
+from windlass.ops.base import Array, OnNewAxis, TensorOp, first_and_later
+from windlass.ops.comparison import Compare
+from windlass.ops.counting import find_counter
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, Multiply, Negate, Subtract
 from windlass.ops.evaluation import Scope, evaluate_block, run_pointwise
-from windlass.ops.loop_writer import LoopWriter
-from windlass.ops.movement import DynamicUpdateSlice
 from windlass.ops.ranges import Range, RangeOf, joined
+from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Symbol
-
-
-class Return(TensorOp, Terminator):
-    """Ends a function or a region with its results."""
-
-    name = "stablehlo.return"
-    operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
-    is_pure: ClassVar[bool] = False
-
-    def infer(self) -> tuple[Type, ...]:
-        return ()
-
-    def write_loop(self, writer: LoopWriter) -> None:
-        writer.line("return")
-
-
-Op.by_name["func.return"] = Return
 
 
 class While(TensorOp):
@@ -69,7 +57,6 @@ class While(TensorOp):
     """Operations that going round once is worth, beyond what is done."""
 
     def repetitions(self) -> float:
-        from windlass.ops.counting import find_counter
 
         counter = find_counter(self)
         return self.USUAL_ROUNDS if counter is None else counter.rounds
@@ -92,10 +79,6 @@ class While(TensorOp):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.comparison import Compare
-        from windlass.ops.creation import Constant
-        from windlass.ops.elementwise import Add, Negate
-        from windlass.ops.regions import make_region
 
         limit = draw.integer(-1, 3)
 
@@ -212,8 +195,6 @@ class If(Branching):
 
 def sample_branch(number: int, type_: TensorType) -> Region:
     """A branch that gives `number` everywhere."""
-    from windlass.ops.creation import Constant
-    from windlass.ops.regions import make_region
 
     return make_region((), lambda: Constant.of(number, type_.dtype, type_.shape))
 
@@ -231,34 +212,7 @@ def work_of(op: Op) -> int:
     """Operations that an op does, and the elements that it moves; updates are taken to be in place."""
     if op.is_free or isinstance(op, Terminator):
         return 0
-    written = (op.update,) if isinstance(op, DynamicUpdateSlice) else op.results
-    moved = sum(value.type.size for value in written if isinstance(value.type, TensorType))
-    return op.flops() + (0 if op.is_elementwise else moved)
-
-
-def captures(region: Region) -> list[Value]:
-    """The values from outside that ops in the region use.
-
-    >>> from windlass.ir.values import tensor
-    >>> from windlass.ops import Add, make_region
-    >>> x = tensor("f32")
-    >>> captures(make_region([x.type], lambda y: Add(x, y)))
-    [x]
-    """
-    return list(region.remember(_find_captures))
-
-
-def _find_captures(region: Region) -> tuple[Value, ...]:
-    inside: set[Value] = set()
-    found: dict[Value, None] = {}
-    for block in region.blocks:
-        inside.update(block.arguments)
-        for op in block:
-            found.update((operand, None) for operand in op.operands if operand not in inside)
-            for inner in op.regions:
-                found.update((value, None) for value in inner.remember(_find_captures) if value not in inside)
-            inside.update(op.results)
-    return tuple(found)
+    return op.flops() + (op.elements_written() if isinstance(op, TensorOp) and not op.is_elementwise else 0)
 
 
 class Map(TensorOp):
@@ -269,6 +223,7 @@ class Map(TensorOp):
     dimensions: tuple[int, ...]
     computation: Region
     needs_scope: ClassVar[bool] = True
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": first_and_later}
 
     def infer(self) -> Type:
         types = [value.tensor for value in self.inputs]
@@ -290,14 +245,11 @@ class Map(TensorOp):
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self)
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> Array:
         return run_pointwise(self.computation, scope or Scope(), *arrays)[0]
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        if captures(self.computation):
-            return None
-        dimensions = tuple(range(len(self.dimensions) + 1))
-        return (Map(all_batched(operands, is_batched, size), dimensions, self.computation.clone({})),)
 
     def flops(self) -> int:
         """Each op of the computation at each place."""
@@ -310,8 +262,6 @@ class Map(TensorOp):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.elementwise import Multiply, Subtract
-        from windlass.ops.regions import make_region
 
         def computation(left: Value, right: Value) -> Value:
             return Multiply(Subtract(left, right), left)
@@ -328,6 +278,7 @@ class OptimizationBarrier(TensorOp):
 
     name = "stablehlo.optimization_barrier"
     operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> tuple[Type, ...]:
         return tuple(value.type for value in self.operands)
@@ -335,11 +286,11 @@ class OptimizationBarrier(TensorOp):
     def find_range(self, of: RangeOf) -> tuple[Range, ...]:
         return tuple(of(each) for each in self.operands)
 
+    def axes(self) -> Axes:
+        return axes_one_by_one(self)
+
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
         return arrays
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return OptimizationBarrier(all_batched(operands, is_batched, size)).results
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

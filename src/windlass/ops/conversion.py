@@ -9,8 +9,10 @@ import numpy as np
 
 from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, Elementwise, TensorOp
+from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, Array, OnNewAxis, TensorOp
 from windlass.ops.loop_writer import LoopWriter, is_unsigned, signless
+from windlass.ops.pointwise import Elementwise
 from windlass.ops.ranges import INFINITY, Range, RangeOf, everything, integers, rounded
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Int32
@@ -137,6 +139,7 @@ class BitcastConvert(TensorOp):
     operand: Value
     dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -171,15 +174,17 @@ class BitcastConvert(TensorOp):
         )
         return Range(low, high)
 
+    def axes(self) -> Axes:
+        given, made = self.operand.tensor.rank, self.tensor.rank
+        letters: list[Axis | int] = [*range(min(given, made)), CHANGED]
+        return axes_of(self, [letters[:given]], [letters[:made]])
+
     def evaluate(self, operand: Array) -> Array:
         target = NUMPY_DTYPES[self.dtype]
         if bit_width(self.operand.dtype) < 8 or bit_width(self.dtype) < 8:
             return self._evaluate_narrow(operand)
         shape = self.shape
         return np.frombuffer(np.ascontiguousarray(operand).tobytes(), target).reshape(shape)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (BitcastConvert(operands[0], self.dtype),)
 
     def _evaluate_narrow(self, operand: Array) -> Array:
         """Elements of four bits are stored in a byte each: pack or unpack them, low bits first."""
@@ -235,6 +240,15 @@ def bit_width(dtype: str) -> int:
     if dtype in ("i4", "ui4"):
         return 4
     return NUMPY_DTYPES[dtype].itemsize * 8
+
+
+def byte_width(dtype: str) -> int:
+    """The bytes that an element takes in memory.
+
+    >>> byte_width("i1"), byte_width("f64")
+    (1, 8)
+    """
+    return max(bit_width(dtype) // 8, 1)
 
 
 class ReducePrecision(Elementwise):

@@ -11,9 +11,11 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
+from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
 from windlass.ops.base import Array, TensorOp
 from windlass.ops.contraction import filled, wide_type
 from windlass.ops.conversion import convert_array
+from windlass.ops.elementwise import Add
 from windlass.ops.movement import pad_array
 from windlass.ops.reduction import window_shape
 from windlass.ops.sampling import Draw, Unsuitable
@@ -160,6 +162,17 @@ class Convolution(TensorOp):
                 self.fault("C27", f"element types differ: {lhs} and {rhs}")
             self.__dict__["dtype"] = dtype = lhs.dtype
         return tensor_type(tuple(shape), dtype)
+
+    def axes(self) -> Axes:
+        left: list[Axis | int] = [CHANGED] * self.lhs.tensor.rank
+        right, result = left.copy(), left.copy()
+        if self.batch_group_count == 1:
+            left[self.input_batch_dimension] = result[self.output_batch_dimension] = 0
+            if self.feature_group_count == 1:
+                right[self.kernel_output_feature_dimension] = result[self.output_feature_dimension] = 1
+        if self.feature_group_count == 1:
+            left[self.input_feature_dimension] = right[self.kernel_input_feature_dimension] = 2
+        return axes_of(self, [left, right], [result], Add)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         wide = wide_type(self.tensor.dtype)

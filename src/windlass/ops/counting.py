@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from windlass.ir.core import Region
 from windlass.ir.values import Argument, Value
 from windlass.ops.base import INTEGER
 from windlass.ops.comparison import Compare
-from windlass.ops.control import While
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Subtract
+
+
+class Loop(Protocol):
+    """What is looked at in a loop: `windlass.ops.While`."""
+
+    @property
+    def cond(self) -> Region: ...
+    @property
+    def body(self) -> Region: ...
+    @property
+    def operands(self) -> tuple[Value, ...]: ...
 
 
 class Counter(NamedTuple):
@@ -26,10 +37,10 @@ class Counter(NamedTuple):
 MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE", "EQ": "EQ"}
 
 
-def find_counter(loop: While) -> Counter | None:
+def find_counter(loop: Loop) -> Counter | None:
     """The counter that the loop's condition tests, if start, step and limit are constants.
 
-    >>> from windlass.ops import Return, make_region
+    >>> from windlass.ops import While, make_region
     >>> zero, body = Constant.of(0, "i32"), lambda i: Add(i, Constant.of(2, "i32"))
     >>> cond = make_region([zero.type], lambda i: Compare(i, Constant.of(7, "i32"), "LT"))
     >>> find_counter(While(cond, make_region([zero.type], body), (zero,)))

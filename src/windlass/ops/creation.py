@@ -10,6 +10,7 @@ import numpy as np
 
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import TypeFault
+from windlass.ops.axes import CHANGED, Axes, axes_in_place, axes_of
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
 from windlass.ops.loop_writer import LoopWriter, signless
 from windlass.ops.ranges import Range, RangeOf, between, everything, integers, range_of_array, rounded
@@ -143,6 +144,10 @@ class Constant(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return range_of_array(self.value.data)
 
+    def axes(self) -> Axes:
+        rank = self.tensor.rank
+        return axes_of(self, [], [range(rank) if self.is_splat else [CHANGED] * rank])
+
     def evaluate(self) -> Array:
         return self.value.array
 
@@ -226,6 +231,9 @@ class Iota(TensorOp):
         if self.tensor.is_float:
             return rounded(between(0, last, whole=True), self.tensor)
         return integers(0, last, self.tensor)
+
+    def axes(self) -> Axes:
+        return axes_in_place(self, {self.iota_dimension})
 
     def evaluate(self) -> Array:
         count = self.shape[self.iota_dimension]

@@ -8,21 +8,9 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import (
-    ANY,
-    BOOLEAN,
-    COMPLEX,
-    FLOAT,
-    INTEGER,
-    SIGNED,
-    Array,
-    Binary,
-    Elementwise,
-    Predicate,
-    Unary,
-    widened,
-)
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, INTEGER, SIGNED, Array
 from windlass.ops.loop_writer import LoopNames, LoopWriter, signless
+from windlass.ops.pointwise import Binary, Elementwise, Predicate, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, Binary, Elementwise, widened
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array
 from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
+from windlass.ops.pointwise import Binary, Elementwise, widened
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.sampling import Draw
 

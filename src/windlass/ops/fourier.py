@@ -10,7 +10,8 @@ import scipy  # its parts are loaded when they are first used: that takes longer
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, TensorOp
+from windlass.ops.axes import Axes, axes_in_place
+from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, OnNewAxis, TensorOp
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.ops.spelling import FFTType
 
@@ -23,6 +24,7 @@ class Fft(TensorOp):
     operand: Value
     fft_type: FFTType
     fft_length: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_, lengths = self.operand.tensor, self.fft_length
@@ -46,6 +48,10 @@ class Fft(TensorOp):
             self.fault("C4", f"{type_} with {lengths}")
         return type_
 
+    def axes(self) -> Axes:
+        rank = self.operand.tensor.rank
+        return axes_in_place(self, range(rank - len(self.fft_length), rank))
+
     def evaluate(self, operand: Array) -> Array:
         axes = tuple(range(-len(self.fft_length), 0))
         if self.tensor.size == 0:
@@ -57,9 +63,6 @@ class Fft(TensorOp):
             "IRFFT": scipy.fft.irfftn,
         }
         return np.asarray(functions[self.fft_type](operand, self.fft_length, axes)).astype(self.tensor.numpy_dtype)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Fft(operands[0], self.fft_type, self.fft_length),)
 
     def flops(self) -> int:
         """Five times n·log2(n) for each transform of complex numbers, about half of it for one of real numbers."""

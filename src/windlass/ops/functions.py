@@ -8,15 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from windlass.ops.base import (
-    COMPLEX,
-    FLOAT,
-    Array,
-    Binary,
-    Unary,
-    widened,
-)
+from windlass.ops.base import COMPLEX, FLOAT, Array
 from windlass.ops.loop_writer import LoopNames
+from windlass.ops.pointwise import Binary, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, loosened
 
 

@@ -6,15 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from windlass.ir.captures import captures
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
+from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
 from windlass.ops.base import INTEGER, Array, TensorOp, all_batched
-from windlass.ops.control import captures, regions_are_pure
+from windlass.ops.control import regions_are_pure
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.ranges import Range, RangeOf
-from windlass.ops.regions import check_reducer, combiner_of
-from windlass.ops.sampling import Draw
+from windlass.ops.regions import check_reducer, combiner_of, sample_reducer
+from windlass.ops.sampling import Draw, Unsuitable
 
 
 class Gather(TensorOp):
@@ -84,6 +86,23 @@ class Gather(TensorOp):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
+
+    def axes(self) -> Axes:
+        indices = self.start_indices.tensor
+        places: list[Axis | int] = [CHANGED if axis == self.index_vector_dim else axis for axis in range(indices.rank)]
+        operand: list[Axis | int] = [CHANGED] * self.operand.tensor.rank
+        for axis, other in zip(self.operand_batching_dims, self.start_indices_batching_dims, strict=True):
+            operand[axis] = other
+        taken = (*self.collapsed_slice_dims, *self.operand_batching_dims)
+        windows: list[Axis | int] = []
+        for axis, (size, whole) in enumerate(zip(self.slice_sizes, self.operand.shape, strict=True)):
+            if axis not in taken:
+                windows.append(indices.rank + axis if size == whole else CHANGED)
+                operand[axis] = windows[-1]
+        others = iter([letter for axis, letter in enumerate(places) if axis != self.index_vector_dim])
+        inside = iter(windows)
+        result = [next(inside if axis in self.offset_dims else others) for axis in range(self.tensor.rank)]
+        return axes_of(self, [operand, places], [result])
 
     def evaluate(self, operand: Array, start_indices: Array) -> Array:
         vectors = np.moveaxis(with_components(start_indices, self.index_vector_dim), self.index_vector_dim, -1)
@@ -275,6 +294,23 @@ class Scatter(TensorOp):
         """Whether nothing in the computation has an effect."""
         return regions_are_pure(self)
 
+    def axes(self) -> Axes:
+        count, updates = len(self.inputs), self.updates[0].tensor
+        indices: list[Axis | int] = [CHANGED] * self.scatter_indices.tensor.rank
+        given: list[Axis | int] = [CHANGED] * self.inputs[0].tensor.rank
+        changes: list[Axis | int] = [CHANGED] * updates.rank
+        places = [axis for axis in range(updates.rank) if axis not in self.update_window_dims]
+        own = index_axis_positions(self.scatter_indices_batching_dims, self.index_vector_dim)
+        batching = zip(self.input_batching_dims, self.scatter_indices_batching_dims, own, strict=True)
+        for axis, index_axis, position in batching:
+            given[axis] = indices[index_axis] = changes[places[position]] = axis
+        taken = (*self.inserted_window_dims, *self.input_batching_dims)
+        kept = [axis for axis in range(len(given)) if axis not in taken]
+        for axis, update_axis in zip(kept, self.update_window_dims, strict=True):
+            if updates.shape[update_axis] == self.inputs[0].shape[axis]:
+                given[axis] = changes[update_axis] = axis
+        return axes_of(self, [*[given] * count, indices, *[changes] * count], [given] * count)
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         count = len(self.inputs)
         results = [array.copy() for array in arrays[:count]]
@@ -356,8 +392,6 @@ class Scatter(TensorOp):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.reduction import sample_reducer
-        from windlass.ops.sampling import Unsuitable
 
         operand, indices, update = operand_types
         batch_rank = indices.rank - 1

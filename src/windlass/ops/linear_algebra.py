@@ -9,7 +9,8 @@ import scipy  # its parts are loaded when they are first used: that takes longer
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import COMPLEX, Array, TensorOp, all_batched
+from windlass.ops.axes import CHANGED, Axes, axes_in_place, axes_of
+from windlass.ops.base import COMPLEX, Array, OnNewAxis, TensorOp
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Transposition
 
@@ -26,6 +27,7 @@ class Cholesky(TensorOp):
     is_contraction: ClassVar[bool] = True
     a: Value
     lower: bool = False
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         type_ = self.a.tensor
@@ -33,6 +35,10 @@ class Cholesky(TensorOp):
         if not square:
             self.fault("C3", f"{type_} holds no square matrices")
         return type_
+
+    def axes(self) -> Axes:
+        rank = self.a.tensor.rank
+        return axes_in_place(self, {rank - 2, rank - 1})
 
     def evaluate(self, a: Array) -> Array:
         result = np.empty_like(a)
@@ -47,9 +53,6 @@ class Cholesky(TensorOp):
                 factor = np.tril(np.full_like(matrix, np.nan))
             result[place] = factor if self.lower else factor.conj().T
         return result
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Cholesky(operands[0], self.lower),)
 
     def flops(self) -> int:
         size = self.tensor.shape[-1]
@@ -81,6 +84,7 @@ class TriangularSolve(TensorOp):
     lower: bool
     unit_diagonal: bool
     transpose_a: Transposition
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> Type:
         a, b = self.a.tensor, self.b.tensor
@@ -93,6 +97,13 @@ class TriangularSolve(TensorOp):
         if not fits:
             self.fault("C3", f"{a} does not fit {b}")
         return b
+
+    def axes(self) -> Axes:
+        rank = self.a.tensor.rank
+        solved, other = (rank - 2, rank - 1) if self.left_side else (rank - 1, rank - 2)
+        shared = range(rank - 2)
+        sides = [CHANGED if axis == solved else axis for axis in sorted((solved, other))]
+        return axes_of(self, [(*shared, CHANGED, CHANGED), (*shared, *sides)], [(*shared, *sides)])
 
     def evaluate(self, a: Array, b: Array) -> Array:
         result = np.empty_like(b)
@@ -109,10 +120,6 @@ class TriangularSolve(TensorOp):
                 solution = self._solve(plain, right.T, 1 - min(code, 1)).T
             result[place] = solution
         return result
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        a, b = all_batched(operands, is_batched, size)
-        return (TriangularSolve(a, b, self.left_side, self.lower, self.unit_diagonal, self.transpose_a),)
 
     def _solve(self, matrix: Array, right: Array, code: int) -> Array:
         if not self.unit_diagonal and (np.diag(matrix) == 0).any():

@@ -9,7 +9,8 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, INTEGER, Array, TensorOp, all_batched, repeated
+from windlass.ops.axes import CHANGED, Axes, axes_in_place, axes_of, axes_of_reshape
+from windlass.ops.base import ANY, Array, OnNewAxis, TensorOp, beginning_with, first_and_later, later, repeated, sized
 from windlass.ops.ranges import Range, RangeOf, joined
 from windlass.ops.sampling import Draw, Unsuitable
 
@@ -24,6 +25,11 @@ class Slice(TensorOp):
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
     strides: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {
+        "start_indices": beginning_with(0),
+        "limit_indices": sized,
+        "strides": beginning_with(1),
+    }
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -44,13 +50,13 @@ class Slice(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        bounds = zip(self.start_indices, self.limit_indices, self.strides, self.operand.shape, strict=True)
+        return axes_in_place(self, [axis for axis, bound in enumerate(bounds) if bound != (0, bound[-1], 1, bound[-1])])
+
     def evaluate(self, operand: Array) -> Array:
         bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
         return operand[tuple(slice(start, limit, stride) for start, limit, stride in bounds)]
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        (x,) = operands
-        return (Slice(x, (0, *self.start_indices), (size, *self.limit_indices), (1, *self.strides)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -81,6 +87,12 @@ class Pad(TensorOp):
     edge_padding_low: tuple[int, ...]
     edge_padding_high: tuple[int, ...]
     interior_padding: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {
+        "edge_padding_low": beginning_with(0),
+        "edge_padding_high": beginning_with(0),
+        "interior_padding": beginning_with(0),
+    }
+    shared_operands: ClassVar[frozenset[str]] = frozenset({"padding_value"})
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -105,15 +117,12 @@ class Pad(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand).join(of(self.padding_value))
 
+    def axes(self) -> Axes:
+        paddings = zip(self.edge_padding_low, self.edge_padding_high, self.interior_padding, strict=True)
+        return axes_in_place(self, [axis for axis, padding in enumerate(paddings) if any(padding)])
+
     def evaluate(self, operand: Array, padding_value: Array) -> Array:
         return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        x, padding_value = operands
-        low, high, interior = self.edge_padding_low, self.edge_padding_high, self.interior_padding
-        if is_batched[1]:
-            return None
-        return (Pad(x, padding_value, (0, *low), (0, *high), (0, *interior)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -161,6 +170,7 @@ class Concatenate(TensorOp):
     disorder: ClassVar[int] = 8
     inputs: tuple[Value, ...]
     dimension: int
+    on_new_axis: ClassVar[OnNewAxis] = {"dimension": later}
 
     def infer(self) -> Type:
         types = [value.tensor for value in self._operands]
@@ -183,11 +193,11 @@ class Concatenate(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return joined(of(each) for each in self.inputs)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self, {self.dimension})
+
     def evaluate(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, self.dimension)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Concatenate(all_batched(operands, is_batched, size), self.dimension + 1),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -221,6 +231,7 @@ class Reshape(TensorOp):
     operand: Value
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
+    on_new_axis: ClassVar[OnNewAxis] = {"shape": sized}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -231,11 +242,11 @@ class Reshape(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        return axes_of_reshape(self)
+
     def evaluate(self, operand: Array) -> Array:
         return operand.reshape(self.shape)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Reshape(operands[0], (size, *self.shape)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -263,6 +274,7 @@ class Transpose(TensorOp):
     disorder: ClassVar[int] = -1
     operand: Value
     permutation: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {"permutation": first_and_later}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -275,11 +287,11 @@ class Transpose(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        return axes_of(self, [range(len(self.permutation))], [self.permutation])
+
     def evaluate(self, operand: Array) -> Array:
         return operand.transpose(self.permutation)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Transpose(operands[0], (0, *(axis + 1 for axis in self.permutation))),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -290,62 +302,6 @@ class Transpose(TensorOp):
         return {"permutation": draw.permutation(operand_types[0].rank)}
 
 
-class BroadcastInDim(TensorOp):
-    """Axis i of the operand becomes axis broadcast_dimensions[i] of the result; the rest repeats."""
-
-    name = "stablehlo.broadcast_in_dim"
-    disorder: ClassVar[int] = 1
-    is_free: ClassVar[bool] = True
-    operand: Value
-    shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
-    broadcast_dimensions: tuple[int, ...]
-    has_result_attributes: ClassVar[frozenset[str]] = frozenset({"shape"})
-
-    def infer(self) -> Type:
-        type_ = self._operands[0].tensor
-        shape, dimensions = self.shape, self.broadcast_dimensions
-        rank = len(shape)
-        if len(dimensions) != len(type_.shape):
-            self.fault("C2", f"{len(dimensions)} dimensions for rank {type_.rank}")
-        if len(dimensions) > 1 and len(set(dimensions)) != len(dimensions):
-            self.fault("C4", f"{dimensions} repeats a dimension")
-        for size, dimension in zip(type_.shape, dimensions, strict=True):
-            if not 0 <= dimension < rank:
-                self.fault("C3", f"dimension {dimension} of rank {rank}")
-            if size != 1 and size != shape[dimension]:
-                self.fault("C5", f"size {size} does not broadcast to {shape[dimension]}")
-        return tensor_type(shape, type_.dtype)
-
-    def find_range(self, of: RangeOf) -> Range:
-        return of(self.operand)
-
-    def evaluate(self, operand: Array) -> Array:
-        order = sorted(range(operand.ndim), key=lambda axis: self.broadcast_dimensions[axis])
-        fitted = [1] * len(self.shape)
-        for axis in order:
-            fitted[self.broadcast_dimensions[axis]] = operand.shape[axis]
-        return np.broadcast_to(operand.transpose(order).reshape(fitted), self.shape)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        dimensions = (0, *(axis + 1 for axis in self.broadcast_dimensions))
-        return (BroadcastInDim(operands[0], (size, *self.shape), dimensions),)
-
-    @classmethod
-    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        return (tensor_type(draw.shape(most_rank=2), draw.dtype(ANY)),)
-
-    @classmethod
-    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        (type_,) = operand_types
-        rank = draw.integer(type_.rank, type_.rank + 2)
-        dimensions = draw.permutation(rank)[: type_.rank]
-        shape = [draw.integer(0, 3) for _ in range(rank)]
-        for size, dimension in zip(type_.shape, dimensions, strict=True):
-            if size != 1 or draw.boolean():
-                shape[dimension] = size
-        return {"shape": tuple(shape), "broadcast_dimensions": dimensions}
-
-
 class Reverse(TensorOp):
     """The elements in opposite order along the given dimensions."""
 
@@ -353,6 +309,7 @@ class Reverse(TensorOp):
     disorder: ClassVar[int] = -2
     operand: Value
     dimensions: tuple[int, ...]
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": later}
 
     def infer(self) -> Type:
         type_ = self.operand.tensor
@@ -367,11 +324,11 @@ class Reverse(TensorOp):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self, self.dimensions)
+
     def evaluate(self, operand: Array) -> Array:
         return np.flip(operand, self.dimensions)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return (Reverse(operands[0], tuple(axis + 1 for axis in self.dimensions)),)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -380,133 +337,6 @@ class Reverse(TensorOp):
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         return {"dimensions": draw.subset(operand_types[0].rank)}
-
-
-class DynamicSlice(TensorOp):
-    """A slice of fixed sizes at computed starts, which are moved so that the slice lies inside the operand."""
-
-    name = "stablehlo.dynamic_slice"
-    picks_elements: ClassVar[bool] = True
-    disorder: ClassVar[int] = 6
-    operand: Value
-    start_indices: tuple[Value, ...]
-    slice_sizes: tuple[int, ...]
-
-    def infer(self) -> Type:
-        type_ = self.operand.tensor
-        check_starts(self, type_, self.start_indices)
-        if len(self.slice_sizes) != type_.rank:
-            self.fault("C2", f"{len(self.slice_sizes)} sizes, rank {type_.rank}")
-        for size, whole in zip(self.slice_sizes, type_.shape, strict=True):
-            if not 0 <= size <= whole:
-                self.fault("C4", f"{size} elements of {whole}")
-        return tensor_type(self.slice_sizes, type_.dtype)
-
-    def find_range(self, of: RangeOf) -> Range:
-        return of(self.operand)
-
-    def evaluate(self, operand: Array, *start_indices: Array) -> Array:
-        starts = clamp_starts(start_indices, operand.shape, self.slice_sizes)
-        return operand[tuple(slice(start, start + size) for start, size in zip(starts, self.slice_sizes, strict=True))]
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        from windlass.ops.creation import Constant
-        from windlass.ops.indexing import Gather
-
-        x, *starts = operands
-        if not any(is_batched[1:]):
-            first = Constant.of(0, starts[0].dtype if starts else "i32")
-            return (DynamicSlice(x, (first, *starts), (size, *self.slice_sizes)),)
-        # A gather moves windows inside as a dynamic slice does.
-        shape, sizes = self.operand.shape, self.slice_sizes
-        axes = tuple(axis for axis in range(len(sizes)) if sizes[axis] != shape[axis]) or (0,)
-        columns = [
-            Reshape(starts[axis], (size, 1)) if is_batched[axis + 1] else BroadcastInDim(starts[axis], (size, 1), ())
-            for axis in axes
-        ]
-        places = columns[0] if len(axes) == 1 else Concatenate(tuple(columns), 1)
-        windows = tuple(range(1, len(sizes) + 1))
-        if not is_batched[0]:
-            return (Gather(x, places, windows, (), (), (), axes, 1, sizes),)
-        axes = tuple(axis + 1 for axis in axes)
-        return (Gather(x, places, windows, (), (0,), (0,), axes, 1, (1, *sizes)),)
-
-    @classmethod
-    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        # MLIR's parser does not read back what its printer writes for rank 0.
-        shape = draw.shape(least_rank=1)
-        index = tensor_type((), draw.dtype(INTEGER))
-        return (tensor_type(shape, draw.dtype(ANY)), *(index for _ in shape))
-
-    @classmethod
-    def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        return {"slice_sizes": tuple(draw.integer(0, size) for size in operand_types[0].shape)}
-
-
-class DynamicUpdateSlice(TensorOp):
-    """The operand with `update` written at computed starts, which are moved so that it lies inside."""
-
-    name = "stablehlo.dynamic_update_slice"
-    operand: Value
-    update: Value
-    start_indices: tuple[Value, ...]
-
-    def infer(self) -> Type:
-        type_, update = self.operand.tensor, self.update.tensor
-        if update.dtype != type_.dtype:
-            self.fault("C2", f"element types differ: {type_} and {update}")
-        if update.rank != type_.rank:
-            self.fault("C3", f"ranks differ: {type_} and {update}")
-        check_starts(self, type_, self.start_indices)
-        fits = all(size <= whole for size, whole in zip(update.shape, type_.shape, strict=True))
-        if not fits:
-            self.fault("C6", f"the update {update} is larger than {type_}")
-        return type_
-
-    def find_range(self, of: RangeOf) -> Range:
-        return of(self.operand).join(of(self.update))
-
-    def evaluate(self, operand: Array, update: Array, *start_indices: Array) -> Array:
-        starts = clamp_starts(start_indices, operand.shape, update.shape)
-        result = np.array(operand)
-        place = zip(starts, update.shape, strict=True)
-        result[tuple(slice(start, start + size) for start, size in place)] = update
-        return result
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        _, _, *starts = operands
-        if any(is_batched[2:]):
-            return None
-        from windlass.ops.creation import Constant
-
-        x, update = all_batched(operands[:2], is_batched[:2], size)
-        first = Constant.of(0, starts[0].dtype if starts else "i32")
-        return (DynamicUpdateSlice(x, update, (first, *starts)),)
-
-    @classmethod
-    def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        shape, dtype = draw.shape(), draw.dtype(ANY)
-        index = tensor_type((), draw.dtype(INTEGER))
-        update = tuple(draw.integer(0, size) for size in shape)
-        return (tensor_type(shape, dtype), tensor_type(update, dtype), *(index for _ in shape))
-
-
-def check_starts(op: TensorOp, type_: TensorType, starts: tuple[Value, ...]) -> None:
-    """One integer scalar per axis, all of one type, as the dynamic slices take them."""
-    if len(starts) != type_.rank:
-        op.fault("C3", f"{len(starts)} starts for an operand of rank {type_.rank}")
-    for start in starts:
-        index = start.tensor
-        if not (index.rank == 0 and index.dtype in INTEGER):
-            op.fault("I2", f"the start is {index}")
-        if index is not starts[0].type:
-            op.fault("C5", "the starts differ in type")
-
-
-def clamp_starts(starts: tuple[Array, ...], shape: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
-    """The starts moved so that a block of `sizes` lies inside `shape`."""
-    places = zip(starts, shape, sizes, strict=True)
-    return [min(max(int(start), 0), whole - size) for start, whole, size in places]
 
 
 class GetDimensionSize(TensorOp):
@@ -521,6 +351,9 @@ class GetDimensionSize(TensorOp):
         if not 0 <= self.dimension < rank:
             self.fault("C1", f"dimension {self.dimension} of an operand of rank {rank}")
         return tensor_type((), "i32")
+
+    def axes(self) -> Axes:
+        return axes_of(self, [[CHANGED] * self.operand.tensor.rank], [[]])
 
     def evaluate(self, operand: Array) -> Array:
         return np.array(operand.shape[self.dimension], np.int32)

@@ -11,16 +11,17 @@ import numpy as np
 from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import Array, TensorOp, all_batched
+from windlass.ops.axes import Axes, axes_in_place, axes_of
+from windlass.ops.base import Array, OnNewAxis, TensorOp, beginning_with, later
 from windlass.ops.comparison import Compare
-from windlass.ops.control import captures, regions_are_pure
+from windlass.ops.control import regions_are_pure
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Multiply, Or
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import pad_array
 from windlass.ops.ranges import Range, RangeOf, everything
-from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region
+from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region, sample_reducer
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Matrix
 
@@ -31,6 +32,7 @@ class Folding(TensorOp):
     inputs: tuple[Value, ...]
     init_values: tuple[Value, ...]
     needs_scope: ClassVar[bool] = True
+    shared_operands: ClassVar[frozenset[str]] = frozenset({"init_values"})
 
     @property
     def combiner(self) -> type[Op] | None:
@@ -41,15 +43,6 @@ class Folding(TensorOp):
     def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether nothing in the body has an effect."""
         return regions_are_pure(self)
-
-    def batched_inputs(
-        self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int
-    ) -> tuple[tuple[Value, ...], tuple[Value, ...]] | None:
-        """Inputs and initial values for `batch`; None where these are not the same each time."""
-        count = len(self.inputs)
-        if any(is_batched[count:]) or captures(self.regions[0]):
-            return None
-        return all_batched(operands[:count], is_batched[:count], size), operands[count:]
 
     def check_inputs(self, count: str, shapes: str, inits: str) -> tuple[int, ...]:
         """The inputs' shape; the parameters are the specification's names of the constraints."""
@@ -77,6 +70,7 @@ class Reduce(Folding):
     name = "stablehlo.reduce"
     dimensions: tuple[int, ...]
     body: Region
+    on_new_axis: ClassVar[OnNewAxis] = {"dimensions": later}
 
     def infer(self) -> tuple[Type, ...]:
         shape = self.check_inputs(count="C3", shapes="C1", inits="C2")
@@ -107,6 +101,13 @@ class Reduce(Folding):
             return (replace(both, low=element.low) if combiner is Maximum else replace(both, high=element.high),)
         return (everything(type_),)
 
+    def axes(self) -> Axes:
+        given = range(self.inputs[0].tensor.rank)
+        kept = [axis for axis in given if axis not in self.dimensions]
+        count = len(self.inputs)
+        operands = [*[given] * count, *[()] * count]
+        return axes_of(self, operands, [kept] * count, self.combiner or self.body)
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         count = len(arrays) // 2
         scope = scope or Scope()
@@ -122,12 +123,6 @@ class Reduce(Folding):
             for init, type_ in zip(arrays[count:], types, strict=True)
         )
         return fold(self.body, scope, state, lines)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        found = self.batched_inputs(operands, is_batched, size)
-        if found is None:
-            return None
-        return Reduce(*found, tuple(axis + 1 for axis in self.dimensions), self.body.clone({})).results
 
     def flops(self) -> int:
         """One body for each element but the first of each result, which combines with nothing that counts."""
@@ -160,21 +155,6 @@ def fold(body: Region, scope: Scope, state: tuple[Array, ...], lines: list[Array
     for index in range(lines[0].shape[0]):
         state = run_pointwise(body, scope, *state, *(line[index] for line in lines))
     return state
-
-
-def sample_reducer(draw: Draw, dtypes: list[str]) -> Region:
-    """A reducer that is associative and commutative; two inputs get the maximum of the first and the sum of the second,
-    or each its own op."""
-    choices = (Or, And) if set(dtypes) == {"i1"} else (Add, Maximum, Minimum, Multiply)
-    combiners = [draw.choose((Or, And) if dtype == "i1" else choices) for dtype in dtypes]
-    scalars = [tensor_type((), dtype) for dtype in dtypes]
-
-    def body(*values: Value) -> tuple[Value, ...]:
-        count = len(dtypes)
-        pairs = zip(combiners, values[:count], values[count:], strict=True)
-        return tuple(combiner(left, right) for combiner, left, right in pairs)
-
-    return make_region([*scalars, *scalars], body)
 
 
 def sample_folded(op: TensorOp, draw: Draw, position: int, count: int) -> Array:
@@ -271,6 +251,13 @@ class ReduceWindow(Folding):
     window_dilations: tuple[int, ...]
     padding: Matrix
     body: Region
+    on_new_axis: ClassVar[OnNewAxis] = {
+        "window_dimensions": beginning_with(1),
+        "window_strides": beginning_with(1),
+        "base_dilations": beginning_with(1),
+        "window_dilations": beginning_with(1),
+        "padding": beginning_with((0, 0)),
+    }
 
     @classmethod
     def fields_from_mlir(cls, texts: Any, result_types: tuple[Type, ...]) -> dict[str, Any]:
@@ -292,6 +279,10 @@ class ReduceWindow(Folding):
             self, shape, self.window_dimensions, self.window_strides, self.base_dilations, self.window_dilations, pairs
         )
         return tuple(tensor_type(result, dtype) for dtype in dtypes)
+
+    def axes(self) -> Axes:
+        windows = zip(self.window_dimensions, self.window_strides, self.base_dilations, self.padding, strict=True)
+        return axes_in_place(self, [axis for axis, window in enumerate(windows) if window != (1, 1, 1, (0, 0))])
 
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         count = len(arrays) // 2
@@ -317,20 +308,6 @@ class ReduceWindow(Folding):
             )
             state = run_pointwise(self.body, scope or Scope(), *state, *(array[places] for array in padded))
         return state
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        found = self.batched_inputs(operands, is_batched, size)
-        if found is None:
-            return None
-        return ReduceWindow(
-            *found,
-            (1, *self.window_dimensions),
-            (1, *self.window_strides),
-            (1, *self.base_dilations),
-            (1, *self.window_dilations),
-            ((0, 0), *self.padding),
-            self.body.clone({}),
-        ).results
 
     def flops(self) -> int:
         """One body, and one look whether it is padding, for each element of each window."""
@@ -384,6 +361,12 @@ class SelectAndScatter(TensorOp):
     select: Region
     scatter: Region
     needs_scope: ClassVar[bool] = True
+    on_new_axis: ClassVar[OnNewAxis] = {
+        "window_dimensions": beginning_with(1),
+        "window_strides": beginning_with(1),
+        "padding": beginning_with((0, 0)),
+    }
+    shared_operands: ClassVar[frozenset[str]] = frozenset({"init_value"})
 
     @classmethod
     def fields_from_mlir(cls, texts: Any, result_types: tuple[Type, ...]) -> dict[str, Any]:
@@ -414,6 +397,10 @@ class SelectAndScatter(TensorOp):
         """Whether nothing in the regions has an effect."""
         return regions_are_pure(self)
 
+    def axes(self) -> Axes:
+        windows = zip(self.window_dimensions, self.window_strides, self.padding, strict=True)
+        return axes_in_place(self, [axis for axis, window in enumerate(windows) if window != (1, 1, (0, 0))])
+
     def evaluate(self, operand: Array, source: Array, init_value: Array, scope: Scope | None = None) -> Array:
         scope = scope or Scope()
         result = np.full(operand.shape, init_value, operand.dtype)
@@ -433,23 +420,6 @@ class SelectAndScatter(TensorOp):
             if chosen is not None:
                 result[chosen] = scope.run(self.scatter, result[chosen], source[place])[0]
         return result
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        if is_batched[2] or any(captures(region) for region in self.regions):
-            return None
-        operand, source = all_batched(operands[:2], is_batched[:2], size)
-        return (
-            SelectAndScatter(
-                operand,
-                source,
-                operands[2],
-                (1, *self.window_dimensions),
-                (1, *self.window_strides),
-                ((0, 0), *self.padding),
-                self.select.clone({}),
-                self.scatter.clone({}),
-            ),
-        )
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from windlass.ir.builder import Builder
-from windlass.ir.core import Block, Op, Region
+from windlass.ir.core import Block, Op, Region, Terminator
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import TensorOp
-from windlass.ops.control import Return
+from windlass.ops.elementwise import Add, And, Multiply, Or
+from windlass.ops.extremes import Maximum, Minimum
+from windlass.ops.loop_writer import LoopWriter
+from windlass.ops.sampling import Draw
 
 
 def make_region(types: Iterable[Type], body: Callable[..., Value | tuple[Value, ...]]) -> Region:
@@ -106,3 +109,35 @@ def identity_of(combiner: type[Op], dtype: str) -> Any:
         "And": all_bits,
     }
     return np.array(identities[combiner.__name__]).astype(numpy_dtype)[()]
+
+
+class Return(TensorOp, Terminator):
+    """Ends a function or a region with its results."""
+
+    name = "stablehlo.return"
+    operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
+    is_pure: ClassVar[bool] = False
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.line("return")
+
+
+Op.by_name["func.return"] = Return
+
+
+def sample_reducer(draw: Draw, dtypes: list[str]) -> Region:
+    """A reducer that is associative and commutative; two inputs get the maximum of the first and the sum of the second,
+    or each its own op."""
+    choices = (Or, And) if set(dtypes) == {"i1"} else (Add, Maximum, Minimum, Multiply)
+    combiners = [draw.choose((Or, And) if dtype == "i1" else choices) for dtype in dtypes]
+    scalars = [tensor_type((), dtype) for dtype in dtypes]
+
+    def body(*values: Value) -> tuple[Value, ...]:
+        count = len(dtypes)
+        pairs = zip(combiners, values[:count], values[count:], strict=True)
+        return tuple(combiner(left, right) for combiner, left, right in pairs)
+
+    return make_region([*scalars, *scalars], body)

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from windlass.ops.base import FLOAT, Array, Unary, widened
+from windlass.ops.base import FLOAT, Array
 from windlass.ops.loop_writer import LoopNames
+from windlass.ops.pointwise import Unary, widened
 from windlass.ops.ranges import Range, RangeOf
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from windlass.ir.core import Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, TensorOp, all_batched
+from windlass.ops.axes import Axes, axes_in_place
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, OnNewAxis, TensorOp
 from windlass.ops.comparison import Compare, total_order_key
-from windlass.ops.control import captures, regions_are_pure
+from windlass.ops.control import regions_are_pure
 from windlass.ops.evaluation import Scope
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import make_region
@@ -31,6 +32,7 @@ class Sort(TensorOp):
     dimension: int = -1
     is_stable: bool = False
     needs_scope: ClassVar[bool] = True
+    on_new_axis: ClassVar[OnNewAxis] = {"dimension": lambda axis, size: axis + (axis >= 0)}
 
     def infer(self) -> tuple[Type, ...]:
         types = [value.tensor for value in self.inputs]
@@ -59,6 +61,9 @@ class Sort(TensorOp):
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
 
+    def axes(self) -> Axes:
+        return axes_in_place(self, {self.dimension % self.inputs[0].tensor.rank})
+
     def evaluate(self, *arrays: Array, scope: Scope | None = None) -> tuple[Array, ...]:
         scope = scope or Scope()
         results = [array.copy() for array in arrays]
@@ -79,13 +84,6 @@ class Sort(TensorOp):
             for target, line in zip(targets, lines, strict=True):
                 target[place] = line[order]
         return tuple(results)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        if captures(self.comparator):
-            return None
-        dimension = self.dimension if self.dimension < 0 else self.dimension + 1
-        inputs = all_batched(operands, is_batched, size)
-        return Sort(inputs, self.comparator.clone({}), dimension, self.is_stable).results
 
     def flops(self) -> int:
         """One comparison for each element and each doubling of the length."""
@@ -115,6 +113,7 @@ class TopK(TensorOp):
     name = "chlo.top_k"
     operand: Value
     k: int
+    on_new_axis: ClassVar[OnNewAxis] = {}
 
     def infer(self) -> tuple[Type, ...]:
         type_ = self.operand.tensor
@@ -125,6 +124,9 @@ class TopK(TensorOp):
         shape = (*type_.shape[:-1], self.k)
         return (tensor_type(shape, type_.dtype), tensor_type(shape, "i32"))
 
+    def axes(self) -> Axes:
+        return axes_in_place(self, {self.operand.tensor.rank - 1})
+
     def evaluate(self, operand: Array) -> tuple[Array, Array]:
         if self.operand.tensor.is_float:
             key = np.bitwise_not(total_order_key(operand))
@@ -132,9 +134,6 @@ class TopK(TensorOp):
             key = np.bitwise_not(operand)
         order = np.argsort(key, axis=-1, kind="stable")[..., : self.k]
         return np.take_along_axis(operand, order, -1), order.astype(np.int32)
-
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        return self.with_operands(operands).results
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -9,10 +9,13 @@ import scipy  # its parts are loaded when they are first used: that takes longer
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, Binary, Predicate, TensorOp, Unary, widened
+from windlass.ops.axes import CHANGED, Axes, axes_of
+from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, TensorOp
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
+from windlass.ops.elementwise import Add
 from windlass.ops.loop_writer import LoopNames
+from windlass.ops.pointwise import Binary, Predicate, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, loosened
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import PrecisionConfig
@@ -334,16 +337,25 @@ class RaggedDot(TensorOp):
             self.fault("C12", "there must be one ragged dimension")
         return tensor_type(self.shape, self.dtype)
 
-    def evaluate(self, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
-        plain = (
+    @property
+    def is_plain(self) -> bool:
+        """Whether the form is the one that has a meaning here."""
+        return (
             not self.lhs_batching_dimensions
             and self.lhs_contracting_dimensions == (1,)
             and self.lhs_ragged_dimensions == (0,)
             and self.rhs_group_dimensions == (0,)
             and self.rhs_contracting_dimensions == (1,)
-            and (lhs.ndim, rhs.ndim, group_sizes.ndim) == (2, 3, 1)
+            and tuple(value.tensor.rank for value in self.operands) == (2, 3, 1)
         )
-        if not plain:
+
+    def axes(self) -> Axes | None:
+        if not self.is_plain:
+            return None
+        return axes_of(self, [(CHANGED, 0), (CHANGED, 0, 1), (CHANGED,)], [(CHANGED, 1)], Add)
+
+    def evaluate(self, lhs: Array, rhs: Array, group_sizes: Array) -> Array:
+        if not self.is_plain:
             raise NotImplementedError("this form of ragged_dot has no meaning here")
         wide = wide_type(self.dtype)
         left, right = convert_array(lhs, wide), convert_array(rhs, wide)

@@ -9,6 +9,8 @@ from windlass.ir import Block, Function, Op, Value
 from windlass.parallel.compare_and_swap_loops import replace_compare_and_swap_loops
 from windlass.parallel.dead_code import remove_unused
 from windlass.parallel.guards import remove_guards
+from windlass.parallel.register_tiles import mark_register_tiles
+from windlass.parallel.rerolling import reroll
 
 Guards: TypeAlias = Mapping[Op, "tuple[Value, bool]"]
 """For each loop that stands behind a guard which its trip count makes superfluous: the condition, and what it gives."""
@@ -19,20 +21,50 @@ class LoopPass(NamedTuple):
 
     name: str
     change: Callable[[Block], None]
+    example: str
+    """The body of a CUDA kernel of `int *p, int n` that it changes; tests/parallel/golden has the texts."""
 
 
-AS_STRUCTURED = LoopPass("as structured", lambda block: None)
+AS_STRUCTURED = LoopPass("as structured", lambda block: None, "")
 """What stands for no pass at all, where one is told of."""
+
+
+_TRIPLE = """
+int old = *p, a;
+do { a = old; old = atomicCAS(p, a, a * 3); } while (a != old);
+"""
+_SUM = """
+int sum = 0;
+for (int i = threadIdx.x; i < n; i++) sum += p[i];
+p[n + threadIdx.x] = sum;
+"""
+_FOURS = """
+int4 four = ((int4 *)p)[threadIdx.x];
+((int4 *)p)[threadIdx.x] = make_int4(four.x * n, four.y * n, four.z * n, four.w * n);
+"""
+_PRODUCTS = """
+int sums[8] = {0};
+for (int k = 0; k < n; k++)
+    for (int i = 0; i < 8; i++) sums[i] += p[8 * k + i] * p[k];
+for (int i = 0; i < 8; i++) p[8 * threadIdx.x + i] = sums[i];
+"""
 
 
 def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
     """Those for a kernel as its control flow was structured; the structurer knows the guards."""
     return (
-        LoopPass("compare-and-swap loops", replace_compare_and_swap_loops),
-        LoopPass("dead code", remove_unused),
-        LoopPass("guards", lambda block: remove_guards(block, guards)),
-        LoopPass("dead code", remove_unused),
+        LoopPass("compare-and-swap loops", replace_compare_and_swap_loops, _TRIPLE),
+        LoopPass("dead code", remove_unused, _TRIPLE),
+        LoopPass("guards", lambda block: remove_guards(block, guards), _SUM),
+        LoopPass("dead code", remove_unused, _TRIPLE),
     )
+
+
+PASSES_OF_TILES = (
+    LoopPass("rerolling", reroll, _FOURS),
+    LoopPass("register tiles", mark_register_tiles, _PRODUCTS),
+)
+"""Those after which raising tries the elements of local arrays as lanes."""
 
 
 def run_passes(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_type
 from windlass.loops import Allocate, CheckAlignment, For, Load, Store, ViewBuffer, Yield
-from windlass.ops.conversion import Convert, bit_width
+from windlass.ops.conversion import Convert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or
 
@@ -85,7 +85,7 @@ def _reroll_stores(stores: Sequence[Store], row: int, run: Sequence[Store]) -> b
         return False
     copies = _Copies(row)
     offset, value = copies.join([s.offset for s in stores]), copies.join([s.value for s in stores])
-    width = max(bit_width(first.value.dtype) // 8, 1)
+    width = byte_width(first.value.dtype)
     if offset is None or value is None or abs(offset.step) < width:
         return False
     if row < len(stores) and abs(offset.leap) < row * abs(offset.step):

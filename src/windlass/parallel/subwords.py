@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from windlass.ir import Block, Builder, Op, Value, tensor_type
 from windlass.ops.base import INTEGER
 from windlass.ops.comparison import Compare
-from windlass.ops.conversion import BitcastConvert, Convert, bit_width
+from windlass.ops.conversion import BitcastConvert, Convert, bit_width, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
     Add,
@@ -237,7 +237,7 @@ class _Tracing:
         return self.traced[value]
 
     def _trace(self, value: Value) -> tuple[Byte, ...]:
-        count = max(bit_width(value.dtype) // 8, 1)
+        count = byte_width(value.dtype)
         unknown: tuple[Byte, ...] = tuple((value, place) for place in range(count))
         if value is self.old or value.dtype not in INTEGER:
             return unknown

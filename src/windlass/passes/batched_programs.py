@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windlass.ir import Block, Builder, Function, Region, Value, tensor_type
+from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
-from windlass.ops import Case, If, Return, While, reduce_or
-from windlass.ops.control import captures
+from windlass.ops import Case, DynamicUpdateSlice, If, Return, While, reduce_or
+from windlass.ops.base import TensorOp
 from windlass.passes.batcher import Batcher, choose_by_round
 
 
@@ -44,6 +45,11 @@ class ProgramBatcher(Batcher):
             (inner.many if is_many else inner.same)[value] = outside
         inner.begin()
         return [inner.batched(value) for value in region.block.terminator.operands]
+
+    def batch(self, op: TensorOp, values: tuple[Value, ...], flags: tuple[bool, ...]) -> tuple[Value, ...] | None:
+        if isinstance(op, DynamicUpdateSlice):
+            return op.batch_at_own_places(values, flags, self.size)
+        return super().batch(op, values, flags)
 
     def begin(self) -> None:
         """All ops in their order: a chain of them may be longer than calls can be deep."""

@@ -10,6 +10,7 @@ import numpy as np
 from windlass.facts.rounds import Table, clamp_starts
 from windlass.facts.terms import op_of
 from windlass.ir import Block, Builder, Op, Region, Value
+from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ir.values import Argument
 from windlass.ops import (
@@ -32,7 +33,7 @@ from windlass.ops import (
     While,
 )
 from windlass.ops.base import TensorOp, repeated
-from windlass.ops.control import If, captures
+from windlass.ops.control import If
 
 LARGEST_LISTED = 4096
 """Numbers that are written out as a constant; more of them are counted where they are regular."""
@@ -124,7 +125,7 @@ class Batcher:
                 results = self.choice(op)
             else:
                 values, flags = tuple(value for value, _ in found), tuple(is_many for _, is_many in found)
-                results = self.each(op, inner).batch(values, flags, self.size)
+                results = self.batch(self.each(op, inner), values, flags)
             if results is None:
                 raise CannotBatch(op)
             if any(result.tensor.bytes > LARGEST_VALUE for result in results):
@@ -142,6 +143,10 @@ class Batcher:
 
     def begin(self) -> None:
         """Called once what the block takes is entered: a value is computed when it is asked for, with what it needs."""
+
+    def batch(self, op: TensorOp, values: tuple[Value, ...], flags: tuple[bool, ...]) -> tuple[Value, ...] | None:
+        """The op for all rounds; None where it has no such form, or one that is not worth it."""
+        return op.batch(values, flags, self.size)
 
     def each(self, op: TensorOp, inner: Sequence[Value]) -> TensorOp:
         """The op, its regions with what they take from the block as it is outside.

@@ -11,8 +11,7 @@ from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.chains import build_order, find_order
 from windlass.rules.contractions import sides
-from windlass.rules.factors import in_order
-from windlass.rules.letters import Letters, Product, Term, is_before, is_plain, multiply_terms, read
+from windlass.rules.letters import Letters, Product, Term, is_before, is_plain, read
 
 LONGEST_CHAIN = 8
 """Operands of a chain: its orders are tried by dynamic programming over all subsets of the operands."""
@@ -108,7 +107,7 @@ def chain_with_repeated_product(op: DotGeneral) -> Value | None:
         for first, second in (factors, factors[::-1]):
             found = _find_product(second, other, product, inner)
             if found is not None and not set(first.letters).isdisjoint(found.letters):
-                return multiply_terms(*in_order(product, term, first, found), product.result, op)
+                return product.with_term(term, first, found)
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from windlass.ir import Op, Result, TensorType, Value, tensor_type
+from windlass.ir.captures import captures
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -28,7 +29,6 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.base import TensorOp
-from windlass.ops.control import captures
 from windlass.ops.evaluation import Scope
 from windlass.ops.reduction import reduce_with
 from windlass.ops.regions import make_region

@@ -40,8 +40,8 @@ from windlass.ops import (
     While,
     Xor,
 )
-from windlass.ops.base import Binary
 from windlass.ops.counting import Counter, find_counter
+from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import Draw
 from windlass.passes.batcher import Batcher, CannotBatch

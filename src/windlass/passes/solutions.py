@@ -30,7 +30,6 @@ from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import made_by, sides
 from windlass.rules.diagonals import identity_matrix
-from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Product, Term, arrange, feeds_only, is_plain, read
 
 __all__ = ["matmul"]
@@ -168,7 +167,7 @@ def dot_of_solution(op: DotGeneral) -> Value | None:
     if column not in product.summed or columns >= solution.b.shape[1]:
         return None
     thin = tuple(letter for letter in other.letters if letter != column)
-    right = product.rebuild(*in_order(product, term, Term(solution.b, term.letters), other), (row, *thin))
+    right = product.with_term(term, Term(solution.b, term.letters), other, (row, *thin))
     if right is None:
         return None
     solved = solution.solve(as_matrix(Term(right, (row, *thin)), row).value)
@@ -195,7 +194,7 @@ def dot_of_rows_of_solution(op: DotGeneral) -> Value | None:
         return None
     matrix = as_matrix(other, row)
     solved = back(solution.solve(matrix.value, is_turned=True), matrix.letters, product.sizes())
-    return product.rebuild(*in_order(product, term, Term(solution.b, term.letters), solved))
+    return product.with_term(term, Term(solution.b, term.letters), solved)
 
 
 def sample_product_of_inverse(draw: Draw) -> DotGeneral:

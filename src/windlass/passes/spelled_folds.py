@@ -13,7 +13,7 @@ from windlass.facts.places import MOVEMENTS, Place, points_of, step_back, view
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, And, Maximum, Minimum, Multiply, Or, Reshape, Slice, Xor
-from windlass.ops.base import Binary
+from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op

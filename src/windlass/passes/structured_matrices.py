@@ -30,7 +30,6 @@ from windlass.rewriting.rule import rewrite
 from windlass.rules.chains import build_order, find_order
 from windlass.rules.contractions import sides
 from windlass.rules.diagonals import diagonal_matrix, identity_matrix, index_mask
-from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Product, Term, is_plain, lay, read, spread
 
 __all__ = ["diagonal_matrix", "identity_matrix", "matmul"]
@@ -156,7 +155,7 @@ def _multiply_part(product: Product, term: Term, other: Term, part: Part) -> Val
             if gone is None:
                 gone = Constant.of(1, other.value.dtype, (sizes[summed],))
             thin = tuple(letter for letter in product.result if letter != free)
-            small = product.rebuild(*in_order(product, term, Term(gone, (summed,)), other), thin)
+            small = product.with_term(term, Term(gone, (summed,)), other, thin)
             if small is None:
                 return None
             small = spread(Term(scale(small, part.scalars), thin), product.result, sizes)
@@ -179,7 +178,7 @@ def _multiply_rest(product: Product, term: Term, other: Term, part: Rest) -> Val
         terms.append(other)
         sizes = {letter: size for each in terms for letter, size in each.sizes().items()}
         return build_order(find_order(terms, product.result, sizes)[1], terms, product.result, product.op)
-    return product.rebuild(*in_order(product, term, Term(inner, term.letters), other))
+    return product.with_term(term, Term(inner, term.letters), other)
 
 
 def _multiply_band(product: Product, other: Term, band: Band, summed: int, free: int, is_row_free: bool) -> Value:

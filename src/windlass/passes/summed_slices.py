@@ -25,7 +25,8 @@ from windlass.ops import (
     Reshape,
     Slice,
 )
-from windlass.ops.base import COMPLEX, INTEGER, Binary
+from windlass.ops.base import COMPLEX, INTEGER
+from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_with
 from windlass.ops.regions import combiner_region, identity_of
 from windlass.ops.sampling import Draw

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.loops import Atomic
+from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import Add, Subtract
 from windlass.raising import access, emission
 from windlass.raising.items import is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
-from windlass.raising.reinterpretation import byte_width
 from windlass.raising.running_folds import running_fold
 
 if TYPE_CHECKING:

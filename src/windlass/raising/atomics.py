@@ -11,6 +11,7 @@ from windlass.affine.index import Index
 from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.loops import Atomic, CompareExchange
+from windlass.ops.base import BroadcastInDim
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
@@ -26,7 +27,6 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.movement import BroadcastInDim
 from windlass.raising import access
 from windlass.raising.accumulations import Combiner
 from windlass.raising.arrivals import count_arrivals

@@ -21,7 +21,7 @@ from windlass import loops
 from windlass.ir import Block, BufferType, Op, TensorType, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops.comparison import Compare
-from windlass.ops.conversion import BitcastConvert
+from windlass.ops.conversion import BitcastConvert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Select
 from windlass.raising.block_values import (
@@ -40,7 +40,6 @@ from windlass.raising.block_values import (
 )
 from windlass.raising.items import is_integer
 from windlass.raising.partial_folds import UNKNOWN, Array, Partials, kind_of, number_preferring
-from windlass.raising.reinterpretation import byte_width
 from windlass.raising.specification import LaunchSpecification
 from windlass.raising.thread_arrays import evaluated, is_counted, shuffled
 

@@ -19,7 +19,7 @@ from windlass.affine.dimensions import EVERYWHERE, Dimension
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE
 from windlass.ir import Argument, Function, Op, Terminator, Value
-from windlass.ops.conversion import BitcastConvert
+from windlass.ops.conversion import BitcastConvert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import combiner_region
@@ -35,7 +35,7 @@ from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import index_of
 from windlass.raising.partial_folds import FoldKind
 from windlass.raising.reductions import identity
-from windlass.raising.reinterpretation import byte_width, reinterpret
+from windlass.raising.reinterpretation import reinterpret
 from windlass.raising.running_folds import Combine, Number, moved_on, running_fold
 from windlass.raising.specification import LaunchSpecification
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from windlass.ir import Op, Value
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.ops.conversion import byte_width
 from windlass.raising.partial_folds import Array, Partials
-from windlass.raising.reinterpretation import byte_width
 
 MOST_CELLS = 1 << 14
 """Larger memories are not followed."""

@@ -36,6 +36,6 @@ class NeedsCells(Exception):
 
     def __init__(self, cells: Iterable[Cell], past: Iterable[Dimension] = ()) -> None:
         super().__init__("places in memory carry values")
-        self.cells = frozenset(cells)
+        self.cells = tuple(dict.fromkeys(cells))
         self.past = frozenset(past)
         """Loops that count the cells' elements: it is a loop around them that carries the values."""

@@ -17,6 +17,7 @@ from windlass.affine.domain import Domain
 from windlass.affine.index import Data, Index, RuntimeScalar, parts_of
 from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Result
+from windlass.ops.conversion import byte_width
 from windlass.raising.accumulations import Accumulation, Root
 from windlass.raising.carried_places import Cell, NeedsCells, PlaceCell, SlotCell
 from windlass.raising.conditions import merge_items
@@ -26,7 +27,6 @@ from windlass.raising.items import Item, UndefinedItem
 from windlass.raising.lanes import lanes_of
 from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
 from windlass.raising.reductions import finish
-from windlass.raising.reinterpretation import byte_width
 from windlass.raising.slots import store_slot
 from windlass.raising.words import read_words, record_access, write_words
 

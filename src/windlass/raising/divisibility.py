@@ -10,6 +10,7 @@ import numpy as np
 from windlass.affine import atoms
 from windlass.affine.index import Index
 from windlass.ir import Value
+from windlass.ops.base import BroadcastInDim
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
@@ -24,7 +25,7 @@ from windlass.ops.elementwise import (
     Subtract,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.movement import BroadcastInDim, Reshape, Slice, Transpose
+from windlass.ops.movement import Reshape, Slice, Transpose
 from windlass.raising.lanes import lanes_of
 
 DEEPEST = 8

@@ -106,7 +106,7 @@ def write_element(state: RaisingState, memory: Memory, offset: Index, item: Item
         is_whole = is_whole or (is_new and _is_same_each_time(state, frame))
         if not is_whole and (memory, key) not in frame.written_slots:
             frame.read_slots.add((memory, key))
-        frame.written_slots.add((memory, key))
+        frame.written_slots[memory, key] = None
     if merged is not None:
         item, domain = merged
         with state.within(domain):
@@ -153,7 +153,7 @@ def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item, coordin
         if is_whole and not any(coordinate.terms for coordinate in coordinates):
             filled.add(tuple(coordinate.constant for coordinate in coordinates))
         if len(filled) == math.prod(axis.dimension.size for axis in memory.axes):
-            frame.written_slots.add((memory, key))
+            frame.written_slots[memory, key] = None
     if old is None:
         slot = Slot(item, Domain(state.domain.dimensions, home.box, home.mask))
         memory.state = replace(memory.state, slots={**slots, key: slot}, version=fresh_version())

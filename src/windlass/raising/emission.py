@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windlass.ir import Value
+from windlass.ops.base import BroadcastInDim
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant, Iota
 from windlass.ops.elementwise import Not
-from windlass.ops.movement import BroadcastInDim, Concatenate, Pad, Reshape, Reverse, Slice, Transpose
+from windlass.ops.movement import Concatenate, Pad, Reshape, Reverse, Slice, Transpose
 
 
 def constant(number: int | float | bool, dtype: str, shape: Sequence[int] = ()) -> Constant:

@@ -15,9 +15,9 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, Predicate, at_least_zero
+from windlass.ops.conversion import byte_width
 from windlass.raising import access, emission
 from windlass.raising.lanes import Lanes
-from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory

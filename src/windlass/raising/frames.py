@@ -62,7 +62,9 @@ class VectorFrame:
     this one among them."""
     accesses: list[AccessRecord] = field(default_factory=list[AccessRecord])
     read_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
-    written_slots: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])
+    written_slots: dict[tuple[Memory, tuple[int, str]], None] = field(
+        default_factory=dict["tuple[Memory, tuple[int, str]]", None]
+    )
     element_places: dict[tuple[Memory, tuple[int, str]], set[tuple[tuple[Dimension, Index], ...]]] = field(
         default_factory=dict["tuple[Memory, tuple[int, str]]", "set[tuple[tuple[Dimension, Index], ...]]"]
     )

@@ -197,8 +197,7 @@ def allocate(state: RaisingState, op: loops.Allocate) -> Pointer:
     """A local array of each thread, or a shared one of each block."""
     if op.space == "shared":
         return Pointer(allocate_shared(state, readable(op.variable) or "shared memory", op.size))
-    axes = state.register_tiles.arrays.get(op, ())
-    return Pointer(allocate_local(state, readable(op.variable) or "local array", op.size, axes))
+    return Pointer(allocate_local(state, readable(op.variable) or "local array", op.size, op.axes))
 
 
 def variable_pointer(state: RaisingState, variable: str) -> Pointer:

@@ -16,8 +16,10 @@ from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import For, Parallel
 from windlass.ops.composite import expand_composites
-from windlass.ops.control import Return
-from windlass.parallel.rerolling import reroll
+from windlass.ops.conversion import byte_width
+from windlass.ops.regions import Return
+from windlass.parallel.passes import PASSES_OF_TILES, run_passes
+from windlass.parallel.register_tiles import has_register_tiles, is_tiled
 from windlass.parallel.specialization import specialize
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
@@ -28,9 +30,9 @@ from windlass.raising.interpreter import run_op
 from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
 from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
+from windlass.raising.quotients import find_cuts
 from windlass.raising.records import record_memory, traced_item
-from windlass.raising.register_tiles import NO_TILES, RegisterTiles, find_cuts, find_register_tiles, has_register_tiles
-from windlass.raising.reinterpretation import byte_width, write_back
+from windlass.raising.reinterpretation import write_back
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,
@@ -88,8 +90,8 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: 
 
 def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
     """With tiles, for all threads at once, or for some after others."""
+    kernel = _specialized(kernel, specification)
     try:
-        kernel = _specialized(kernel, specification)
         found = _raise_tiled(kernel, specification)
         if found is not None:
             return found
@@ -108,7 +110,7 @@ def _specialized(kernel: Function, specification: LaunchSpecification) -> Functi
             f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",
             kernel.source,
             LAUNCH_MISMATCH,
-        )
+        ).as_error(kernel.name)
     given = enumerate(specification.arguments)
     known = {position: each.value for position, each in given if isinstance(each, KnownScalar)}
     return specialize(kernel, specification.grid, specification.block, known)
@@ -148,22 +150,18 @@ def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacl
 
 def _raise_tiled(kernel: Function, specification: LaunchSpecification) -> RaisedKernel | None:
     """The kernel with elements of local arrays as lanes, where that works out."""
-    parallel = _parallel_of(kernel)
-    if parallel is None or not has_register_tiles(parallel.body.block):
+    if not has_register_tiles(kernel.body):
         return None
     kernel = kernel.clone()
-    parallel = _parallel_of(kernel)
-    assert parallel is not None
-    reroll(parallel.body.block)
-    tiles = find_register_tiles(parallel.body.block)
-    if not tiles.arrays:
+    run_passes(kernel, PASSES_OF_TILES)
+    if not is_tiled(kernel.body):
         return None
     found: RaisedKernel | None = None
     with suppress(Obstacle):
-        found, state = _raise_kernel(kernel, specification, tiles)
+        found, state = _raise_kernel(kernel, specification)
         cuts = find_cuts(state)
         if cuts:
-            found, _ = _raise_kernel(kernel, specification, tiles, cuts)
+            found, _ = _raise_kernel(kernel, specification, cuts)
     return found
 
 
@@ -174,7 +172,6 @@ def _parallel_of(kernel: Function) -> Parallel | None:
 def _raise_kernel(
     kernel: Function,
     specification: LaunchSpecification,
-    tiles: RegisterTiles = NO_TILES,
     cuts: Mapping[int, Sequence[int]] | None = None,
     turns: For | None = None,
 ) -> tuple[RaisedKernel, RaisingState]:
@@ -192,7 +189,7 @@ def _raise_kernel(
         builder.source = kernel.source
         ids = split_dimensions(thread_ids(kernel, parallel, specification), cuts or {})
         state = RaisingState(run_op, specification, builder, Domain(ids.dimensions, Box(), TRUE))
-        state.register_tiles = tiles
+        state.has_tiles = is_tiled(kernel.body)
         state.turns = turns
         state.folds = find_block_folds(kernel, parallel, specification)
         _enter_memories(state, words)

@@ -49,9 +49,8 @@ def run_for(state: RaisingState, op: For) -> None:
             state.environment[result] = state.environment[initial]
         return
     is_static = trips.is_static
-    counts_elements = op in state.register_tiles.loops
     can_unroll = (
-        not counts_elements
+        not op.counts_elements
         and is_static
         and count <= (MOST_UNROLLED_TRIPS if op is not state.turns else FEW_TRIPS)
         and count * weight(op.body.block) <= MOST_UNROLLED_OPS
@@ -64,7 +63,7 @@ def run_for(state: RaisingState, op: For) -> None:
         # is best as one store, from which loads can be forwarded.
         is_short = count <= FEW_TRIPS and not has_barrier(op.body.block) and not _fills_tile(state, op)
         forms.insert(0 if is_short else len(forms), ("unroll", lambda: _unroll_for(state, op, trips, count)))
-    if not counts_elements:
+    if not op.counts_elements:
         forms.append(("while", lambda: run_counted_while(state, op, trips)))
     try_forms(state, op, forms, count if is_static else None)
 

@@ -19,11 +19,11 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import ZERO, Index
 from windlass.ir import Value
+from windlass.ops.conversion import byte_width
 from windlass.raising.forwarding import StoreRecord
 from windlass.raising.items import (
     Item,
 )
-from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
     pass

@@ -18,6 +18,7 @@ from windlass.affine.index import Index, dimensions_of
 from windlass.affine.predicate import EqualsZero, Predicate
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
+from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import And, Or
 from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
@@ -26,7 +27,6 @@ from windlass.raising.codes import RACE
 from windlass.raising.dependences import is_injective
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import dtype_of_places, materialize, materialize_condition
-from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory

@@ -24,12 +24,12 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Atom, Data, Index, RuntimeScalar, dimensions_of, parts_of
 from windlass.ir import Block, BufferType, Op, Terminator, Value
 from windlass.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhile, For, Store, ViewBuffer
+from windlass.ops.conversion import byte_width
 from windlass.raising import emission
 from windlass.raising.frames import AccessRecord, VectorFrame, is_within
 from windlass.raising.items import Pointer
 from windlass.raising.lanes import lanes_of
 from windlass.raising.memory import Memory, MemoryState, fresh_version
-from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

@@ -14,6 +14,7 @@ from windlass.affine.dimensions import Box
 from windlass.affine.index import Index
 from windlass.ir import Argument, Op, Value
 from windlass.loops import Load, Store
+from windlass.ops.conversion import byte_width
 from windlass.raising.codes import RACE
 from windlass.raising.items import Pointer, dimensions_of_item
 from windlass.raising.own_places import HELP, check_own_places, have_own_places
@@ -29,12 +30,18 @@ MOST_PLACES = 64
 
 @dataclass(frozen=True)
 class LoadedFrom:
-    """Where a load read: the address in bytes, for the lanes of a box, after so many barriers."""
+    """Where a load read, and how many bytes: the address in bytes, for the lanes of a box, after so many barriers."""
 
     memory: Memory
     address: Index
+    size: int
     box: Box
     barriers: int
+
+    def may_meet(self, address: Index, size: int, box: Box) -> bool:
+        """Whether a byte that was read may be one of those that begin at an address."""
+        lower, upper = (self.address - address).value_range(self.box.hull(box))
+        return lower < size and upper > -self.size
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class SharedStore:
 
     memory: Memory
     address: Index
+    size: int
     box: Box
     barriers: int
 
@@ -56,6 +64,7 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
     if not isinstance(pointer, Pointer) or pointer.memory is None or not _is_shared_by_threads(pointer.memory):
         return
     address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
+    size = byte_width(op.value.dtype)
     domain = state.domain
     # Blocks have segments of their own in shared memory: only threads of one block can meet there.
     is_shared = bool(pointer.memory.segment.terms)
@@ -73,11 +82,11 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
         return
     differing = domain.mask.dimensions | dimensions_of_item(state.lookup(op.value))
     if not differing.isdisjoint(several):
-        state.shared_stores.append(SharedStore(pointer.memory, address, state.box, state.barriers))
+        state.shared_stores.append(SharedStore(pointer.memory, address, size, state.box, state.barriers))
     threads = [each for each in several if each not in domain.mask.dimensions]
     # Threads of one block that wait for one another between load and store have all loaded before any of them stores.
     waits = is_shared or state.block_number.dimensions.isdisjoint(several)
-    if threads and _depends_on_load(state, op.value, pointer.memory, address, waits):
+    if threads and _depends_on_load(state, op, pointer.memory, address, waits):
         raise state.obstacle(
             f"several threads add to the same place of {pointer.memory.name} without an atomic operation",
             RACE,
@@ -111,37 +120,34 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
     pointer = state.environment.get(op.buffer)
     if isinstance(pointer, Pointer) and pointer.memory is not None and _is_shared_by_threads(pointer.memory):
         address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
+        loaded = LoadedFrom(pointer.memory, address, byte_width(op.dtype_read), state.box, state.barriers)
         for store in state.shared_stores:
-            if store.memory is pointer.memory and store.barriers == state.barriers:
-                lower, upper = (address - store.address).value_range(store.box.hull(state.box))
-                if lower <= 0 <= upper:
-                    raise state.obstacle(
-                        f"threads load from {pointer.memory.name} what several of them have stored to one place, "
-                        "with no barrier between",
-                        RACE,
-                    )
+            is_same_time = store.memory is loaded.memory and store.barriers == loaded.barriers
+            if is_same_time and loaded.may_meet(store.address, store.size, store.box):
+                raise state.obstacle(
+                    f"threads load from {pointer.memory.name} what several of them have stored to one place, "
+                    "with no barrier between",
+                    RACE,
+                )
         places = state.loaded_from.setdefault(op, [])
-        places.append(LoadedFrom(pointer.memory, address, state.box, state.barriers))
+        places.append(loaded)
         del places[:-MOST_PLACES]
 
 
-def _may_be_same(state: RaisingState, loaded: LoadedFrom, address: Index, waits: bool) -> bool:
-    """Whether a load may have read the place at an address, with no barrier since that the threads in question meet at.
+def _depends_on_load(state: RaisingState, op: Store, memory: Memory, address: Index, waits: bool) -> bool:
+    """Whether what is stored at an address is made of what may have been loaded there, perhaps by way of other memory.
 
-    `waits` says whether they do meet at barriers.
+    `waits` says whether the threads in question meet at barriers: none may be between.
     """
-    if waits and loaded.barriers != state.barriers:
-        return False
-    lower, upper = (loaded.address - address).value_range(loaded.box.hull(state.box))
-    return lower <= 0 <= upper
-
-
-def _depends_on_load(state: RaisingState, value: Value, memory: Memory, address: Index, waits: bool) -> bool:
-    """Whether a value is made of one that may have been loaded from an address, perhaps by way of other memory."""
-    behind, went_through_memory = _loads_behind(state, value)
+    behind, went_through_memory = _loads_behind(state, op.value)
     if went_through_memory:
         behind = [loaded for places in state.loaded_from.values() for loaded in places]
-    return any(loaded.memory is memory and _may_be_same(state, loaded, address, waits) for loaded in behind)
+    return any(
+        loaded.memory is memory
+        and (loaded.barriers == state.barriers or not waits)
+        and loaded.may_meet(address, byte_width(op.value.dtype), state.box)
+        for loaded in behind
+    )
 
 
 def _loads_behind(state: RaisingState, value: Value) -> tuple[list[LoadedFrom], bool]:

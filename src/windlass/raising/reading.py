@@ -8,8 +8,8 @@ from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.layout import Axis, Layout, Line, Point, Segments, Take, Window
 from windlass.affine.pieces import Piece
 from windlass.ir import Value
+from windlass.ops.dynamic_slices import DynamicSlice
 from windlass.ops.elementwise import Or, Select
-from windlass.ops.movement import DynamicSlice
 from windlass.raising import emission
 from windlass.raising.gathers import gather_axis
 from windlass.raising.lanes import Lanes

@@ -7,15 +7,6 @@ from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.raising import emission
 
 
-def byte_width(dtype: str) -> int:
-    """The bytes that an element takes in memory.
-
-    >>> byte_width("i1"), byte_width("f64")
-    (1, 8)
-    """
-    return max(bit_width(dtype) // 8, 1)
-
-
 def reinterpret(words: Value, dtype: str) -> Value:
     """The bytes of a flat tensor as words of `dtype`; bytes that make no whole word at the end are left out.
 

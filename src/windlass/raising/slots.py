@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from windlass.affine.choices import box_condition
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
+from windlass.ops.conversion import byte_width
 from windlass.raising.accumulations import Accumulation
 from windlass.raising.carried_places import NeedsCells, SlotCell
 from windlass.raising.conditions import merge_items
 from windlass.raising.items import UNDEFINED, Item, UndefinedItem
 from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
-from windlass.raising.reinterpretation import byte_width
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -60,7 +60,7 @@ def write_slot(state: RaisingState, memory: Memory, offset: Index, item: Item, d
         if not is_whole and (memory, key) not in frame.written_slots:
             # Lanes that are not stored to keep what an earlier iteration may have left.
             frame.read_slots.add((memory, key))
-        frame.written_slots.add((memory, key))
+        frame.written_slots[memory, key] = None
     store_slot(state, memory, key, item)
     return True
 

@@ -26,7 +26,6 @@ from windlass.raising.items import Item, UndefinedItem
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.materialize import materialize, materialize_condition
 from windlass.raising.obstacle import Obstacle, OutOfTime
-from windlass.raising.register_tiles import NO_TILES, RegisterTiles
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
@@ -116,8 +115,8 @@ class RaisingState:
     report: RaisingReport = field(default_factory=RaisingReport)
     hopeless: dict[tuple[Op, str, int], Obstacle] = field(default_factory=dict["tuple[Op, str, int]", Obstacle])
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
-    register_tiles: RegisterTiles = NO_TILES
-    """Local arrays whose elements are lanes, and the loops that count them."""
+    has_tiles: bool = False
+    """Whether there are local arrays whose elements are lanes."""
     quotients: dict[Dimension, set[int]] = field(default_factory=dict["Dimension", "set[int]"])
     """By which numbers addresses divide dimensions of threads."""
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])

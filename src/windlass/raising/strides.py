@@ -20,7 +20,7 @@ from windlass.affine.predicate import (
     conjunction,
     disjunction,
 )
-from windlass.ir import Block, Value
+from windlass.ir import Block
 from windlass.raising import emission
 from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.items import Item, Pointer, PointerChoice, integer_item
@@ -99,8 +99,7 @@ def enter(state: RaisingState, fusion: Fusion, body: Block) -> None:
 
     Raises Obstacle for what can't be: local arrays of each thread, sums over outer loops.
     """
-    used: set[Value] = {operand for op in body.walk() for operand in op.operands}
-    for value in used:
+    for value in dict.fromkeys(operand for op in body.walk() for operand in op.operands):
         item = state.environment.get(value)
         if item is not None:
             state.environment[value] = moved(state, item, fusion)

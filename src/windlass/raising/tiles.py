@@ -22,11 +22,11 @@ from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, at_least_zero
+from windlass.ops.conversion import byte_width
 from windlass.raising import emission
 from windlass.raising.forwarding import LoadSource, StoreRecord
 from windlass.raising.items import Item
 from windlass.raising.lanes import Lanes
-from windlass.raising.reinterpretation import byte_width
 from windlass.raising.selecting import select_lanes
 
 if TYPE_CHECKING:

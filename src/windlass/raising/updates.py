@@ -20,7 +20,7 @@ from windlass.affine.predicate import TRUE
 from windlass.ir import Block, Builder, Op, Region, Value
 from windlass.loops import AtomicUpdate
 from windlass.ops.comparison import Compare
-from windlass.ops.control import Return, While
+from windlass.ops.control import While
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
@@ -36,7 +36,7 @@ from windlass.ops.elementwise import (
 )
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import reduce_with
-from windlass.ops.regions import identity_of
+from windlass.ops.regions import Return, identity_of
 from windlass.raising import emission
 from windlass.raising.accumulations import Accumulation, AccumulationTest, Combiner
 from windlass.raising.atomics import (

@@ -79,7 +79,7 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll
             state.restore(moment)
             check_elements(state, more.cells)
             check_addresses(state, more.cells)
-            if more.cells <= set(cells):
+            if all(cell in cells for cell in more.cells):
                 raise state.obstacle("places in memory carry values between iterations") from None
             cells.update(dict.fromkeys(more.cells))
         except Obstacle as obstacle:
@@ -213,7 +213,8 @@ class _VectorAttempt:
             if not places:
                 raise
             raise NeedsCells(places) from None
-        carrying = {SlotCell(memory, key) for memory, key in frame.written_slots & frame.read_slots} - set(self.cells)
+        both = (SlotCell(*slot) for slot in frame.written_slots if slot in frame.read_slots)
+        carrying = [cell for cell in both if cell not in self.cells]
         if carrying:
             raise NeedsCells(carrying)
 

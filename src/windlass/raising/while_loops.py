@@ -16,9 +16,10 @@ from windlass.affine.predicate import TRUE, Predicate
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
 from windlass.loops import Atomic as AtomicOp
 from windlass.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
-from windlass.ops.control import Return, While
+from windlass.ops.control import While
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import And, Select
+from windlass.ops.regions import Return
 from windlass.raising import emission
 from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.allocation import make_addressable
@@ -63,7 +64,7 @@ class _Guess:
     slots: dict[tuple[Memory, SlotKey], frozenset[Dimension]] = field(
         default_factory=dict["tuple[Memory, SlotKey]", "frozenset[Dimension]"]
     )
-    addressed: set[Memory] = field(default_factory=set[Memory])
+    addressed: dict[Memory, None] = field(default_factory=dict["Memory", None])
     """Local arrays that the body indexes with what is no constant."""
     has_grown: bool = False
 
@@ -311,7 +312,7 @@ class _WhileAttempt:
 
     def _see_slots(self, memory: Memory, before: Mapping[SlotKey, Slot], after: Mapping[SlotKey, Slot] | None) -> None:
         if after is None:
-            self.guess.addressed.add(memory)
+            self.guess.addressed[memory] = None
             self.guess.has_grown = True
             return
         for key, slot in after.items():

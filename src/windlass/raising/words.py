@@ -9,6 +9,7 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.ir import Op, Value
+from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import Select
 from windlass.raising import access
 from windlass.raising.alignment import check_alignment
@@ -20,8 +21,8 @@ from windlass.raising.frames import AccessRecord
 from windlass.raising.items import Item, from_lanes
 from windlass.raising.memory import Memory
 from windlass.raising.origins import lanes_in, source_of
-from windlass.raising.register_tiles import note_quotients
-from windlass.raising.reinterpretation import byte_width, reinterpret, write_back
+from windlass.raising.quotients import note_quotients
+from windlass.raising.reinterpretation import reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
 from windlass.raising.tiles import read_tile
 
@@ -42,7 +43,7 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
         return state.memo[key]
     last = state.builder.block.last
     lanes = None
-    if not state.register_tiles.arrays:
+    if not state.has_tiles:
         lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
     if lanes is None and memory.state.stores:
         copied = read_tile(state, memory, index, dtype, load_words)
@@ -50,7 +51,7 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
             note_access(state, memory, "load", last, is_forwarded=True)
             state.memo[key] = copied
             return copied
-        if state.register_tiles.arrays:
+        if state.has_tiles:
             lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
     is_forwarded = lanes is not None
     if lanes is None:
@@ -158,7 +159,7 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
     """Let the loops that are being vectorized, and counters, know of an access, once it is seen to be aligned."""
     check_alignment(state, address, dtype)
     note_visit(state, memory, address, byte_width(dtype))
-    if state.register_tiles.arrays:
+    if state.has_tiles:
         note_quotients(state, address)
     is_covered = (
         kind == "load"

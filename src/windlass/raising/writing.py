@@ -14,9 +14,9 @@ from windlass.affine.index import Index
 from windlass.affine.layout import Axis, Layout, Line, Point, Take, Window
 from windlass.affine.predicate import Predicate
 from windlass.ir import Value
+from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Scatter
-from windlass.ops.movement import DynamicSlice, DynamicUpdateSlice
 from windlass.raising import emission
 from windlass.raising.gathers import Combiner, scattering_region
 from windlass.raising.lanes import Lanes

@@ -17,8 +17,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from windlass.ir import Op, Result, TensorType, Value
+from windlass.ir.captures import captures
 from windlass.ops.base import TensorOp
-from windlass.ops.control import captures
 
 
 class Measure(NamedTuple):

@@ -13,7 +13,6 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import Sizes, dot, sample_product, sides, without_padding
-from windlass.rules.factors import in_order
 from windlass.rules.letters import Term, is_plain, read
 
 __all__ = ["matmul", "tensor"]
@@ -68,7 +67,7 @@ def dot_of_blocks_with_zeros(op: DotGeneral) -> Value | None:
             own = Term(block, term.letters)
             found = without_padding(own, other, product)
             is_narrower |= found is not None
-            part = product.rebuild(*in_order(product, term, *(found or (own, other))))
+            part = product.with_term(term, *(found or (own, other)))
             if part is None:
                 return None
             parts.append(part)

@@ -12,7 +12,6 @@ from windlass.ops import (
     Constant,
     DotGeneral,
     DynamicSlice,
-    Gather,
     Iota,
     Reduce,
     Reshape,
@@ -26,7 +25,6 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import sample_product, sides
-from windlass.rules.factors import in_order
 from windlass.rules.letters import (
     Letters,
     Product,
@@ -255,65 +253,6 @@ def dynamic_slice_of_dot(op: DynamicSlice, starts: tuple[Value, ...], sizes: Siz
         return DynamicSlice(term.value, tuple(at for at, _ in own), tuple(size for _, size in own))
 
     return inner.with_operands((cut(product.left), cut(product.right)))
-
-
-def sample_gather_of_product(draw: Draw) -> Gather:
-    """Some rows, or columns, of a product of matrices."""
-    rows, columns = draw.integer(2, 5), draw.integer(2, 5)
-    made = matmul(tensor("f32", rows, 3), tensor("f32", 3, columns, name="y"))
-    count = draw.choose(((), (2,), (1,), (3,)))
-    indices = tensor("i32", *count, 1, name="i")
-    axis = draw.integer(0, 1)
-    offset = (len(count),) if draw.boolean() or axis == 0 else (0,)
-    sizes = (1, columns) if axis == 0 else (rows, 1)
-    return Gather(made, indices, offset, (axis,), (), (), (axis,), len(count), sizes)
-
-
-@rewrite(any_op(Gather, operand=any_op(DotGeneral, bind="inner")), sample=sample_gather_of_product)
-def gather_of_dot(op: Gather, inner: DotGeneral) -> Value | None:
-    """gather(dot(x, y), i) = dot(gather(x, i), y), where whole rows are taken, fewer than there are; and so for columns
-
-    >>> product = matmul(tensor("f32", 900, 9), tensor("f32", 9, 9, name="y"))
-    >>> rows = Gather(product, tensor("i32", 3, 1, name="i"), (1,), (0,), (), (), (0,), 1, (1, 9))
-    >>> gather_of_dot(rows).lhs.slice_sizes
-    (1, 9)
-    """
-    if not feeds_only(inner, op) or len(op.start_index_map) != 1:
-        return None
-    axis = op.start_index_map[0]
-    rank = inner.tensor.rank
-    whole = tuple(1 if each == axis else size for each, size in enumerate(inner.shape))
-    if op.collapsed_slice_dims != (axis,) or op.operand_batching_dims or op.slice_sizes != whole:
-        return None
-    if op.tensor.size >= inner.tensor.size:
-        return None
-    product = read(inner)
-    letter = product.result[axis]
-    indexed = [(term, other) for term, other in sides(product) if letter in term.letters]
-    if len(indexed) != 1:
-        return None
-    ((term, other),) = indexed
-    # The rows are taken with the indices' axes first, and these get letters of their own.
-    place = term.letters.index(letter)
-    count = op.tensor.rank - len(op.offset_dims)
-    fresh = tuple(range(-count, 0))
-    others = tuple(each for each in term.letters if each != letter)
-    rows = Gather(
-        term.value,
-        op.start_indices,
-        tuple(range(count, count + len(others))),
-        (place,),
-        (),
-        (),
-        (place,),
-        op.index_vector_dim,
-        tuple(1 if each == place else size for each, size in enumerate(term.value.shape)),
-        op.indices_are_sorted,
-    )
-    batch, offset = iter(fresh), iter([product.result[each] for each in range(rank) if each != axis])
-    result = tuple(next(offset) if each in op.offset_dims else next(batch) for each in range(op.tensor.rank))
-    made = product.rebuild(*in_order(product, term, Term(rows, (*fresh, *others)), other), result)
-    return None if isinstance(made, Transpose) and made.tensor.size >= inner.tensor.size else made
 
 
 @rewrite(Reverse(any_op(DotGeneral), hole("dimensions")), single_use=True)

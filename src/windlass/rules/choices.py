@@ -20,8 +20,9 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.base import Binary, TensorOp, Unary
+from windlass.ops.base import TensorOp
 from windlass.ops.elementwise import Xor
+from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -110,31 +111,6 @@ def choice_of_opposites(op: Select, p: Value, x: Value) -> Value | None:
     Xor(p, q)
     """
     return Xor(p, x) if x.tensor.is_boolean and p.shape == op.shape else None
-
-
-def _sample_opposite_compares(draw: Draw) -> Select:
-    type_ = random_type(draw, ("i32", "ui8", "f32"))
-    x, y = free(type_), free(type_, "y")
-    direction = draw.choose(("EQ", "NE", "LT", "GE"))
-    return Select(condition(type_), Compare(x, y, OPPOSITE[direction]), Compare(x, y, direction))
-
-
-@rewrite(
-    Select(p, Compare(x, y, hole("left")), Compare(x, y, hole("right"))),
-    single_use=True,
-    sample=_sample_opposite_compares,
-)
-def choice_of_opposite_compares(op: Select, p: Value, x: Value, left: str, right: str) -> Value | None:
-    """select(p, x ≥ y, x < y) = p xor (x < y), for integers; and so for = and ≠ always
-
-    >>> p, x, y = tensor("i1", name="p"), tensor("i32"), tensor("i32", name="y")
-    >>> choice_of_opposite_compares(Select(p, Compare(x, y, "GE"), Compare(x, y, "LT")))
-    Xor(p, Compare(x, y, direction='LT'))
-    """
-    ordered = not (x.tensor.is_float or x.tensor.is_complex) or left in ("EQ", "NE")
-    if p.shape != op.shape or OPPOSITE[left] != right or not ordered:
-        return None
-    return Xor(p, op.on_false)
 
 
 @rewrite(Select(p, hole("q"), p))

@@ -6,8 +6,8 @@ from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Convert, Multiply, Negate, Not, Or, Remainder, ShiftLeft, Subtract
-from windlass.ops.base import Binary
 from windlass.ops.elementwise import Popcnt, Shift, Xor
+from windlass.ops.pointwise import Binary
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole

@@ -7,7 +7,8 @@ import numpy as np
 from windlass.ir import Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import Abs, Add, Compare, Complex, Conj, Constant, Convert, Imag, Multiply, Negate, Real, Subtract
-from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX, Binary
+from windlass.ops.base import COMPLEX_OF_PART, PART_OF_COMPLEX
+from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

@@ -22,13 +22,12 @@ from windlass.ops import (
     Subtract,
     Transpose,
 )
-from windlass.ops.base import COMPLEX_OF_PART, Binary
+from windlass.ops.base import COMPLEX_OF_PART
+from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
-from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import dot
-from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute, is_number, splat
 
@@ -98,29 +97,25 @@ def modulus_of_conjugate(z: Value) -> Value:
     return Abs(z)
 
 
-def _some_complex(draw: Draw, name: str = "z") -> Value:
-    return free(random_type(draw, ("complex<f32>", "complex<f64>")), name)
-
-
 def _sample_of_conjugates(draw: Draw) -> Binary:
     type_ = random_type(draw, ("complex<f32>", "complex<f64>"))
     return draw.choose((Add, Subtract))(Conj(free(type_, "z")), Conj(free(type_, "w")))
 
 
-@rewrite(any_op(Binary, only=(Add, Subtract), takes=(Conj,)), sample=_sample_of_conjugates, reassociates=True)
-def arithmetic_of_conjugates(op: Binary) -> Value | None:
+@rewrite(
+    any_op(Binary, only=(Add, Subtract), lhs=Conj(z), rhs=Conj(w)),
+    single_use=True,
+    sample=_sample_of_conjugates,
+    reassociates=True,
+)
+def arithmetic_of_conjugates(op: Add | Subtract, z: Value, w: Value) -> Value | None:
     """conj(z) + conj(w) = conj(z + w), and so for z - w, if nothing else uses the conjugates
 
     >>> z, w = tensor("complex<f32>", name="z"), tensor("complex<f32>", name="w")
     >>> arithmetic_of_conjugates(Add(Conj(z), Conj(w)))
     Conj(Add(z, w))
     """
-    left, right = op.operands
-    if not isinstance(left, Conj) or not isinstance(right, Conj):
-        return None
-    if left is right or len(left.uses) != 1 or len(right.uses) != 1:
-        return None
-    return Conj(type(op)(left.operand, right.operand))
+    return None if op.lhs is op.rhs else Conj(type(op)(z, w))
 
 
 @rewrite(Multiply(Conj(z), Conj(w)), single_use=True, reassociates=True)
@@ -153,31 +148,6 @@ def dot_of_conjugates(op: DotGeneral, z: Value, w: Value) -> Value | None:
 # -- complex numbers made of parts ------------------------------------------------------------------------------------
 
 
-def _sample_negated_parts(draw: Draw) -> Complex:
-    type_ = random_type(draw, ("f32", "f64"))
-    return Complex(Negate(free(type_)), Negate(free(type_, "y")))
-
-
-@rewrite(Complex(Negate(x), Negate(y)), single_use=True, sample=_sample_negated_parts)
-def complex_of_negates(x: Value, y: Value) -> Value:
-    """-x + i·(-y) = -(x + i·y)
-
-    >>> complex_of_negates(Complex(Negate(tensor("f32")), Negate(tensor("f32", name="y"))))
-    Negate(Complex(x, y))
-    """
-    return Negate(Complex(x, y))
-
-
-@rewrite(Negate(Real(Negate(z))), sample=lambda draw: Negate(Real(Negate(_some_complex(draw)))), dual=PARTS)
-def negated_real_of_negate(z: Value, dual: Dual) -> Value | None:
-    """-real(-z) = real(z)
-
-    >>> negated_real_of_negate(Negate(Real(Negate(tensor("complex<f32>", name="z")))))
-    Real(z)
-    """
-    return dual(Real)(z) if z.tensor.is_complex else None
-
-
 def _sample_real_modulus(draw: Draw) -> Abs:
     type_ = random_type(draw, ("f32", "f64"))
     return Abs(Complex(free(type_), Constant.of(draw.choose((0.0, -0.0)), type_.dtype, type_.shape)))
@@ -199,22 +169,20 @@ def _sample_sum_of_converted(draw: Draw) -> Binary:
     return draw.choose((Add, Subtract))(Convert(free(type_), whole), Convert(free(type_, "y"), whole))
 
 
-@rewrite(any_op(Binary, only=(Add, Subtract), takes=(Convert,)), sample=_sample_sum_of_converted)
-def sum_of_converted_reals(op: Binary) -> Value | None:
+@rewrite(
+    any_op(Binary, only=(Add, Subtract), lhs=any_op(Convert, operand=x), rhs=any_op(Convert, operand=y)),
+    single_use=True,
+    sample=_sample_sum_of_converted,
+)
+def sum_of_converted_reals(op: Add | Subtract, x: Value, y: Value) -> Value | None:
     """convert(x) + convert(y) = convert(x + y), for reals that become complex; and so for x - y
 
     >>> x, y = tensor("f32"), tensor("f32", name="y")
     >>> sum_of_converted_reals(Add(Convert(x, "complex<f32>"), Convert(y, "complex<f32>")))
     Convert(Add(x, y), dtype='complex<f32>')
     """
-    left, right = op.operands
-    if not isinstance(left, Convert) or not isinstance(right, Convert):
-        return None
-    if COMPLEX_OF_PART.get(left.operand.dtype) != op.dtype or left.operand.type is not right.operand.type:
-        return None
-    if len(left.uses) != 1 or (len(right.uses) != 1 and left is not right):
-        return None
-    return Convert(type(op)(left.operand, right.operand), op.dtype)
+    is_alike = COMPLEX_OF_PART.get(x.tensor.dtype) == op.dtype and x.type is y.type
+    return Convert(type(op)(x, y), op.dtype) if is_alike else None
 
 
 def _sample_moved_parts(draw: Draw) -> Complex:

@@ -221,8 +221,7 @@ def dot_of_equal_rows(op: DotGeneral) -> Value | None:
             continue
         lost = set(term.letters) - set(smaller.letters)
         result = tuple(letter for letter in product.result if letter not in lost)
-        terms = (smaller, other) if term is product.left else (other, smaller)
-        made = product.rebuild(*terms, result)
+        made = product.with_term(term, smaller, other, result)
         return None if made is None else spread(Term(made, result), product.result, sizes)
     return None
 
@@ -244,7 +243,7 @@ def dot_of_equal_terms(op: DotGeneral) -> Value | None:
         left = operations({*smaller.letters, *product.result}, sizes) + other.value.tensor.size
         if left >= op.flops():
             continue
-        return product.rebuild(*((smaller, other) if term is product.left else (other, smaller)))
+        return product.with_term(term, smaller, other)
     return None
 
 
@@ -273,7 +272,7 @@ def dot_of_equal_batches(op: DotGeneral) -> Value | None:
             continue
         smaller = Term(found[0], own)
         result = tuple(letter for letter in product.result if letter not in units)
-        made = product.rebuild(*((smaller, other) if term is product.left else (other, smaller)), result)
+        made = product.with_term(term, smaller, other, result)
         if made is None or isinstance(made, Transpose):
             return None
         return Reshape(made, op.shape) if units else made
@@ -319,7 +318,7 @@ def dot_of_padded_terms(op: DotGeneral) -> Value | None:
         found = without_padding(term, other, product)
         if found is not None:
             new, cut = found
-            return product.rebuild(*((new, cut) if term is product.left else (cut, new)))
+            return product.with_term(term, new, cut)
     return None
 
 
@@ -376,7 +375,7 @@ def dot_of_padded_rows(op: DotGeneral) -> Value | None:
         rest = [(0, 0, 0) if each in moved else padding for each, padding in zip(term.letters, paddings, strict=True)]
         inner = Pad(pad.operand, pad.padding_value, *zip(*rest, strict=True)) if any(map(any, rest)) else pad.operand
         new = Term(inner, term.letters)
-        made = product.rebuild(*((new, other) if term is product.left else (other, new)))
+        made = product.with_term(term, new, other)
         if made is None:
             return None
         outer = [moved.get(letter, (0, 0, 0)) for letter in product.result]

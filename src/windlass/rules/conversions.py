@@ -16,8 +16,8 @@ from windlass.ops import (
     RoundNearestEven,
     Select,
 )
-from windlass.ops.base import Unary
 from windlass.ops.conversion import bit_width
+from windlass.ops.pointwise import Unary
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole

@@ -17,7 +17,7 @@ from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.contractions import made_by, plain, sample_product, sides
 from windlass.rules.duals import SIGNS
-from windlass.rules.letters import Letters, Product, Term, feeds_only, is_plain, read, spread, unspread
+from windlass.rules.letters import Letters, Term, feeds_only, is_plain, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
 
@@ -56,11 +56,6 @@ def sample_product_of_scaled(draw: Draw) -> DotGeneral:
     return sample_product(draw, *draw.choose(((scaled, plain), (plain, scaled))))
 
 
-def in_order(product: Product, term: Term, new: Term, other: Term) -> tuple[Term, Term]:
-    """The new term in place of the one given, beside the other."""
-    return (new, other) if term is product.left else (other, new)
-
-
 @rewrite(any_op(DotGeneral, takes=(Multiply, Divide)), reassociates=True, sample=sample_product_of_scaled)
 def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
     """dot(c · x, y) = c · dot(x, y), if c is constant along what is summed over and the result is smaller than x
@@ -79,7 +74,7 @@ def dot_of_scaled_operand(op: DotGeneral) -> Value | None:
             factor = repeating(by, term.letters)
             if factor is None or any(letter in product.summed for letter in factor.letters):
                 continue
-            made = product.rebuild(*in_order(product, term, Term(value, term.letters), other))
+            made = product.with_term(term, Term(value, term.letters), other)
             if made is None:
                 continue
             whole = spread(factor, product.result, product.sizes())
@@ -107,7 +102,7 @@ def dot_of_weighted_operand(op: DotGeneral) -> Value | None:
             if factor is None or any(letter not in other.letters for letter in factor.letters):
                 continue
             weighted = kind(other.value, spread(factor, other.letters, other.sizes()))
-            return product.rebuild(*in_order(product, term, Term(value, term.letters), Term(weighted, other.letters)))
+            return product.with_term(term, Term(value, term.letters), Term(weighted, other.letters))
     return None
 
 
@@ -134,7 +129,7 @@ def _scale_operand(op: Op, inner: Value, by: Value, kind: type[Any]) -> Value | 
         if 2 * term.value.tensor.size >= inner.tensor.size or any(each not in term.letters for each in factor.letters):
             continue
         new = kind(term.value, spread(factor, term.letters, term.sizes()))
-        return product.rebuild(*in_order(product, term, Term(new, term.letters), other))
+        return product.with_term(term, Term(new, term.letters), other)
     return None
 
 
@@ -185,7 +180,7 @@ def _scale_after(op: Add | Subtract) -> Value | None:
                 factor = repeating(by, term.letters)
                 if factor is None or any(letter in product.summed for letter in factor.letters):
                     continue
-                made = product.rebuild(*in_order(product, term, Term(value, term.letters), other))
+                made = product.with_term(term, Term(value, term.letters), other)
                 if made is None:
                     continue
                 whole = spread(factor, product.result, product.sizes())

@@ -24,22 +24,7 @@ x, y = hole("x"), hole("y")
 length = hole("length")
 
 
-# -- transforms that do nothing ---------------------------------------------------------------------------------------
-
-
-def sample_single(draw: Draw) -> Fft:
-    sizes = (draw.integer(1, 3), 1, draw.choose((1, 1, 2)))
-    return Fft(tensor("complex<f32>", *sizes), draw.choose(("FFT", "IFFT")), sizes[draw.integer(1, 2) :])
-
-
-@rewrite(Fft(x, hole("kind"), length), sample=sample_single)
-def transform_of_one_element(op: Fft, x: Value, length: tuple[int, ...]) -> Value | None:
-    """fft(x) = x, over axes of size 1
-
-    >>> transform_of_one_element(Fft(tensor("complex<f32>", 8, 1), "IFFT", (1,)))
-    x
-    """
-    return x if set(length) == {1} and op.fft_type in ("FFT", "IFFT") else None
+# -- transforms that are undone ---------------------------------------------------------------------------------------
 
 
 def sample_reversed_transform(draw: Draw) -> Reverse:

@@ -24,7 +24,6 @@ from windlass.ops import (
     Sqrt,
     Subtract,
 )
-from windlass.ops.functions import Cbrt
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
@@ -75,17 +74,6 @@ def exponential_of_log(x: Value) -> Value | None:
     Convert(x, dtype='f32')
     """
     return x if is_real(x) and not range_of(x).may_be_negative else None
-
-
-@rewrite(Cbrt(Multiply(x, Multiply(x, x))), reassociates=True)
-def cbrt_of_cube(x: Value) -> Value | None:
-    """cbrt(x · x · x) = x, without overflow
-
-    >>> x = tensor("f32")
-    >>> cbrt_of_cube(Cbrt(Multiply(Multiply(x, x), x)))
-    x
-    """
-    return x if is_real(x) else None
 
 
 def _sample_times_rsqrt(draw: Draw) -> Multiply:

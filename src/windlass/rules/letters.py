@@ -52,6 +52,10 @@ class Product:
         """Another product in the same precision and of the same element type."""
         return multiply_terms(left, right, self.result if result is None else result, self.op)
 
+    def with_term(self, term: Term, new: Term, other: Term, result: Letters | None = None) -> Value | None:
+        """As `rebuild`, of a new term in the place of the one given, and of the other one."""
+        return self.rebuild(new, other, result) if term is self.left else self.rebuild(other, new, result)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -71,26 +75,8 @@ def read(op: DotGeneral, first: int = 0) -> Product:
     >>> product.left.letters, product.right.letters, product.result
     ((1, 0), (0, 2), (1, 2))
     """
-    left, right = [-1] * op.lhs.tensor.rank, [-1] * op.rhs.tensor.rank
-    letter = first
-    pairs = (
-        *zip(op.lhs_contracting_dimensions, op.rhs_contracting_dimensions, strict=True),
-        *zip(op.lhs_batching_dimensions, op.rhs_batching_dimensions, strict=True),
-    )
-    for left_axis, right_axis in pairs:
-        left[left_axis] = right[right_axis] = letter
-        letter += 1
-    for letters in (left, right):
-        for axis, known in enumerate(letters):
-            if known < 0:
-                letters[axis] = letter
-                letter += 1
-    result = (
-        *(left[axis] for axis in op.lhs_batching_dimensions),
-        *(left[axis] for axis in op.lhs_free_dimensions),
-        *(right[axis] for axis in op.rhs_free_dimensions),
-    )
-    return Product(Term(op.lhs, tuple(left)), Term(op.rhs, tuple(right)), result, op)
+    left, right, result = op.letters(first)
+    return Product(Term(op.lhs, left), Term(op.rhs, right), result, op)
 
 
 def multiply_terms(left: Term, right: Term, result: Letters, like: DotGeneral | Kind) -> Value | None:

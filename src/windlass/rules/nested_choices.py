@@ -5,7 +5,7 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import And, Not, Or, Select
-from windlass.ops.base import Binary
+from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite

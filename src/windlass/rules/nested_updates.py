@@ -6,7 +6,8 @@ from windlass.facts.known_values import known_starts
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Concatenate, Constant, Convert, DynamicUpdateSlice, Exponential, Negate, Sine, Slice
-from windlass.ops.base import TensorOp, Unary
+from windlass.ops.base import TensorOp
+from windlass.ops.pointwise import Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from windlass.facts.structure import find_index
 from windlass.ir import Block, Builder, Op, Region, Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
@@ -34,7 +33,6 @@ from windlass.ops import (
     Return,
     Reverse,
     Select,
-    Slice,
     Sort,
     Transpose,
 )
@@ -385,45 +383,6 @@ def masked(draw: Draw, shape: Sizes, dtype: str) -> Value:
     mask = Compare(Iota(shape, "i32", axis), bound, draw.choose(("LT", "LE", "GE", "GT", "EQ")))
     rest = Constant.of(identity_of(draw.choose(FOLDS), dtype), dtype, shape)
     return Select(mask, tensor(dtype, *shape), rest)
-
-
-@rewrite(fold(ALL_FOLDS, any_op(Select, pred=any_op(Compare, bind="bounds"), bind="value")), sample=sample_fold(masked))
-def reduce_of_masked_range(op: Reduce, value: Select, bounds: Compare) -> Value | None:
-    """reduce(select(index < k, x, c)) = reduce(slice(x, 0, k)), where c leaves others unchanged
-
-    >>> shape = (9,)
-    >>> mask = Compare(Iota(shape, "i32", 0), Constant.of(4, "i32", shape), "LT")
-    >>> chosen = Select(mask, tensor("f32", 9), Constant.of(0, "f32", shape))
-    >>> reduce_of_masked_range(reduce_sum(chosen, (0,)).owner).owner.inputs[0].limit_indices
-    (4,)
-    """
-    if not begins_neutral(op):
-        return None
-    rest, init = value.on_false, op.init_values[0]
-    if not (isinstance(rest, Constant) and rest.is_splat and isinstance(init, Constant)):
-        return None
-    if rest.value.data.tobytes() != init.value.data.tobytes() or not feeds_only(value, op):
-        return None
-    index, bound = find_index(bounds.lhs), find_index(bounds.rhs)
-    if index is None or bound is None or index.axis is None or bound.axis is not None:
-        return None
-    axis, limit = index.axis, bound.offset - index.offset
-    size = value.shape[axis]
-    start, stop = {
-        "LT": (0, limit),
-        "LE": (0, limit + 1),
-        "GE": (limit, size),
-        "GT": (limit + 1, size),
-        "EQ": (limit, limit + 1),
-        "NE": (0, 0),
-    }[bounds.direction]
-    start, stop = max(start, 0), min(stop, size)
-    if axis not in op.dimensions or start >= stop or bounds.direction == "NE":
-        return None
-    starts = tuple(start if each == axis else 0 for each in range(value.tensor.rank))
-    limits = tuple(stop if each == axis else length for each, length in enumerate(value.shape))
-    part = Slice(value.on_true, starts, limits, (1,) * value.tensor.rank)
-    return again(op, part, op.dimensions)
 
 
 def chosen_by_row(draw: Draw, shape: Sizes, dtype: str) -> Value:

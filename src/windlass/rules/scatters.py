@@ -26,7 +26,7 @@ from windlass.ops import (
     Transpose,
     make_region,
 )
-from windlass.ops.base import Unary
+from windlass.ops.pointwise import Unary
 from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op

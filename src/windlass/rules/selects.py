@@ -28,7 +28,7 @@ from windlass.ops import (
     Slice,
     Subtract,
 )
-from windlass.ops.base import Binary, Unary
+from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

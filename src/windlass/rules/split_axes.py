@@ -16,7 +16,6 @@ from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import AxisGroup, group_axes
 from windlass.rules.contractions import Sizes, sides
-from windlass.rules.factors import in_order
 from windlass.rules.letters import Letters, Term, arrange, read, unspread
 from windlass.rules.outer_products import group_letters, split_letters
 
@@ -81,7 +80,7 @@ def dot_of_repeated_groups(op: DotGeneral) -> Value | None:
         sizes = dict(zip(letters, spread.shape, strict=True))
         split = split_letters(other, groups, sizes)
         result = tuple(letter for old in product.result for letter in groups.get(old, (old,)))
-        made = product.rebuild(*in_order(product, term, new, _in_order_of(split, new, result)), result)
+        made = product.with_term(term, new, _in_order_of(split, new, result), result)
         return None if made is None else Reshape(made, op.shape)
     return None
 

@@ -29,7 +29,7 @@ from windlass.ops import (
     Subtract,
     Tanh,
 )
-from windlass.ops.base import Binary, Unary
+from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.reduction import reduce_and, reduce_max, reduce_or, reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole

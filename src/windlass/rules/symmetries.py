@@ -20,9 +20,9 @@ from windlass.ops import (
     Tan,
     Tanh,
 )
-from windlass.ops.base import Unary
 from windlass.ops.elementwise import And, Xor, width_of
 from windlass.ops.functions import Cbrt
+from windlass.ops.pointwise import Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual, Exchange
 from windlass.rewriting.pattern import any_op, hole

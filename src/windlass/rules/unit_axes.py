@@ -82,6 +82,6 @@ def dot_of_added_unit_axes(op: DotGeneral) -> Value | None:
         smaller = Term(inner, tuple(letters[axis] for axis in kept))
         gone = set(letters) - set(smaller.letters)
         result = tuple(letter for letter in product.result if letter not in gone)
-        made = product.rebuild(*((smaller, other) if term is product.left else (other, smaller)), result)
+        made = product.with_term(term, smaller, other, result)
         return None if made is None else Reshape(made, tuple(sizes[letter] for letter in product.result))
     return None

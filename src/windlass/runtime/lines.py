@@ -34,7 +34,7 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.base import Elementwise
+from windlass.ops.pointwise import Elementwise
 from windlass.runtime.staging import ALIGNMENT, address_of
 
 Array: TypeAlias = NDArray[Any]

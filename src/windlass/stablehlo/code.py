@@ -84,6 +84,8 @@ class Code:
             digest = hashlib.sha256(text).hexdigest()[:16]  # the same in every process, for JAX's compilation cache
             symbol = "_".join(("windlass", self.name, digest, *(f"{id(callback):x}" for callback in self.callbacks)))
             found = self._finished[device.name, is_watched] = Finished(symbol, text, asks)
+            if not asks:
+                self._finished[device.name, False] = found  # watched or not, it is the same
         return found
 
     def read(self, device: Device, is_watched: bool = False) -> bytes:

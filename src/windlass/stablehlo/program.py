@@ -178,7 +178,7 @@ def _batch(
 ) -> tuple[list[Any], list[int]]:
     """The program for all elements of the batch at once; a loop over them where it has an op with no such form.
 
-    Those are ops with effects and calls of what is not in the program: Python functions, libraries, other devices.
+    Those are ops with effects and calls of what is not in the program: Python functions and libraries.
     """
     flags = tuple(axis is not None for axis in axes)
     moved = [

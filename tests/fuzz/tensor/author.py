@@ -17,6 +17,7 @@ from tests.fuzz.tensor.meaning import Endless, Meaning
 from tests.laws.op_instances import meaningful_classes, share_out
 from windlass.catalogue import catalogue
 from windlass.ir import Block, Builder, Function, Module, Op, Region, Result, TensorType, TypeFault, Value, tensor_type
+from windlass.ir.captures import captures
 from windlass.ops import (
     Add,
     BroadcastInDim,
@@ -36,7 +37,6 @@ from windlass.ops import (
     While,
 )
 from windlass.ops.collective import Collective
-from windlass.ops.control import captures
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 from windlass.rewriting import Rule
 from windlass.rewriting.instances import Mismatch, list_arguments, make_instance

@@ -8,7 +8,10 @@ Start reading at `array.py`; `views.py` has what a view is, `functions.py` the w
 `capture.py`, `loops.py`, `branches.py` and `states.py` how Python loops, branches and conditions become operations.
 """
 
+from windlass.frontends.arrays import functions
 from windlass.frontends.arrays.array import Array
+
+assert functions, "it gives the answers to NumPy's protocols"
 
 __all__ = ["Array"]
 """The names for users."""

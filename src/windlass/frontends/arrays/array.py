@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import jax
@@ -19,6 +19,9 @@ from windlass.stablehlo.private_jax import weakly_typed
 
 FEW = 16
 """Arrays of fewer elements may be constants of the program."""
+
+ANSWERS: dict[str, Callable[..., Any]] = {}
+"""What arrays give where NumPy asks them, by protocol: entered by functions.py, which knows NumPy's functions."""
 
 
 class Array:
@@ -399,14 +402,10 @@ class Array:
     # -- NumPy's protocols --------------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from windlass.frontends.arrays.functions import apply_ufunc
-
-        return apply_ufunc(ufunc, method, inputs, options)
+        return ANSWERS["ufunc"](ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        from windlass.frontends.arrays.functions import apply_function
-
-        return apply_function(function, arguments, options)
+        return ANSWERS["function"](function, arguments, options)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.array import ANSWERS, Array, wrapped
 from windlass.frontends.arrays.indexing import checked_index
 
 WIDENING = frozenset({"sum", "prod", "cumsum", "cumprod", "nansum", "nanprod", "nancumsum", "nancumprod", "trace"})
@@ -514,3 +514,6 @@ _MORE_UFUNCS: dict[str, Callable[..., Any]] = {
     "absolute": jnp.abs,
     "logical_xor": jnp.logical_xor,
 }
+
+
+ANSWERS.update(ufunc=apply_ufunc, function=apply_function)

@@ -13,9 +13,9 @@ textures are known, `records.py` those whose structs hold pointers, `linking.py`
 from windlass.frontends.cuda.compilation import compile_device
 from windlass.frontends.cuda.linking import LinkedUnits, link_units, unresolved_symbols
 from windlass.frontends.cuda.lookup import find_kernel
-from windlass.frontends.cuda.reach import reached_names
 from windlass.frontends.cuda.records import give_pointers_apart
 from windlass.frontends.cuda.textures import TextureUse, specialize_textures, texels_variable, texture_uses
+from windlass.llvm.reach import reached_names
 
 __all__ = [
     "LinkedUnits",

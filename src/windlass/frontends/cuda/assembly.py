@@ -7,7 +7,7 @@ linked in. What has no translation stays, to be explained to the user where it i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,8 +106,11 @@ class Assembly:
         )
 
 
-def with_assembly_translated(llvm_ir: str) -> str:
-    """The module with each `asm` statement that has a translation as a call of a function that is in the module."""
+def with_assembly_translated(llvm_ir: str, compiled: Callable[[str], str]) -> str:
+    """The module with each `asm` statement that has a translation as a call of a function that is in the module.
+
+    `compiled` gives the LLVM IR of C++, or "" where clang refuses it.
+    """
     if " asm " not in llvm_ir:
         return llvm_ir
     lines = llvm_ir.split("\n")
@@ -127,7 +130,7 @@ def with_assembly_translated(llvm_ir: str) -> str:
             found[assembly] = f"__windlass_assembly_{len(found)}"
         passed = ", ".join(arguments)
         calls.append((number, assembly, f"{line[: match.start()]}call {assembly.result} @{{}}.call({passed}){rest}"))
-    library = _compile(found)
+    library = _compile(found, compiled)
     if not library:
         return llvm_ir
     names = {assembly: name for assembly, name in found.items() if f"define {assembly.result} @{name}.call(" in library}
@@ -166,21 +169,17 @@ def _split_arguments(text: str) -> tuple[list[str], str]:
     return [], text
 
 
-def _compile(found: dict[Assembly, str]) -> str:
+def _compile(found: dict[Assembly, str], compiled: Callable[[str], str]) -> str:
     """LLVM IR of the functions; of those that clang does not take there is none."""
-    from windlass.frontends.cuda.clang import device_flags
-    from windlass.frontends.cuda.compilation import compile_unoptimized
-    from windlass.frontends.cuda.source import read_source
-
     text = '#include "windlass/ptx.h"\n' + "".join(each.write_function(name) for each, name in found.items())
-    outcome = compile_unoptimized(read_source(text, "assembly"), device_flags(), [], {}, ())
-    if outcome.status == 0:
+    library = compiled(text)
+    if library:
         calls = "".join(assembly.write_call(name) for assembly, name in found.items())
-        return _without_positions(outcome.output) + calls
+        return _without_positions(library) + calls
     if len(found) == 1:
         return ""
-    good = {assembly: name for assembly, name in found.items() if _compile({assembly: name})}
-    return _compile(good) if good and len(good) < len(found) else ""
+    good = {assembly: name for assembly, name in found.items() if _compile({assembly: name}, compiled)}
+    return _compile(good, compiled) if good and len(good) < len(found) else ""
 
 
 def _without_positions(llvm_ir: str) -> str:

@@ -25,12 +25,12 @@ from windlass.frontends.cuda.copies import with_copies_by_field
 from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
 from windlass.frontends.cuda.limits import check_constants, with_lines_of
 from windlass.frontends.cuda.messages import diagnostics_of
-from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
 from windlass.frontends.cuda.signatures import SignatureReader
 from windlass.frontends.cuda.source import Source, adapt_text, read_source
 from windlass.frontends.cuda.templates import kernel_templates, take_instance_markers, with_requested_names
 from windlass.ir.signature import DeviceCode
+from windlass.llvm.metadata import with_all_positions, without_unneeded_metadata
 
 _LAST_LINES = 5
 _MACRO_NAME = re.compile(r"[A-Za-z_]\w*(?:\([\w\s,.]*\))?")
@@ -129,9 +129,15 @@ def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
     """
     with temporary_folder() as folder:
         path = folder / "device.ll"
-        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(with_assembly_translated(llvm_ir))))
+        translated = with_assembly_translated(llvm_ir, _compiled_assembly)
+        text = with_local_functions(with_copies_by_field(without_unneeded_metadata(translated)))
         path.write_text(text, "utf-8")
         return run_clang([*optimization_flags(fast_math), "-emit-llvm", str(path), "-o", "-"])
+
+
+def _compiled_assembly(text: str) -> str:
+    outcome = compile_unoptimized(read_source(text, "assembly"), device_flags(), [], {}, ())
+    return outcome.output if outcome.status == 0 else ""
 
 
 def with_local_functions(llvm_ir: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from windlass.frontends.cuda.metadata import Metadata
+from windlass.llvm.metadata import Metadata
 
 MOST_FIELDS = 64
 _COPY = re.compile(

@@ -15,17 +15,17 @@ from windlass.frontends.cuda.clang import device_flags
 from windlass.frontends.cuda.compilation import compile_unoptimized, explain_failure, optimize_device
 from windlass.frontends.cuda.includes import include_folders
 from windlass.frontends.cuda.limits import check_constants
-from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
 from windlass.frontends.cuda.signatures import SignatureReader
 from windlass.frontends.cuda.source import read_source
 from windlass.ir.signature import DeviceCode
+from windlass.llvm.metadata import with_all_positions, without_unneeded_metadata
+from windlass.llvm.names import NAME
 
-_NAME = r'(?:[-\w$.]+|"[^"]*")'
-_DECLARED_FUNCTION = re.compile(rf"^declare [^\n]*?@({_NAME})\(", re.MULTILINE)
-_DECLARED_VARIABLE = re.compile(rf"^@({_NAME}) = external [^\n]*\baddrspace\([14]\)", re.MULTILINE)
+_DECLARED_FUNCTION = re.compile(rf"^declare [^\n]*?@({NAME})\(", re.MULTILINE)
+_DECLARED_VARIABLE = re.compile(rf"^@({NAME}) = external [^\n]*\baddrspace\([14]\)", re.MULTILINE)
 _DEFINED = re.compile(
-    rf"^(?:define (?P<linkage>[^\n@]*)@(?P<function>{_NAME})\("
-    rf"|@(?P<variable>{_NAME}) = (?P<kind>(?!external |extern_weak )[^\n]*))",
+    rf"^(?:define (?P<linkage>[^\n@]*)@(?P<function>{NAME})\("
+    rf"|@(?P<variable>{NAME}) = (?P<kind>(?!external |extern_weak )[^\n]*))",
     re.MULTILINE,
 )
 _KEPT_APART = re.compile(r"\b(?:internal|private|linkonce|linkonce_odr|weak|weak_odr|available_externally)\b")

@@ -10,11 +10,11 @@ import numpy as np
 
 from windlass.diagnostics import Position
 from windlass.frontends.cuda.limits import check_parameters, check_shared
-from windlass.frontends.cuda.metadata import Metadata, MetadataNode
-from windlass.frontends.cuda.reach import bodies_of, names_reached_from
 from windlass.frontends.cuda.source import Source, position_of
 from windlass.frontends.cuda.types import MOST_POINTERS, TypeReader
 from windlass.ir.signature import DeviceVariable, KernelSignature, Parameter, PointerMember
+from windlass.llvm.metadata import Metadata, MetadataNode
+from windlass.llvm.reach import bodies_of, names_reached_from
 
 TEXTURE_TYPES = frozenset({"cudaTextureObject_t", "CUtexObject"})
 SURFACE_TYPES = frozenset({"cudaSurfaceObject_t", "CUsurfObject"})

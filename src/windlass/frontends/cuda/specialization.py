@@ -8,9 +8,8 @@ from collections.abc import Callable
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.diagnostics.cache import temporary_folder
 from windlass.frontends.cuda.clang import optimization_flags, run_clang
-from windlass.frontends.cuda.metadata import with_all_positions, without_unneeded_metadata
-
-_NAME = r'(?:[-\w$.]+|"[^"]*")'
+from windlass.llvm.metadata import with_all_positions, without_unneeded_metadata
+from windlass.llvm.names import NAME
 
 
 def alone_in_module(llvm_ir: str, kernel: str) -> str:
@@ -39,7 +38,7 @@ def with_parameters(llvm_ir: str, kernel: str, change: Callable[[list[str]], lis
     line = llvm_ir[head.end() : end]
     pieces, closing = _split_parameters(line)
     lines = change(pieces)
-    label = re.compile(rf"\n{_NAME}:[^\n]*").match(llvm_ir, end)
+    label = re.compile(rf"\n{NAME}:[^\n]*").match(llvm_ir, end)
     start = end if label is None else label.end()
     signature = ", ".join(pieces) + line[closing:]
     return f"{llvm_ir[: head.end()]}{signature}{llvm_ir[end:start]}\n{''.join(lines)}{llvm_ir[start + 1 :]}"
@@ -47,7 +46,7 @@ def with_parameters(llvm_ir: str, kernel: str, change: Callable[[list[str]], lis
 
 def take_name(pieces: list[str], position: int) -> str | None:
     """Take a parameter's name away, which is returned; it has another one then. None where it has but a number."""
-    match = re.search(rf"%({_NAME})$", pieces[position])
+    match = re.search(rf"%({NAME})$", pieces[position])
     if match is None or match[1].isdigit():
         return None
     pieces[position] = f"{pieces[position][: match.start()]}%{given_name(position)}"

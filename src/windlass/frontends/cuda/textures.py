@@ -18,11 +18,11 @@ from windlass.diagnostics.cache import keep, read_kept
 from windlass.emulator.library import SOURCES as EMULATOR_SOURCES
 from windlass.frontends.cuda.clang import UMBRELLA_HEADER, device_flags, run_clang
 from windlass.frontends.cuda.precompiled import headers_digest
-from windlass.frontends.cuda.reach import reached_names
 from windlass.frontends.cuda.signatures import SURFACE_TYPES, TEXTURE_TYPES
 from windlass.frontends.cuda.specialization import alone_in_module, optimized, take_name, with_parameters
 from windlass.ir.signature import DeviceCode, DeviceVariable, KernelSignature
 from windlass.ir.textures import WORDS, TextureForm
+from windlass.llvm.reach import reached_names
 
 _FETCHES = Path(__file__).parent / "device" / "textures.cu"
 _DECLARATION = re.compile(

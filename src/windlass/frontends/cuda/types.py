@@ -9,7 +9,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from windlass.frontends.cuda.metadata import Metadata, MetadataNode
+from windlass.llvm.metadata import Metadata, MetadataNode
 
 MOST_POINTERS = 64
 """Of an array of pointers in a record so many are looked at."""

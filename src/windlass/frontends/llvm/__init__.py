@@ -9,8 +9,8 @@ with `registry.py` translate instructions, `builtins` holds what functions mean.
 """
 
 from windlass.frontends.llvm.kernel import import_kernel
-from windlass.frontends.llvm.module import DeviceModule, module_of
 from windlass.ir.signature import DeviceCode
+from windlass.llvm.module import DeviceModule, module_of
 
 
 def variable_contents(code: DeviceCode) -> dict[str, bytes]:

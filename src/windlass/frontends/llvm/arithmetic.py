@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 from windlass.frontends.llvm.emitter import Emitter, number_of
-from windlass.frontends.llvm.layout import FloatType, IntegerType, LLVMType, PointerType, VectorType
 from windlass.frontends.llvm.registry import called, translates
-from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import WORD_DTYPES, Translator, container_of, element_of
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import BufferType, Op, Value
+from windlass.llvm.layout import FloatType, IntegerType, LLVMType, PointerType, VectorType
+from windlass.llvm.syntax import Instruction
 from windlass.loops import BufferDistance, NullBuffer, SameBuffer, SelectBuffer
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from windlass.frontends.llvm.layout import PointerType
 from windlass.frontends.llvm.memory import POINTER_IN_MEMORY_HELP
 from windlass.frontends.llvm.registry import called, translates
-from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import LLVMValue
+from windlass.llvm.layout import PointerType
+from windlass.llvm.syntax import Instruction
 from windlass.loops import Atomic, CompareExchange
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert

@@ -9,14 +9,14 @@ from windlass.emulator.intrinsics import RUNTIME_CALLS, fits
 from windlass.emulator.mathematics import FUNCTIONS
 from windlass.frontends.llvm.arithmetic import bits_of, cut, is_odd, signed
 from windlass.frontends.llvm.emitter import number_of
-from windlass.frontends.llvm.layout import LLVMType, StructType, VectorType, members_of
 from windlass.frontends.llvm.memory import shifted
 from windlass.frontends.llvm.registry import called, callee_of, mathematical_function, translates
-from windlass.frontends.llvm.syntax import Expression, Global, Instruction, Number, Operand, Text
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
+from windlass.llvm.layout import LLVMType, StructType, VectorType, members_of
+from windlass.llvm.syntax import Expression, Global, Instruction, Number, Operand, Text
 from windlass.loops import (
     Assert,
     Barrier,
@@ -453,7 +453,7 @@ def alignment_of(instruction: Instruction, count: int) -> int:
 
 def known_multiple(translator: Translator, size: Operand) -> int:
     """A number of which a size that is not constant is known to be a multiple."""
-    from windlass.frontends.llvm.syntax import Local
+    from windlass.llvm.syntax import Local
     from windlass.ops.elementwise import Multiply, ShiftLeft
 
     value = translator.values.get(size.name) if isinstance(size, Local) else None

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from windlass.frontends.llvm.layout import I1
-from windlass.frontends.llvm.syntax import BasicBlock, FunctionText, Instruction, Local, Operand
+from windlass.llvm.layout import I1
+from windlass.llvm.syntax import BasicBlock, FunctionText, Instruction, Local, Operand
 
 RETURN = ""
 """Stands for leaving the function, as a target of edges; no block has an empty name."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windlass.frontends.llvm.control_flow import ControlFlow, FlowLoop, FlowNode
-from windlass.frontends.llvm.layout import ArrayType, IntegerType, PointerType, VectorType
 from windlass.frontends.llvm.memory import signed_number
 from windlass.frontends.llvm.provenance import Provenance
-from windlass.frontends.llvm.syntax import Instruction, Local, Null, Number, Operand
 from windlass.frontends.llvm.translator import WORD_DTYPES
+from windlass.llvm.layout import ArrayType, IntegerType, PointerType, VectorType
+from windlass.llvm.syntax import Instruction, Local, Null, Number, Operand
 
 
 @dataclass(frozen=True, slots=True)

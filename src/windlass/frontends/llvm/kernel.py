@@ -9,18 +9,18 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.frontends.llvm import arithmetic, atomics, builtins, calls, memory
 from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
-from windlass.frontends.llvm.layout import PointerType
-from windlass.frontends.llvm.module import DeviceModule, module_of
 from windlass.frontends.llvm.provenance import Base
 from windlass.frontends.llvm.structure import Structurer
-from windlass.frontends.llvm.syntax import FunctionText, Reader, UnknownSyntax
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.values import Pointer
 from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
+from windlass.llvm.layout import PointerType
+from windlass.llvm.module import DeviceModule, module_of
+from windlass.llvm.syntax import FunctionText, Reader, UnknownSyntax
 from windlass.loops import LAUNCH_DIMENSIONS, Allocate, LaunchSize, Parallel, Store, Yield
-from windlass.ops.control import Return
+from windlass.ops.regions import Return
 from windlass.parallel.passes import AS_STRUCTURED, Guards, LoopPass, passes_of_import, run_passes
 
 TRANSLATORS = (arithmetic, atomics, builtins, calls, memory)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from windlass.frontends.llvm.emitter import number_of
-from windlass.frontends.llvm.layout import (
+from windlass.frontends.llvm.provenance import Base
+from windlass.frontends.llvm.registry import translates
+from windlass.frontends.llvm.translator import WORD_DTYPES, Translator
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.ir import Builder, Value
+from windlass.ir.types import MLIR_DTYPES
+from windlass.llvm.layout import (
     ArrayType,
     IntegerType,
     LLVMType,
@@ -14,13 +20,7 @@ from windlass.frontends.llvm.layout import (
     members_of,
     scalars_of,
 )
-from windlass.frontends.llvm.provenance import Base
-from windlass.frontends.llvm.registry import translates
-from windlass.frontends.llvm.syntax import Instruction, Local, Number, Operand
-from windlass.frontends.llvm.translator import WORD_DTYPES, Translator
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
-from windlass.ir import Builder, Value
-from windlass.ir.types import MLIR_DTYPES
+from windlass.llvm.syntax import Instruction, Local, Number, Operand
 from windlass.loops import Allocate, Load, Store
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert

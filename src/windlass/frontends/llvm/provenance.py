@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from windlass.frontends.llvm.control_flow import ControlFlow
-from windlass.frontends.llvm.layout import IntegerType, PointerType
-from windlass.frontends.llvm.syntax import Expression, FunctionText, Global, Instruction, Local, Null, Operand
+from windlass.llvm.layout import IntegerType, PointerType
+from windlass.llvm.syntax import Expression, FunctionText, Global, Instruction, Local, Null, Operand
 
 
 class Base(NamedTuple):

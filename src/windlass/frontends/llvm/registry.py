@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from windlass.frontends.llvm.syntax import Instruction
-    from windlass.frontends.llvm.translator import Translator
     from windlass.frontends.llvm.values import LLVMValue
     from windlass.ir import Value
 
-InstructionTranslator: TypeAlias = "Callable[[Translator, Instruction], LLVMValue | None]"
+InstructionTranslator: TypeAlias = "Callable[..., LLVMValue | None]"
+"""`(translator, instruction) -> value or None`; the translator, which asks here, is not named."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _by_opcode: dict[str, InstructionTranslator] = {}

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from windlass.frontends.llvm.control_flow import RETURN, ControlFlow, FlowLoop, FlowNode
 from windlass.frontends.llvm.emitter import number_of, scalar_type
 from windlass.frontends.llvm.induction import CountedLoop, find_counted_loops
-from windlass.frontends.llvm.layout import LLVMType, PointerType, members_of
-from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.trip_count import TripCount, is_countable
 from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
 from windlass.ir import Argument, Block, BufferType, Builder, Op, Region, Type, Value, current_builder
 from windlass.ir.values import Result
+from windlass.llvm.layout import LLVMType, PointerType, members_of
+from windlass.llvm.syntax import Instruction
 from windlass.loops import Condition, DoWhile, For, If, SelectBuffer, Undefined, ViewBuffer, Yield
 
 

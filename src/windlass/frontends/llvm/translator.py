@@ -7,7 +7,11 @@ from collections.abc import Callable
 from windlass.diagnostics import Position, RaisingError
 from windlass.frontends.llvm.control_flow import ControlFlow
 from windlass.frontends.llvm.emitter import Emitter, scalar_type
-from windlass.frontends.llvm.layout import (
+from windlass.frontends.llvm.provenance import Base, Provenance
+from windlass.frontends.llvm.registry import translator_of
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.ir import Builder, Value, current_builder
+from windlass.llvm.layout import (
     FloatType,
     IntegerType,
     LLVMType,
@@ -15,10 +19,8 @@ from windlass.frontends.llvm.layout import (
     VectorType,
     members_of,
 )
-from windlass.frontends.llvm.module import DeviceModule
-from windlass.frontends.llvm.provenance import Base, Provenance
-from windlass.frontends.llvm.registry import translator_of
-from windlass.frontends.llvm.syntax import (
+from windlass.llvm.module import DeviceModule
+from windlass.llvm.syntax import (
     Expression,
     FunctionText,
     Global,
@@ -32,8 +34,6 @@ from windlass.frontends.llvm.syntax import (
     Undef,
     Zero,
 )
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
-from windlass.ir import Builder, Value, current_builder
 from windlass.loops import Allocate, DeviceVariableBuffer
 
 WORD_DTYPES = {1: "i1", 8: "i8", 16: "i16", 32: "i32", 64: "i64"}

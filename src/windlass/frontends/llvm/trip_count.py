@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from windlass.frontends.llvm.arithmetic import compare_integers
 from windlass.frontends.llvm.induction import INVERSE, CountedLoop, Induction
-from windlass.frontends.llvm.syntax import Number, Operand
 from windlass.frontends.llvm.translator import Translator, container_of
 from windlass.ir import Value
+from windlass.llvm.syntax import Number, Operand
 from windlass.loops import Assert
 from windlass.ops.elementwise import Negate
 

@@ -18,13 +18,13 @@ from windlass.frontends.llvm.builtins.integers import (
     unsigned_minimum,
 )
 from windlass.frontends.llvm.emitter import Emitter
-from windlass.frontends.llvm.layout import IntegerType, StructType, VectorType
 from windlass.frontends.llvm.memory import store
 from windlass.frontends.llvm.registry import called
-from windlass.frontends.llvm.syntax import Instruction
 from windlass.frontends.llvm.translator import Translator, element_of
 from windlass.frontends.llvm.values import LLVMValue
 from windlass.ir import Value
+from windlass.llvm.layout import IntegerType, StructType, VectorType
+from windlass.llvm.syntax import Instruction
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import (

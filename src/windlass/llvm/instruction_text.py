@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from windlass.frontends.llvm.layout import (
+from windlass.llvm.layout import (
     I1,
     VOID,
     ArrayType,
@@ -13,7 +13,7 @@ from windlass.frontends.llvm.layout import (
     StructType,
     VectorType,
 )
-from windlass.frontends.llvm.syntax import (
+from windlass.llvm.syntax import (
     STARTS_OF_TYPES,
     BasicBlock,
     FunctionText,

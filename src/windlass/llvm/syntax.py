@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from windlass.frontends.llvm.layout import (
+from windlass.llvm.layout import (
     FLOAT_DTYPES,
     I1,
     VOID,

@@ -6,43 +6,24 @@
             for (int j = 0; j < 4; j++) sums[i][j] += down[i] * across[j];
 
 Each thread does here what sixteen could do. Where every access to such an array counts its elements by the counters
-of loops, the loops over `i` and `j` become dimensions as the threads' are, and the array holds one tensor over them.
-What is decided here is only what to try: the access that doesn't fit is found when it is interpreted (elements.py).
+of loops, the loops over `i` and `j` become dimensions as the threads' are, and the array holds one tensor over them:
+`Allocate.axes` and `For.counts_elements` say so. That is only what raising tries: the access that doesn't fit is found
+when it is interpreted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from windlass.affine.dimensions import Dimension
-from windlass.affine.index import FloorDivide, Index, Modulo
 from windlass.ir import Argument, Block, Op, Result, Value
 from windlass.loops import Allocate, DoWhile, For, Load, Store, ViewBuffer
-from windlass.ops.conversion import BitcastConvert, Convert, bit_width
+from windlass.ops.conversion import BitcastConvert, Convert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
 
-if TYPE_CHECKING:
-    from windlass.raising.state import RaisingState
-
 Strides = dict[For, int]
 """By how many bytes an address grows with each iteration of loops."""
-
-
-@dataclass(frozen=True)
-class RegisterTiles:
-    """The arrays, each with its axes (stride in bytes, size), outer ones first, and the loops that count elements."""
-
-    arrays: Mapping[Allocate, tuple[tuple[int, int], ...]] = field(
-        default_factory=dict["Allocate", "tuple[tuple[int, int], ...]"]
-    )
-    loops: frozenset[For] = frozenset()
-
-
-NO_TILES = RegisterTiles()
 
 
 @dataclass
@@ -62,18 +43,18 @@ def has_register_tiles(body: Block) -> bool:
     return any(_is_accumulated_in(_accesses(array) or []) for array in arrays)
 
 
-def find_register_tiles(body: Block) -> RegisterTiles:
-    """The arrays that are accumulated in, and those that the same loops count; none at all if one doesn't fit."""
+def mark_register_tiles(body: Block) -> None:
+    """Mark the arrays that are accumulated in, and those that the same loops count; none at all if one doesn't fit."""
     accesses = {op: _accesses(op) for op in body.walk() if isinstance(op, Allocate) and op.space == "local"}
     chosen = {array for array, found in accesses.items() if found and _is_accumulated_in(found)}
     if not chosen:
-        return NO_TILES
+        return
     loops: set[For] = set()
     while True:
         for array in chosen:
             found = accesses[array]
             if found is None:
-                return NO_TILES
+                return
             for access in found:
                 loops |= access.strides.keys()
         more = {
@@ -82,13 +63,21 @@ def find_register_tiles(body: Block) -> RegisterTiles:
         if not more:
             break
         chosen |= more
-    arrays: dict[Allocate, tuple[tuple[int, int], ...]] = {}
+    marks: list[tuple[Allocate, tuple[tuple[int, int], ...]]] = []
     for array in chosen:
         axes = _axes(array, accesses[array] or [])
         if axes is None:
-            return NO_TILES
-        arrays[array] = axes
-    return RegisterTiles(arrays, frozenset(loops))
+            return
+        marks.append((array, axes))
+    for array, axes in marks:
+        array.axes = axes
+    for loop in loops:
+        loop.counts_elements = True
+
+
+def is_tiled(body: Block) -> bool:
+    """Whether arrays are marked."""
+    return any(isinstance(op, Allocate) and op.axes for op in body.walk())
 
 
 # -- accesses ---------------------------------------------------------------------------------------------------------
@@ -203,7 +192,7 @@ def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ..
         if not access.strides or (is_sum and not isinstance(access.op, Store)):
             continue
         axes = sorted(((stride, trips_of(loop) or 0) for loop, stride in access.strides.items()), reverse=True)
-        size = max(bit_width(access.dtype) // 8, 1)
+        size = byte_width(access.dtype)
         for stride, count in reversed(axes):
             if stride != size:
                 break
@@ -213,34 +202,3 @@ def _axes(array: Allocate, accesses: list[_Access]) -> tuple[tuple[int, int], ..
                 found.add(tuple(axes))
     # Sums that are cleared by one loop and added to by several have the axes of the latter.
     return max(found, key=len, default=None) if is_sum else min(found, key=len, default=None)
-
-
-# -- threads ----------------------------------------------------------------------------------------------------------
-
-
-def note_quotients(state: RaisingState, address: Index) -> None:
-    """Remember by which numbers an address divides dimensions of threads: each may better be several dimensions."""
-    for atom in address.terms:
-        if not isinstance(atom, FloorDivide | Modulo):
-            continue
-        divisor, index = atom.divisor, atom.operand
-        found = {divisor}
-        while len(index.terms) == 1 and not index.constant:
-            ((part, factor),) = index.terms.items()
-            if isinstance(part, Dimension) and part in state.thread_dimensions and factor == 1:
-                state.quotients.setdefault(part, set()).update(found)
-            if not isinstance(part, FloorDivide) or factor != 1:
-                break
-            found = {part.divisor, *(part.divisor * each for each in found)}
-            index = part.operand
-
-
-def find_cuts(state: RaisingState) -> dict[int, tuple[int, ...]]:
-    """Where to cut dimensions of threads, told by their places, so that addresses divide none of them."""
-    cuts: dict[int, tuple[int, ...]] = {}
-    for place, dimension in enumerate(state.thread_dimensions):
-        divisors = sorted(state.quotients.get(dimension, ()))
-        sizes = (*divisors, dimension.size)
-        if divisors and all(larger % smaller == 0 and larger > smaller for smaller, larger in pairwise(sizes)):
-            cuts[place] = tuple(divisors)
-    return cuts

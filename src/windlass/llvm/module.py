@@ -11,10 +11,12 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.diagnostics.limits import out_of_memory
-from windlass.frontends.llvm.instruction_text import read_function
-from windlass.frontends.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
-from windlass.frontends.llvm.positions import DebugPositions
-from windlass.frontends.llvm.syntax import (
+from windlass.ir.signature import DeviceCode
+from windlass.llvm.instruction_text import read_function
+from windlass.llvm.layout import ArrayType, IntegerType, LLVMType, members_of
+from windlass.llvm.names import NAME
+from windlass.llvm.positions import DebugPositions
+from windlass.llvm.syntax import (
     FunctionText,
     Members,
     Null,
@@ -28,7 +30,6 @@ from windlass.frontends.llvm.syntax import (
     Zero,
     name_of,
 )
-from windlass.ir.signature import DeviceCode
 
 _TARGET_ATTRIBUTES = re.compile(r'"target-(?:cpu|features)"="[^"]*"')
 _KEEPS_CALLS = re.compile(r"\b(?:noinline|optnone)\b ?")
@@ -39,7 +40,7 @@ _TYPE = re.compile(r'^(%(?:[-\w$.]+|"[^"]*")) = type (.*)$', re.MULTILINE)
 _GLOBAL = re.compile(r'^(@(?:[-\w$.]+|"[^"]*")) = (.*)$', re.MULTILINE)
 _GLOBAL_KIND = re.compile(r"\b(global|constant)\b ")
 _SPACE = re.compile(r"\baddrspace\((\d+)\)")
-_NAME = re.compile(r'@(?:[-\w$.]+|"[^"]*")')
+_NAME = re.compile(f"@{NAME}")
 
 
 class GlobalVariable:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_NAME = r'(?:[-\w$.]+|"[^"]*")'
-_BODY = re.compile(rf"^define [^\n]*?@({_NAME})\([^\n]*\n(.*?)^}}$", re.MULTILINE | re.DOTALL)
+from windlass.llvm.names import NAME
+
+_BODY = re.compile(rf"^define [^\n]*?@({NAME})\([^\n]*\n(.*?)^}}$", re.MULTILINE | re.DOTALL)
 
 
 def reached_names(llvm_ir: str, kernel: str) -> frozenset[str]:
@@ -29,7 +30,7 @@ def names_reached_from(bodies: Mapping[str, str], kernel: str) -> frozenset[str]
     reached: set[str] = set()
     todo = [kernel]
     while todo:
-        for name in re.findall(rf"@({_NAME})", bodies.get(todo.pop(), "")):
+        for name in re.findall(rf"@({NAME})", bodies.get(todo.pop(), "")):
             if name.strip('"') not in reached:
                 reached.add(name.strip('"'))
                 todo.append(name.strip('"'))

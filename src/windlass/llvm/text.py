@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-NAME = r'[-\w.$]+|"[^"]*"'
-_SIMPLE_TYPE = re.compile(rf"ptr(?: addrspace\(\d+\))?|%(?:{NAME})|[a-z]\w*")
-_SIMPLE_OPERAND = re.compile(rf"[%@](?:{NAME})|[-+]?[\w.]+(?:e[-+]\d+)?(?![\w. ]*\()")
+from windlass.llvm.names import NAME
+
+_SIMPLE_TYPE = re.compile(rf"ptr(?: addrspace\(\d+\))?|%{NAME}|[a-z]\w*")
+_SIMPLE_OPERAND = re.compile(rf"[%@]{NAME}|[-+]?[\w.]+(?:e[-+]\d+)?(?![\w. ]*\()")
 _OPENING = "([{<"
 _CLOSING = ")]}>"
 _ATTRIBUTE = re.compile(
@@ -195,34 +196,11 @@ class Layouts:
         return -(-offset // most) * most, most
 
 
-def strip_quotes(name: str) -> str:
-    """The name itself: `@"a b"` and `@a` are spelled with a sigil, which is left off too.
-
-    >>> strip_quotes('@"operator()"')
-    'operator()'
-    """
-    name = name[1:] if name[0] in "@%" else name
-    return name[1:-1] if name.startswith('"') else name
-
-
-def written_name(name: str) -> str:
-    """A name as it is, where LLVM IR text escapes characters.
-
-    >>> written_name(r"a\\22b")
-    'a"b'
-    """
-    raw = re.sub(rb"\\([0-9A-Fa-f]{2})", lambda match: bytes([int(match[1], 16)]), name.encode())
-    return raw.decode("utf-8", "replace")
-
-
 __all__ = [
-    "NAME",
     "Layouts",
     "balanced_end",
     "split_at_commas",
-    "strip_quotes",
     "take_argument",
     "take_operand",
     "take_type",
-    "written_name",
 ]
