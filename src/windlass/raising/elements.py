@@ -149,9 +149,10 @@ def _fill(state: RaisingState, memory: Memory, key: SlotKey, item: Item, coordin
         if (memory, key) in frame.element_places:
             raise NotElementwise(state, memory, "written at some of its elements")
         is_whole = state.box == frame.domain.box and state.domain.mask == frame.domain.mask
-        filled = frame.filled_places.setdefault((memory, key), set())
+        filled = frame.filled_places.get((memory, key), frozenset())
         if is_whole and not any(coordinate.terms for coordinate in coordinates):
-            filled.add(tuple(coordinate.constant for coordinate in coordinates))
+            filled |= {tuple(coordinate.constant for coordinate in coordinates)}
+            frame.filled_places[memory, key] = filled
         if len(filled) == math.prod(axis.dimension.size for axis in memory.axes):
             frame.written_slots[memory, key] = None
     if old is None:
@@ -265,8 +266,8 @@ def _note_places(
         )
         if not places:
             inner.append(frame)
-        known = frame.element_places.setdefault((memory, key), set())
-        known.add(places)
+        known = frame.element_places.get((memory, key), frozenset()) | {places}
+        frame.element_places[memory, key] = known
         if stores and places:
             frame.counted_stores.add((memory, key))
         if len(known) > 1 and (memory, key) in frame.counted_stores:

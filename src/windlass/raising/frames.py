@@ -12,6 +12,7 @@ from windlass.affine.index import Index
 from windlass.affine.predicate import Predicate
 from windlass.diagnostics import Position
 from windlass.ir import Argument, Block, Op, Value
+from windlass.raising.history import LASTING
 
 if TYPE_CHECKING:
     from windlass.raising.memory import Memory
@@ -51,7 +52,7 @@ class VectorFrame:
     dimension: Dimension
     domain: Domain
     while_depth: int
-    block_depths: Mapping[Block, int]
+    block_depths: Mapping[Block, int] = field(metadata=LASTING)
     is_fused: bool = False
     """Whether the dimension counts threads as well (see strides.py)."""
     inner_dimensions: set[Dimension] = field(default_factory=set[Dimension])
@@ -65,12 +66,12 @@ class VectorFrame:
     written_slots: dict[tuple[Memory, tuple[int, str]], None] = field(
         default_factory=dict["tuple[Memory, tuple[int, str]]", None]
     )
-    element_places: dict[tuple[Memory, tuple[int, str]], set[tuple[tuple[Dimension, Index], ...]]] = field(
-        default_factory=dict["tuple[Memory, tuple[int, str]]", "set[tuple[tuple[Dimension, Index], ...]]"]
+    element_places: dict[tuple[Memory, tuple[int, str]], frozenset[tuple[tuple[Dimension, Index], ...]]] = field(
+        default_factory=dict["tuple[Memory, tuple[int, str]]", "frozenset[tuple[tuple[Dimension, Index], ...]]"]
     )
     """Which elements of a local array an iteration touches: places along those of its axes that the loop counts."""
-    filled_places: dict[tuple[Memory, tuple[int, str]], set[tuple[int, ...]]] = field(
-        default_factory=dict["tuple[Memory, tuple[int, str]]", "set[tuple[int, ...]]"]
+    filled_places: dict[tuple[Memory, tuple[int, str]], frozenset[tuple[int, ...]]] = field(
+        default_factory=dict["tuple[Memory, tuple[int, str]]", "frozenset[tuple[int, ...]]"]
     )
     """Elements of a local array that each iteration stores a known number to."""
     counted_stores: set[tuple[Memory, tuple[int, str]]] = field(default_factory=set["tuple[Memory, tuple[int, str]]"])

@@ -22,7 +22,7 @@ def note_quotients(state: RaisingState, address: Index) -> None:
         while len(index.terms) == 1 and not index.constant:
             ((part, factor),) = index.terms.items()
             if isinstance(part, Dimension) and part in state.thread_dimensions and factor == 1:
-                state.quotients.setdefault(part, set()).update(found)
+                state.quotients[part] = state.quotients.get(part, frozenset()) | found
             if not isinstance(part, FloorDivide) or factor != 1:
                 break
             found = {part.divisor, *(part.divisor * each for each in found)}

@@ -129,9 +129,7 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
                     "with no barrier between",
                     RACE,
                 )
-        places = state.loaded_from.setdefault(op, [])
-        places.append(loaded)
-        del places[:-MOST_PLACES]
+        state.loaded_from[op] = (*state.loaded_from.get(op, ()), loaded)[-MOST_PLACES:]
 
 
 def _depends_on_load(state: RaisingState, op: Store, memory: Memory, address: Index, waits: bool) -> bool:

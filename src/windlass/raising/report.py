@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from windlass.diagnostics import Diagnostic, Position
 
@@ -87,18 +87,6 @@ class RaisingReport:
         for number, note in enumerate(self.accesses):
             if note.action == "store" and note.memory in self.tiles - loaded:
                 self.accesses[number] = replace(note, is_gone=True)
-
-    def mark(self) -> tuple[int, ...]:
-        """A place to return to with `forget_since`."""
-        return tuple(map(len, self._lists()))
-
-    def forget_since(self, mark: tuple[int, ...]) -> None:
-        """Drop what was noted after `mark`: the attempt that noted it was given up."""
-        for notes, length in zip(self._lists(), mark, strict=True):
-            del notes[length:]
-
-    def _lists(self) -> tuple[list[Any], ...]:
-        return self.accesses, self.loops, self.notes, self.outside, self.assumptions, self.absent
 
     def access_kinds(self) -> Counter[str]:
         """How often each kind of access occurs."""

@@ -21,6 +21,7 @@ from windlass.ops.conversion import Convert
 from windlass.raising import emission
 from windlass.raising.codes import LOOP, TOO_IRREGULAR
 from windlass.raising.fold_recipes import BlockFolds
+from windlass.raising.history import LASTING, restore_fields, saved_fields
 from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, UndefinedItem
 from windlass.raising.lanes import Lanes, lanes_of
@@ -67,23 +68,17 @@ class CountingBuilder(Builder):
             )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Checkpoint:
     """A moment to go back to."""
 
-    environment: dict[Value, Item]
-    retried: dict[Value, Box]
-    memo: dict[Any, Any]
-    domain: Domain
-    memories: list[tuple[Memory, MemoryState]]
-    report: tuple[int, ...]
+    fields: dict[str, Any]
+    report: dict[str, Any]
+    frames: list[dict[str, Any]]
+    memories: list[MemoryState]
     block: Block
     last: Op | None
     count: int
-    frames: list[tuple[VectorFrame, int]]
-    places: dict[PlaceCell, Slot]
-    visits: int
-    meetings: int
 
 
 @dataclass
@@ -113,18 +108,20 @@ class RaisingState:
     """Those of the launch, then the word of assumptions, then local and shared ones."""
     frames: list[VectorFrame] = field(default_factory=list["VectorFrame"])
     report: RaisingReport = field(default_factory=RaisingReport)
-    hopeless: dict[tuple[Op, str, int], Obstacle] = field(default_factory=dict["tuple[Op, str, int]", Obstacle])
+    hopeless: dict[tuple[Op, str, int], Obstacle] = field(
+        default_factory=dict["tuple[Op, str, int]", Obstacle], metadata=LASTING
+    )
     """Forms of loops that did not work, by loop, form and number of loops being vectorized around it, and why."""
     has_tiles: bool = False
     """Whether there are local arrays whose elements are lanes."""
-    quotients: dict[Dimension, set[int]] = field(default_factory=dict["Dimension", "set[int]"])
+    quotients: dict[Dimension, frozenset[int]] = field(default_factory=dict["Dimension", "frozenset[int]"])
     """By which numbers addresses divide dimensions of threads."""
     places: dict[PlaceCell, Slot] = field(default_factory=dict["PlaceCell", "Slot"])
     """Words of memory that loops being vectorized accumulate in."""
     thread_dimensions: tuple[Dimension, ...] = ()
     block_dimensions: frozenset[Dimension] = frozenset()
     """Those of the thread dimensions along which blocks differ but not threads of one block."""
-    loaded_from: dict[Load, list[LoadedFrom]] = field(default_factory=dict["Load", "list[LoadedFrom]"])
+    loaded_from: dict[Load, tuple[LoadedFrom, ...]] = field(default_factory=dict["Load", "tuple[LoadedFrom, ...]"])
     """Where loads last read from."""
     shared_stores: list[SharedStore] = field(default_factory=list["SharedStore"])
     """Stores of several threads to one place."""
@@ -136,8 +133,8 @@ class RaisingState:
     """Where accesses went so far."""
     loop_depth: int = 0
     while_depth: int = 0
-    block_depths: dict[Block, int] = field(default_factory=dict[Block, int])
-    """How many loops each block of a loop's body stands in."""
+    block_depths: dict[Block, int] = field(default_factory=dict[Block, int], metadata=LASTING)
+    """How many loops each block of a loop's body stands in: of blocks that are given up nobody asks. Frames share it."""
     turns: For | None = None
     """The loop over blocks or threads that have to run one after another."""
     turn_depth: int = 0
@@ -181,37 +178,23 @@ class RaisingState:
     def checkpoint(self) -> Checkpoint:
         block = self.builder.block
         return Checkpoint(
-            dict(self.environment),
-            dict(self.retried),
-            dict(self.memo),
-            self.domain,
-            [(memory, memory.state) for memory in self.memories],
-            self.report.mark(),
+            saved_fields(self),
+            saved_fields(self.report),
+            [saved_fields(frame) for frame in self.frames],
+            [memory.state for memory in self.memories],
             block,
             block.last,
             self.builder.counter[0],
-            [(frame, len(frame.accesses)) for frame in self.frames],
-            dict(self.places),
-            len(self.visits),
-            len(self.meetings),
         )
 
     def restore(self, moment: Checkpoint) -> None:
         """Make everything as it was at the checkpoint; ops placed since then are erased."""
-        self.environment = dict(moment.environment)
-        self.retried = dict(moment.retried)
-        self.memo = dict(moment.memo)
-        self.domain = moment.domain
-        self.memories = [memory for memory, _ in moment.memories]
-        for memory, state in moment.memories:
+        restore_fields(self, moment.fields)
+        restore_fields(self.report, moment.report)
+        for frame, fields in zip(self.frames, moment.frames, strict=True):
+            restore_fields(frame, fields)
+        for memory, state in zip(self.memories, moment.memories, strict=True):
             memory.state = state
-        self.report.forget_since(moment.report)
-        self.places = dict(moment.places)
-        del self.visits[moment.visits :]
-        del self.meetings[moment.meetings :]
-        self.frames = [frame for frame, _ in moment.frames]
-        for frame, length in moment.frames:
-            del frame.accesses[length:]
         self.builder.block = moment.block
         self.builder.counter[0] = moment.count
         erase_after(moment.block, moment.last)

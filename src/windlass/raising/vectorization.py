@@ -76,8 +76,8 @@ def vectorize(state: RaisingState, op: For, trips: Index, count: int, can_unroll
         except NeedsCells as more:
             if dimension in more.past:
                 raise
-            state.restore(moment)
             check_elements(state, more.cells)
+            state.restore(moment)
             check_addresses(state, more.cells)
             if all(cell in cells for cell in more.cells):
                 raise state.obstacle("places in memory carry values between iterations") from None
