@@ -36,12 +36,13 @@ from windlass.ops import (
     Sort,
     Transpose,
 )
+from windlass.ops.combiners import EXTREMES, identity_of, is_identity
 from windlass.ops.reduction import (
     reduce_max,
     reduce_sum,
     reduce_with,
 )
-from windlass.ops.regions import identity_of, make_region
+from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -55,7 +56,6 @@ Make = Callable[[Draw, Sizes, str], Value]
 x, shape = hole("x"), hole("shape")
 
 FOLDS = (Add, Maximum, Minimum, Multiply)
-EXTREMES = (Maximum, Minimum)
 ALL_FOLDS = (*FOLDS, And, Or)
 
 
@@ -80,13 +80,7 @@ def has_elements(operands: tuple[Value, ...]) -> bool:
 
 def begins_neutral(op: Reduce) -> bool:
     """Whether the initial value is a constant that leaves others unchanged."""
-    init = op.init_values[0]
-    if not isinstance(init, Constant) or op.combiner is None:
-        return False
-    try:
-        return bool(init.number == identity_of(op.combiner, init.dtype))
-    except KeyError:
-        return False
+    return is_identity(op.init_values[0], op.combiner)
 
 
 def again(op: Reduce, operand: Value, dimensions: Sizes, combiner: type[Any] | None = None) -> Value:
