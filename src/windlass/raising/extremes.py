@@ -135,6 +135,3 @@ def is_same(one: Item | None, other: Item | None) -> bool:
     if isinstance(one, Index) and isinstance(other, Index):
         return one == other
     return one is other
-
-
-# -- what comes with an extreme ---------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from windlass.ops import (
     Reshape,
     Slice,
 )
-from windlass.ops.combiners import identity_of, is_identity
+from windlass.ops.combiners import identity_of, is_identity, is_order_free
 from windlass.ops.reduction import fold_windows, reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
@@ -265,7 +265,7 @@ def prefix_axis(op: ReduceWindow) -> int | None:
 
 def reorders(op: ReduceWindow) -> bool:
     """Whether another order of folding shows in the last digits."""
-    return op.combiner in (Add, Multiply) and not op.inputs[0].tensor.is_integer
+    return not is_order_free(op.combiner, op.inputs[0].tensor)
 
 
 def sample_last_of_prefix(draw: Draw) -> Slice:
