@@ -33,7 +33,6 @@ from windlass.ops import (
     Return,
     Reverse,
     Select,
-    Sort,
     Transpose,
 )
 from windlass.ops.combiners import EXTREMES, identity_of, is_identity
@@ -454,26 +453,6 @@ def reduce_of_reverse(op: Reduce, value: Reverse) -> Value | None:
         return None
     made = again(op, value.operand, op.dimensions)
     return Reverse(made, rest) if rest else made
-
-
-def sorted_values(draw: Draw, shape: Sizes, dtype: str) -> Value:
-    x = tensor(dtype, *shape)
-    scalar = tensor(dtype).type
-    kind = "TOTALORDER" if dtype != "i32" else None
-    region = make_region([scalar, scalar], lambda left, right: Compare(left, right, "LT", kind))
-    return Sort((x,), region, draw.integer(0, len(shape) - 1), draw.boolean()).results[0]
-
-
-@rewrite(fold((*FOLDS, And, Or), any_op(Sort, bind="sort")), reassociates=True, sample=sample_fold(sorted_values))
-def reduce_of_sort(op: Reduce, sort: Sort) -> Value | None:
-    """reduce(sort(x)) = reduce(x), along the axis that is sorted
-
-    >>> ordered = sorted_values(Draw(lambda low, high: low), (9,), "f32")
-    >>> reduce_of_sort(reduce_sum(ordered, (0,)).owner).owner.inputs
-    (x,)
-    """
-    is_sorted = sort.dimension % sort.inputs[0].tensor.rank in op.dimensions
-    return again(op, sort.inputs[0], op.dimensions) if is_sorted else None
 
 
 def sample_fold_of_several(draw: Draw) -> Op:
