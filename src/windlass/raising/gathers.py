@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Data, Index
 from windlass.affine.predicate import Predicate
 from windlass.ir import Value
-from windlass.ops.combiners import scattering_region
+from windlass.ops.combiners import Combiner, scattering_region
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Gather, Scatter
 from windlass.raising import emission
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize_condition, materialize_places
-
-Combiner = Callable[[Value, Value], Value]
 
 
 def as_index(index: Index | Lanes) -> Index:

@@ -9,14 +9,13 @@ from typing import Any
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.predicate import TRUE, Predicate, conjunction
 from windlass.ir import Op
-from windlass.ops.combiners import COMBINERS, IDEMPOTENT, neutral_of
+from windlass.ops.combiners import IDEMPOTENT, Combiner, neutral_of
 from windlass.ops.elementwise import (
     Or,
     Select,
 )
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
-from windlass.raising.gathers import Combiner
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import materialize_condition
 
@@ -71,14 +70,11 @@ def any_over(mask: Predicate, dims: Sequence[Dimension], box: Box) -> Predicate:
     return conjunction([*apart, condition_of(_fold(lanes, dims, Or, False))])
 
 
-def combine_over(writers: RacingWriters, dims: Sequence[Dimension], combiner: Combiner) -> RacingWriters | None:
-    """Values combined over `dims`, so that each place has one writer; None for a combiner that is not known.
+def combine_over(writers: RacingWriters, dims: Sequence[Dimension], combiner: Combiner) -> RacingWriters:
+    """Values combined over `dims`, so that each place has one writer.
 
     The order in which values are combined is not defined. Inactive lanes count as the combiner's identity.
     """
-    if combiner not in COMBINERS:
-        return None
-    assert isinstance(combiner, type)
     value, box, mask = writers.value, writers.box, writers.mask
     dtype = value.dtype
     identity = neutral_of(combiner, dtype)

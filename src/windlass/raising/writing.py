@@ -14,12 +14,11 @@ from windlass.affine.index import Index
 from windlass.affine.layout import Axis, Layout, Line, Point, Take, Window
 from windlass.affine.predicate import Predicate
 from windlass.ir import Value
-from windlass.ops.combiners import scattering_region
+from windlass.ops.combiners import Combiner, scattering_region
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Scatter
 from windlass.raising import emission
-from windlass.raising.gathers import Combiner
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import dtype_of_places, materialize_condition, materialize_places, scalar_start
 from windlass.raising.reading import shape_memory
