@@ -259,10 +259,10 @@ class FoldKind:
 
     def identity(self, is_seeded: bool) -> Any:
         """Where a fold begins: with what leaves no trace, or with what does so where that was combined in."""
-        if self.prefers_numbers:
-            # NaN gives way to all numbers.
-            return identity_of(self.combiner, self.dtype) if is_seeded else float("nan")
-        return 0.0 if is_seeded else neutral_of(self.combiner, self.dtype)
+        if is_seeded:
+            return identity_of(self.combiner, self.dtype)
+        # NaN gives way to all numbers.
+        return float("nan") if self.prefers_numbers else neutral_of(self.combiner, self.dtype)
 
     def combine(self, left: Value, right: Value) -> Value:
         """The op on tensors."""
