@@ -95,6 +95,8 @@ def test_chains_are_of_one_op_in_one_type() -> None:
         return find_chain(new, old, lambda value: value not in (x, y))
 
     assert chain(Add(Add(old, x), y)).terms == (y, x)
+    both = chain(Add(Subtract(old, x), x))
+    assert (both.terms, both.subtracted) == ((x,), (x,))
     assert chain(Add(Multiply(old, x), y)) is None
     assert chain(Subtract(x, old)) is None
     assert chain(Add(old, old)) is None

@@ -282,13 +282,14 @@ def the_kind(combiner: Combiner, dtype: str, prefers_numbers: bool = False) -> F
     return FoldKind(combiner, dtype, prefers_numbers)
 
 
-def read_step(op: Op) -> tuple[FoldKind, Value, Value] | None:
-    """What an op of two numbers folds by, and the two; None for ops that fold nothing, and those of booleans."""
+def read_step(op: Value) -> tuple[FoldKind, Value, Value] | None:
+    """What an op of two numbers folds by, and the two; None for what folds nothing, and for ops of booleans."""
     if isinstance(op, Select):
         found = find_extreme_of_numbers(op)
         return None if found is None else (the_kind(found[0], op.dtype, True), *found[1:])
     if type(op) not in COMBINERS or op.tensor.is_boolean or op.tensor.is_complex:
         return None
+    assert isinstance(op, Op)
     left, right = op.operands
     return the_kind(type(op), op.dtype), left, right
 
@@ -338,7 +339,7 @@ def _is_number(value: Value) -> bool:
 
 @dataclass(frozen=True)
 class Chain:
-    """A value combined with terms, last ones first, by one op in one type; some are subtracted.
+    """A value combined with terms, last ones first, by one op in one type; from sums others may be subtracted.
 
     `steps` are the values on the way from the new one to the old.
     """
@@ -346,7 +347,7 @@ class Chain:
     combiner: Combiner
     dtype: str
     terms: tuple[Value, ...]
-    subtracted: frozenset[Value]
+    subtracted: tuple[Value, ...]
     steps: tuple[Value, ...]
 
 
@@ -358,12 +359,12 @@ def find_chain(new: Value, old: Value, depends: Callable[[Value], bool]) -> Chai
     >>> from windlass.ir.values import tensor
     >>> old, x, y = (tensor("f32", name=name) for name in ("old", "x", "y"))
     >>> chain = find_chain(Add(x, Subtract(old, y)), old, lambda value: value not in (x, y))
-    >>> chain.combiner.__name__, chain.terms, chain.subtracted == {y}
-    ('Add', (x, y), True)
+    >>> chain.combiner.__name__, chain.terms, chain.subtracted
+    ('Add', (x,), (y,))
     """
     kinds: set[tuple[Combiner, str]] = set()
     terms: list[Value] = []
-    subtracted: set[Value] = set()
+    subtracted: list[Value] = []
     steps: list[Value] = []
     current = new
     while current is not old:
@@ -385,11 +386,9 @@ def find_chain(new: Value, old: Value, depends: Callable[[Value], bool]) -> Chai
         kinds.add((combiner, current.dtype if combiner in EXTREMES else current.dtype.removeprefix("u")))
         if len(kinds) > 1:
             return None
-        terms.append(right)
-        if is_difference:
-            subtracted.add(right)
+        (subtracted if is_difference else terms).append(right)
         current = left
-    return Chain(*kinds.pop(), tuple(terms), frozenset(subtracted), tuple(steps)) if kinds else None
+    return Chain(*kinds.pop(), tuple(terms), tuple(subtracted), tuple(steps)) if kinds else None
 
 
 def bits_of(value: Value) -> Value:

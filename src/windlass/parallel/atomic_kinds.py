@@ -15,7 +15,7 @@ def find_kind(new: Value, old: Value, body: Block) -> tuple[str, Value] | None:
         return "exchange", value
     if isinstance(value, Subtract):
         return _operand("fsub" if value.tensor.is_float else "sub", value.lhs, value.rhs, old, body)
-    step = read_step(value) if isinstance(value, Op) else None
+    step = read_step(value)
     if step is None:
         return None
     fold, left, right = step

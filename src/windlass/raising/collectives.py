@@ -59,7 +59,7 @@ def run_collective(state: RaisingState, op: Collective) -> tuple[Item, ...]:
             return (_result(state, _ballot(state, TRUE)),)
         case ["match", kind, "sync", _]:
             return _match(state, kind, items[0], items[1], op.inputs[1].dtype)[: len(op.results)]
-        case ["redux", "sync", kind] if combiner_named(kind) is not None:
+        case ["redux", "sync", "add" | "min" | "umin" | "max" | "umax" | "and" | "or" | "xor" as kind]:
             return (_reduce(state, kind, items[1], items[0]),)
         case ["barrier_object", "wait"]:
             _meet_everyone(state)

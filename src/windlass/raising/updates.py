@@ -79,9 +79,9 @@ def run_atomic_update(state: RaisingState, op: AtomicUpdate) -> Item:
     chain = find_chain(new, old, lambda value: _is_inside(value, op.body.block))
     if chain is not None:
         prefix = "f" if chain.dtype.startswith(("f", "bf")) else "u" if chain.dtype.startswith("u") else ""
-        for value in chain.terms:
+        for number, value in enumerate((*chain.terms, *chain.subtracted)):
             lanes = as_words(state.lanes(state.lookup(value), value.dtype), chain.dtype)
-            if value in chain.subtracted:
+            if number >= len(chain.terms):
                 lanes = Lanes(Negate(lanes.value), lanes.dims, lanes.lower)
             combine_into(state, memory, offset, lanes, chain.combiner, f"{prefix}{name_of(chain.combiner)}")
         return UNDEFINED
