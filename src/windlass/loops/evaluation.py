@@ -98,7 +98,7 @@ def _entering(parameter: Value, argument: Any) -> Any:
 
 def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchState) -> None:
     meets_grid = any(isinstance(op, Barrier) and op.scope == "grid" for op in parallel.body.walk())
-    extents = [launch.sizes[dimension] for dimension in parallel.dimensions]
+    extents = [int(values[extent]) for extent in parallel.extents]
     blocks = list(itertools.product(*(range(extent) for extent in extents[2::-1])))
     fibres: list[_Waiting] = []
     for number, place in enumerate(blocks):
