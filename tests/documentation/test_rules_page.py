@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from windlass.catalogue import catalogue
 from windlass.command_line.catalogue import list_marks, make_page
+from windlass.command_line.extras import REASONS, find_extras
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 COUNTS = json.loads((FOLDER / "rule_counts.json").read_text())
@@ -17,7 +19,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_the_page_tells_what_there_is_to_know_of_each_rule() -> None:
-    page = make_page({"programs": 2, "rules": {"reverse_of_reverse": [5, 2]}})
+    page = make_page({"programs": 2, "rules": {"reverse_of_reverse": [5, 2, 1]}, "elsewhere": []})
     entry = page.partition("### reverse_of_reverse\n")[2].partition("###")[0]
     assert "reverse(reverse(x, d), e) = reverse(x, the axes in just one of d and e)" in entry
     assert ">>> reverse_of_reverse(" in entry
@@ -30,4 +32,22 @@ def test_the_page_tells_what_there_is_to_know_of_each_rule() -> None:
 
 def test_counts_are_of_rules_that_there_are() -> None:
     names = {each.name for each in (*catalogue, *catalogue.passes)}
-    assert set(COUNTS["rules"]) <= names, "run `make rule-counts`"
+    assert {*COUNTS["rules"], *COUNTS["elsewhere"]} <= names, "run `make rule-counts`"
+
+
+def test_extras_have_a_reason() -> None:
+    extras = find_extras(catalogue, COUNTS)
+    of_others = set(re.findall(r"`(\w+)`", (FOLDER / "families.md").read_text()))
+    of_others |= {rule.dual.name for rule in catalogue if rule.dual is not None and rule.name in of_others}
+    alone = [rule for rule in catalogue if rule.name in extras - of_others]
+    families = {rule.__module__.removeprefix("windlass.") for rule in alone}
+    assert families == set(REASONS), "what has no reason retires, and what fires needs none"
+
+
+def test_a_rule_that_fires_is_no_extra_nor_is_its_dual() -> None:
+    names = find_extras(
+        catalogue, {"programs": 1, "rules": {"and_absorbs_or": [3, 1, 1]}, "elsewhere": ["abs_of_negate"]}
+    )
+    assert names.isdisjoint({"and_absorbs_or", "or_absorbs_and", "abs_of_negate"})
+    made_for = find_extras(catalogue, {"programs": 1, "rules": {"and_absorbs_or": [3, 1, 0]}, "elsewhere": []})
+    assert {"and_absorbs_or", "or_absorbs_and"} <= made_for

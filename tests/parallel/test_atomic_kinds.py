@@ -10,8 +10,10 @@ from tests.frontends.llvm.running import imported, ops_of, run
 
 from windlass.ir import Block, Builder, Value, tensor_type
 from windlass.loops import Atomic
+from windlass.ops.combiners import extreme_of_numbers
+from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Multiply, Or, Subtract, Xor
+from windlass.ops.elementwise import Add, And, Multiply, Or, Select, Subtract, Xor
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.parallel.atomic_kinds import find_kind
 
@@ -56,6 +58,15 @@ def test_an_operand_that_the_body_makes_has_no_kind() -> None:
     with Builder(Block()):
         constant = Constant.of(7, "i32")
     assert find_kind(constant, old, body) == ("exchange", constant)
+
+
+def test_what_replaces_nan_by_something_else_is_no_extreme_of_numbers() -> None:
+    outside, body = Block([tensor_type((), "f32")] * 2), Block([tensor_type((), "f32")])
+    (given, other), (old,) = outside.arguments, body.arguments
+    with Builder(body):
+        found = extreme_of_numbers(Minimum, old, given)
+        assert find_kind(found, old, body) == ("fmin", given)
+        assert find_kind(Select(Compare(given, given, "NE"), other, found), old, body) is None
 
 
 @pytest.mark.parametrize(("name", "kind"), [("fmaxf", "fmax"), ("fminf", "fmin")])

@@ -129,3 +129,17 @@ def test_atomic_extremes_of_floats_keep_numbers(kind: str, dtype: type, monkeypa
     getattr(np, kind).at(wanted, where, x)
     kernel[1, 11](place, where, x)
     assert np.array_equal(place, wanted, equal_nan=True)
+
+
+def test_what_is_subtracted_and_added_again_is_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    kernel = wl.cuda.compile("""__global__ void kernel(float *p, const float *x) {
+        __syncthreads();
+        float d = x[threadIdx.x];
+        unsigned old = *(unsigned *)p, was;
+        do { was = old; old = atomicCAS((unsigned *)p, was, __float_as_uint(__uint_as_float(was) - d + d)); }
+        while (was != old);
+    }""")["kernel"]
+    p = np.array([3], np.float32)
+    kernel[1, 8](p, np.arange(8, dtype=np.float32))
+    assert p[0] == 3

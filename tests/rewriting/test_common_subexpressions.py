@@ -4,9 +4,9 @@ import pytest
 
 from windlass.ir import Block, Builder, Region, tensor_type
 from windlass.ops import Add, Constant, CustomCall, Maximum, Multiply, Negate, Reduce, Return, While
+from windlass.ops.combiners import combiner_region
 from windlass.ops.comparison import Compare
 from windlass.ops.reduction import reduce_max, reduce_sum
-from windlass.ops.regions import combiner_region
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import doctest
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from windlass.command_line.extras import find_extras, reason_of
 from windlass.command_line.optimize import write_text
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.rewriting import Rule
@@ -34,6 +35,16 @@ fires on the {programs} programs that were counted. What every rule keeps is sai
 * **last**: applied when no other rule applies any more.
 * **single use**: applied where the inner ops have no other user.
 * **assumes ...**: applied only if the user grants it.
+
+{extras} of them are [extras](#extras) and stand apart at the end.
+"""
+
+EXTRAS = """\
+# Extras
+
+Rules like all others, and applied as they are. But of the programs that were counted they fire in none, or only in
+those that were made for rules. Most of them stand for a pattern of another optimizer ([families](families.md)); where
+one does not, its family says why it stays.
 """
 
 
@@ -69,20 +80,16 @@ def write_page(counts: Path | None, output: Path) -> None:
 
 
 def make_page(counted: Mapping[str, Any]) -> str:
-    """The page as Markdown. `counted` has the number of `programs`, and for rules `[times, programs]` in `rules`."""
+    """The page as Markdown. `counted` is what `benchmarks/count_rules.py` writes."""
     from windlass.catalogue import catalogue
 
     rules = _catalogue()
     fired: dict[str, list[int]] = counted.get("rules", {})
-    families: dict[str, list[Rule]] = {}
-    for rule in rules:
-        families.setdefault(rule.__module__, []).append(rule)
+    extras = find_extras(rules, counted)
     passes = sorted(catalogue.passes, key=lambda each: each.name)
-    lines = [HEAD.format(count=len(rules), programs=counted.get("programs", 0))]
-    for family, members in sorted(families.items(), key=lambda each: (ROOMS.index(each[0].split(".")[1]), each[0])):
-        room, _, title = family.removeprefix("windlass.").replace("_", " ").partition(".")
-        lines.append(f"## {title.capitalize() if room == 'rules' else f'{room.capitalize()}: {title}'}\n")
-        lines.append(f"{(sys.modules[family].__doc__ or '').strip()}\n")
+    lines = [HEAD.format(count=len(rules), programs=counted.get("programs", 0), extras=len(extras))]
+    for family, title, members in _families(rule for rule in rules if rule.name not in extras):
+        lines += [f"## {title}\n", f"{(sys.modules[family].__doc__ or '').strip()}\n"]
         for rule in members:
             lines += _entry(rule, fired.get(rule.name))
     if passes:
@@ -93,7 +100,23 @@ def make_page(counted: Mapping[str, Any]) -> str:
         marks = ["**reassociates**"] if each.reassociates else []
         marks += _spell_fired(fired.get(each.name))
         lines += ["; ".join(marks) + "\n"] if marks else []
+    if extras:
+        lines.append(EXTRAS)
+    for family, title, members in _families(rule for rule in rules if rule.name in extras):
+        lines += [f"## Extras: {title[0].lower()}{title[1:]}\n", f"{reason_of(family)}\n"]
+        for rule in members:
+            lines += _entry(rule, fired.get(rule.name))
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _families(rules: Iterable[Rule]) -> Iterator[tuple[str, str, list[Rule]]]:
+    """Families in the order of the rooms: the name of each one's file, its title, the rules."""
+    families: dict[str, list[Rule]] = {}
+    for rule in rules:
+        families.setdefault(rule.__module__, []).append(rule)
+    for family, members in sorted(families.items(), key=lambda each: (ROOMS.index(each[0].split(".")[1]), each[0])):
+        room, _, title = family.removeprefix("windlass.").replace("_", " ").partition(".")
+        yield family, title.capitalize() if room == "rules" else f"{room.capitalize()}: {title}", members
 
 
 def _entry(rule: Rule, fired: list[int] | None) -> Iterator[str]:
@@ -111,7 +134,7 @@ def _entry(rule: Rule, fired: list[int] | None) -> Iterator[str]:
 def _spell_fired(fired: list[int] | None) -> list[str]:
     if fired is None:
         return []
-    times, programs = fired
+    times, programs, _ = fired
     if times == 1:
         return ["fires once"]
     return [f"fires {times} times, in {programs} program{'s' if programs > 1 else ''}"]

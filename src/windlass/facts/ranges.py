@@ -23,6 +23,7 @@ from windlass.diagnostics.deadline import is_late
 from windlass.ir import Argument, Block, Op, Region, Result, TensorType, Type, Value
 from windlass.ops import And, Call, Compare, Constant, While
 from windlass.ops.base import TensorOp
+from windlass.ops.comparison import MIRRORED
 from windlass.ops.ranges import Range, everything, largest_float
 
 LARGEST_LOOP = 4000
@@ -390,7 +391,7 @@ class _Nest(_Analysis):
             elif isinstance(test, Compare) and test.lhs.tensor.is_integer:
                 for value, bound, direction in (
                     (test.lhs, test.rhs, test.direction),
-                    (test.rhs, test.lhs, _MIRRORED[test.direction]),
+                    (test.rhs, test.lhs, MIRRORED[test.direction]),
                 ):
                     if isinstance(value, Argument) and value in limited:
                         limit = limited.get(bound) if isinstance(bound, Argument) else self.known_outside(loop, bound)
@@ -453,9 +454,6 @@ def _widen(old: Range, new: Range, full: Range) -> Range:
     low = new.low if new.low == old.low else full.low
     high = new.high if new.high == old.high else full.high
     return Range(low, high, new.nan, new.negative_zero, new.whole)
-
-
-_MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE"}
 
 
 def _limit(found: Range, direction: str, bound: Range) -> Range:

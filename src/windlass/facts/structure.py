@@ -33,6 +33,7 @@ from windlass.ops import (
     Subtract,
     Transpose,
 )
+from windlass.ops.comparison import MIRRORED
 
 DEEPEST = 12
 """How many ops up a value is looked at."""
@@ -134,8 +135,6 @@ def _index(value: Op, depth: int) -> AxisIndex | None:
             return None
 
 
-OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
-MIRRORED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 INFINITE = 1 << 62
 
 

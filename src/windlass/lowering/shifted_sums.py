@@ -31,15 +31,16 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.base import SMALL_FLOATS
+from windlass.ops.combiners import combiner_region, identity_of
 from windlass.ops.convolution import kernel_size
-from windlass.ops.regions import combiner_region, identity_of
+from windlass.ops.reduction import fold_windows
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.convolutions import convolve, padded
 from windlass.rules.letters import lay
 from windlass.rules.reductions import FOLDS
-from windlass.rules.windows import fold_windows, input_of, owner_of
+from windlass.rules.windows import input_of, owner_of
 
 __all__ = ["Maximum", "fold_windows", "owner_of", "tensor"]
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from windlass.facts.cost import CPU, LONG_FOLD, fuses, has_long_rows
-from windlass.ir import Op, Region, Result, Value, tensor_type
+from windlass.ir import Op, Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
-    And,
     BroadcastInDim,
     Compare,
     Constant,
@@ -21,7 +20,6 @@ from windlass.ops import (
     DynamicSlice,
     Iota,
     Maximum,
-    Minimum,
     Multiply,
     Not,
     Or,
@@ -30,16 +28,15 @@ from windlass.ops import (
     Select,
     Slice,
     While,
-    Xor,
 )
-from windlass.ops.evaluation import evaluate_block
+from windlass.ops.combiners import EXTREMES, choosing_region, find_choice
 from windlass.ops.reduction import reduce_max, reduce_min, reduce_sum, reduce_with
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import Kind, Term, feeds_only, multiply_terms, unspread
-from windlass.rules.reductions import EXTREMES, begins_neutral, fold, fold_of
+from windlass.rules.reductions import begins_neutral, fold, fold_of
 
 __all__ = ["DotGeneral", "tensor"]
 
@@ -199,61 +196,6 @@ def _chain(combiner: Any, rows: list[Value]) -> Value:
 
 
 # -- where the largest is ---------------------------------------------------------------------------------------------
-
-CHOICES = (And, Compare, Maximum, Minimum, Not, Or, Select, Xor)
-"""What these make of their operands is decided by the operands' order alone, NaN apart."""
-
-
-def choosing_region(dtype: str, index: str, direction: str) -> Region:
-    """The body of jnp.argmax (GT) and jnp.argmin (LT)."""
-
-    def choose(a: Value, i: Value, b: Value, j: Value) -> tuple[Value, Value]:
-        better: Value = Compare(a, b, direction)
-        if a.tensor.is_float:
-            better = Or(better, Compare(a, a, "NE"))
-        first = Or(better, And(Compare(a, b, "EQ"), Compare(i, j, "LT")))
-        return Select(better, a, b), Select(first, i, j)
-
-    return make_region([tensor_type((), each) for each in (dtype, index, dtype, index)], choose)
-
-
-def find_choice(region: Region) -> type[Maximum] | type[Minimum] | None:
-    """Maximum or Minimum where the region takes the larger or smaller of two numbers with its index, first one first.
-
-    It has to consist of comparisons and choices. These see no more of numbers than their order, so it is tried on
-    numbers in all orders.
-
-    >>> find_choice(choosing_region("f32", "i32", "LT")).__name__
-    'Minimum'
-    """
-    block = region.block
-    if len(block.arguments) != 4 or any(
-        not isinstance(op, CHOICES) or (isinstance(op, Compare) and op.compare_type == "TOTALORDER")
-        for op in block
-        if op is not block.last
-    ):
-        return None
-    number, index = (block.arguments[place].tensor for place in (0, 1))
-    if not (number.is_float or number.is_integer) or not index.is_integer:
-        return None
-    numbers = [-1, 0, 1] if number.is_integer else [-np.inf, -1, 0, 1, np.inf, np.nan]
-    if number.dtype.startswith("ui"):
-        numbers = [0, 1, 2]
-    a, b, i, j = (
-        np.array(column)
-        for column in zip(
-            *((a, b, i, j) for a in numbers for b in numbers for i in range(3) for j in range(i, 3)), strict=True
-        )
-    )
-    given = [a.astype(number.numpy_dtype), i.astype(index.numpy_dtype)]
-    given += [b.astype(number.numpy_dtype), j.astype(index.numpy_dtype)]
-    _, found = evaluate_block(block, given)
-    for combiner, larger in ((Maximum, b > a), (Minimum, b < a)):
-        second = larger | (np.isnan(b) & ~np.isnan(a)) if number.is_float else larger
-        second = second & ~np.isnan(a) if number.is_float else second
-        if np.array_equal(np.where(second, j, i), found):
-            return combiner
-    return None
 
 
 def sample_place_of_extreme(draw: Draw) -> Op:

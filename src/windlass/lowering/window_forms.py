@@ -12,7 +12,6 @@ from windlass.ir import Op, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
-    And,
     BroadcastInDim,
     Compare,
     Constant,
@@ -21,7 +20,6 @@ from windlass.ops import (
     Maximum,
     Minimum,
     Multiply,
-    Or,
     Pad,
     ReduceWindow,
     Reshape,
@@ -29,17 +27,15 @@ from windlass.ops import (
     Subtract,
     While,
 )
+from windlass.ops.combiners import IDEMPOTENT
+from windlass.ops.reduction import fold_windows
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.windows import fold_windows, input_of, is_last_wanted, owner_of, reorders
+from windlass.rules.windows import input_of, is_last_wanted, owner_of, reorders
 
 __all__ = ["tensor"]
-
-IDEMPOTENT = (Maximum, Minimum, And, Or)
-"""x ∘ x = x: windows that overlap may be combined."""
-
 
 LARGEST_ROW = 8
 """Elements: in running folds of such rows doubling is as good as going through them."""

@@ -21,6 +21,7 @@ from windlass.ops.collective import (
     ReduceScatter,
     ReplicaId,
 )
+from windlass.ops.combiners import combiner_of, combiner_region, identity_of
 from windlass.ops.comparison import Compare
 from windlass.ops.complex import Complex, Conj, Imag, Part, Real
 from windlass.ops.composite import Composite, Expander, expand_composites
@@ -106,7 +107,7 @@ from windlass.ops.reduction import (
     reduce_sum,
     reduce_with,
 )
-from windlass.ops.regions import Return, combiner_of, combiner_region, identity_of, make_region
+from windlass.ops.regions import Return, make_region
 from windlass.ops.rounding import Ceil, Floor, RoundNearestAfz, RoundNearestEven
 from windlass.ops.sampling import Draw, RandomDraw, Unsuitable
 from windlass.ops.sorting import Sort, TopK

@@ -12,8 +12,9 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_one_by_one
 from windlass.ops.base import Array, OnNewAxis, TensorOp, later
+from windlass.ops.combiners import combiner_of
 from windlass.ops.evaluation import Scope
-from windlass.ops.regions import check_reducer, combiner_of
+from windlass.ops.regions import check_reducer
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import ChannelHandle, Matrix
 
@@ -74,7 +75,7 @@ class AllReduce(Collective):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.regions import sample_reducer
+        from windlass.ops.combiners import sample_reducer
 
         return {"replica_groups": ((0,),), "computation": sample_reducer(draw, [operand_types[0].dtype])}
 
@@ -168,7 +169,7 @@ class ReduceScatter(Collective):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        from windlass.ops.regions import sample_reducer
+        from windlass.ops.combiners import sample_reducer
 
         return {
             "scatter_dimension": draw.integer(0, operand_types[0].rank - 1),

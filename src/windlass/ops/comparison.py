@@ -27,6 +27,13 @@ COMPARISONS = {
 }
 
 
+OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
+"""What holds where a comparison does not, of numbers that are no NaN."""
+
+MIRRORED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
+"""The same comparison of the operands the other way round."""
+
+
 class Compare(Elementwise):
     """Whether lhs compares to rhs in the direction EQ, NE, LT, LE, GT or GE; comparison with NaN is false save for NE.
 

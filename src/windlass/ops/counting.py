@@ -9,7 +9,7 @@ import numpy as np
 from windlass.ir.core import Region
 from windlass.ir.values import Argument, Value
 from windlass.ops.base import INTEGER
-from windlass.ops.comparison import Compare
+from windlass.ops.comparison import MIRRORED, Compare
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Subtract
 
@@ -32,9 +32,6 @@ class Counter(NamedTuple):
     start: int
     step: int
     rounds: int
-
-
-MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE", "EQ": "EQ"}
 
 
 def find_counter(loop: Loop) -> Counter | None:

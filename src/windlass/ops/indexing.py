@@ -12,10 +12,11 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
 from windlass.ops.base import INTEGER, Array, TensorOp, all_batched
+from windlass.ops.combiners import combiner_of, sample_reducer
 from windlass.ops.control import regions_are_pure
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.ranges import Range, RangeOf
-from windlass.ops.regions import check_reducer, combiner_of, sample_reducer
+from windlass.ops.regions import check_reducer
 from windlass.ops.sampling import Draw, Unsuitable
 
 

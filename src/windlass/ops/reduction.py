@@ -13,6 +13,7 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_in_place, axes_of
 from windlass.ops.base import Array, OnNewAxis, TensorOp, beginning_with, later
+from windlass.ops.combiners import combiner_of, combiner_region, identity_of, sample_reducer
 from windlass.ops.comparison import Compare
 from windlass.ops.control import regions_are_pure
 from windlass.ops.creation import Constant
@@ -21,7 +22,7 @@ from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.movement import pad_array
 from windlass.ops.ranges import Range, RangeOf, everything
-from windlass.ops.regions import check_reducer, combiner_of, combiner_region, identity_of, make_region, sample_reducer
+from windlass.ops.regions import check_reducer, make_region
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Matrix
 
@@ -171,10 +172,10 @@ def sample_folded(op: TensorOp, draw: Draw, position: int, count: int) -> Array:
     return np.array(identity_of(type(returned), type_.dtype), type_.numpy_dtype)
 
 
-def reduce_with(combiner: type[Any], operand: Value, dimensions: tuple[int, ...]) -> Value:
-    """The operand folded by a binary op that has an identity."""
+def reduce_with(combiner: Any, operand: Value, dimensions: tuple[int, ...], start: Any = None) -> Value:
+    """The operand folded by a binary op; from `start` on, which leaves others unchanged, or from the op's identity."""
     dtype = operand.dtype
-    init = Constant.of(identity_of(combiner, dtype), dtype)
+    init = Constant.of(identity_of(combiner, dtype) if start is None else start, dtype)
     return Reduce((operand,), (init,), dimensions, combiner_region(combiner, dtype)).results[0]
 
 
@@ -346,6 +347,34 @@ class ReduceWindow(Folding):
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return sample_folded(self, draw, position, len(self.inputs))
+
+
+def fold_windows(
+    combiner: Any,
+    operand: Value,
+    window: tuple[int, ...],
+    strides: tuple[int, ...] | None = None,
+    padding: tuple[tuple[int, int], ...] | None = None,
+    start: Any = None,
+) -> Value:
+    """The operand's windows folded by an op, as pooling layers do; from `start` on, or from the op's identity.
+
+    >>> from windlass.ir.values import tensor
+    >>> fold_windows(Maximum, tensor("f32", 8, 8), (2, 2), (2, 2)).type
+    tensor<4x4xf32>
+    """
+    dtype, ones = operand.dtype, (1,) * len(window)
+    init = Constant.of(identity_of(combiner, dtype) if start is None else start, dtype)
+    return ReduceWindow(
+        (operand,),
+        (init,),
+        window,
+        strides or ones,
+        ones,
+        ones,
+        padding or ((0, 0),) * len(window),
+        combiner_region(combiner, dtype),
+    ).results[0]
 
 
 class SelectAndScatter(TensorOp):

@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 from windlass.ir import Argument, Block, Builder, Op, Region, Terminator, Value, tensor_type
 from windlass.ir.values import Result
 from windlass.loops import Atomic, AtomicUpdate, CompareExchange, Condition, DoWhile, If, Load, Undefined, Yield
+from windlass.ops.combiners import bits_of
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Not, Or, Select
-from windlass.parallel.atomic_kinds import bits_of, find_kind
+from windlass.parallel.atomic_kinds import find_kind
 from windlass.parallel.subwords import find_part
 
 Sides = dict[Op, int]

@@ -17,7 +17,8 @@ from windlass.ops import (
     While,
     make_region,
 )
-from windlass.ops.counting import MIRRORED, find_counter, step_of
+from windlass.ops.comparison import MIRRORED
+from windlass.ops.counting import find_counter, step_of
 from windlass.ops.sampling import Draw
 from windlass.passes.carries import rebuild_loop
 from windlass.passes.loops import count_to

@@ -17,7 +17,6 @@ from windlass.ir.core import Terminator
 from windlass.ir.values import Argument, tensor
 from windlass.ops import (
     Add,
-    And,
     BroadcastInDim,
     Concatenate,
     Constant,
@@ -27,10 +26,8 @@ from windlass.ops import (
     DynamicSlice,
     DynamicUpdateSlice,
     Maximum,
-    Minimum,
     Multiply,
     Negate,
-    Or,
     Pad,
     Reshape,
     Reverse,
@@ -38,8 +35,8 @@ from windlass.ops import (
     Subtract,
     Transpose,
     While,
-    Xor,
 )
+from windlass.ops.combiners import find_chain, is_order_free
 from windlass.ops.counting import Counter, find_counter
 from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_with
@@ -53,8 +50,6 @@ from windlass.rewriting.rule import rewrite
 from windlass.rules.splats import number_everywhere
 
 __all__ = ["tensor", "update_hidden_in_every_round"]
-
-COMBINERS: tuple[type[Binary], ...] = (Add, Multiply, Maximum, Minimum, And, Or, Xor)
 
 
 @dataclass
@@ -223,19 +218,11 @@ def classify(rounds: Rounds, place: int) -> Outcome | None:
         if value.operand is argument and _used_once(value) and rounds.is_independent(value.update) and starts_known:
             return Written(value)
         return None
-    combiner = next((each for each in COMBINERS if type(value) is each), None)
-    if combiner is not None:
-        terms: list[Value] = []
-        current: Value = value
-        while type(current) is combiner and rounds.is_inside(current) and _used_once(current):
-            assert isinstance(current, Op)
-            left, right = current.operands
-            if rounds.is_independent(left) == rounds.is_independent(right):
-                return None
-            current, term = (right, left) if rounds.is_independent(left) else (left, right)
-            terms.append(term)
-        return Accumulated(combiner, tuple(terms)) if current is argument else None
-    return None
+    chain = find_chain(value, argument, lambda each: not rounds.is_independent(each))
+    if chain is None or chain.subtracted:
+        return None
+    own = all(each.type is value.type and rounds.is_inside(each) and _used_once(each) for each in chain.steps)
+    return Accumulated(chain.combiner, chain.terms) if own else None
 
 
 def _used_once(value: Value) -> bool:
@@ -244,7 +231,7 @@ def _used_once(value: Value) -> bool:
 
 def changes_order(rounds: Rounds, outcome: Outcome | None, place: int) -> bool:
     """Whether the outcome is a sum or product of floats, which is then made in another order."""
-    return isinstance(outcome, Accumulated) and rounds.arguments[place].tensor.dtype[0] not in "iu"
+    return isinstance(outcome, Accumulated) and not is_order_free(outcome.combiner, rounds.arguments[place].tensor)
 
 
 def finish(rounds: Rounds, batcher: Batcher, outcome: Outcome, place: int) -> Value:

@@ -22,9 +22,9 @@ from windlass.ops import (
     Transpose,
     TriangularSolve,
 )
+from windlass.ops.combiners import combiner_region
 from windlass.ops.contraction import matmul
 from windlass.ops.lapack import find_solver
-from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite

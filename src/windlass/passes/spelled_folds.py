@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from windlass.facts.places import MOVEMENTS, Place, points_of, step_back, view
 from windlass.ir import Op, Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, And, Maximum, Minimum, Multiply, Or, Reshape, Slice, Xor
+from windlass.ops import Add, Reshape, Slice
+from windlass.ops.combiners import COMBINERS, EXTREMES, IDEMPOTENT, is_order_free
 from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import Draw
@@ -23,8 +24,6 @@ FEWEST_TERMS = 8
 """Fewer terms than this stay as they are spelled."""
 MOST_TERMS = 4096
 MOST_RETRIES = 8
-IDEMPOTENT = (And, Or, Maximum, Minimum)
-"""A term may be there twice."""
 FURTHEST_USER = 4
 """Movement that is followed from a value to see whether a larger tree goes on from there."""
 
@@ -204,15 +203,12 @@ def sum_of_tree(op: Add) -> Value | None:
     return _fold_of_tree(op) if op.tensor.is_float else None
 
 
-EXACT = (Add, And, Maximum, Minimum, Multiply, Or, Xor)
-
-
 def sample_exact(draw: Draw) -> Op:
-    combiner = draw.choose(EXACT)
-    return halves(draw, combiner, "f32" if combiner in (Maximum, Minimum) and draw.boolean() else "i32")
+    combiner = draw.choose(COMBINERS)
+    return halves(draw, combiner, "f32" if combiner in EXTREMES and draw.boolean() else "i32")
 
 
-@rewrite(any_op(Binary, only=EXACT), sample=sample_exact)
+@rewrite(any_op(Binary, only=COMBINERS), sample=sample_exact)
 def fold_of_tree(op: Binary) -> Value | None:
     """x[0] ∘ x[1] ∘ … = reduce(x, ∘), for integers, and the least and greatest of floats, however they are nested
 
@@ -222,6 +218,4 @@ def fold_of_tree(op: Binary) -> Value | None:
     >>> fold_of_tree(Add(Slice(z, (0, 0), (1, 1), (1, 1)), Slice(z, (0, 1), (1, 2), (1, 1)))).operand.owner.dimensions
     (0,)
     """
-    if op.tensor.is_float and not isinstance(op, Maximum | Minimum):
-        return None
-    return None if op.dtype.startswith("complex") else _fold_of_tree(op)
+    return _fold_of_tree(op) if is_order_free(type(op), op.tensor) else None

@@ -26,9 +26,9 @@ from windlass.ops import (
     Slice,
 )
 from windlass.ops.base import COMPLEX, INTEGER
+from windlass.ops.combiners import identity_of, neutral_of
 from windlass.ops.pointwise import Binary
 from windlass.ops.reduction import reduce_with
-from windlass.ops.regions import combiner_region, identity_of
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
@@ -246,9 +246,6 @@ def _fold(combiner: type[Any], box: SliceBox, run: Run, begin: Constant | None) 
     x = box.source
     if tuple(limit) != x.shape or any(start) or any(each != 1 for each in strides):
         x = Slice(x, tuple(start), tuple(limit), tuple(strides))
-    neutral = identity_of(combiner, x.dtype)
-    if combiner is Add and not x.tensor.is_integer and not x.tensor.is_boolean and not run.begins_with_zero:
-        # The sum of zeros that are all negative is negative.
-        neutral = complex(-0.0, -0.0) if x.tensor.is_complex else -0.0
-    init = Constant.of(neutral if begin is None else begin.number, x.dtype)
-    return Reduce((x,), (init,), (box.axis,), combiner_region(combiner, x.dtype)).results[0]
+    # The sum of zeros that are all negative is negative.
+    neutral = (identity_of if run.begins_with_zero else neutral_of)(combiner, x.dtype)
+    return reduce_with(combiner, x, (box.axis,), neutral if begin is None else begin.number)

@@ -18,9 +18,10 @@ from windlass.affine.index import Index
 from windlass.affine.layout import Access, Layout, Line, Point, Segments, Window, find_layout
 from windlass.affine.predicate import Disjunction, Predicate, equals_zero
 from windlass.ir import Value
+from windlass.ops.combiners import Combiner
 from windlass.ops.elementwise import Select
 from windlass.raising import emission
-from windlass.raising.gathers import Combiner, as_index, scatter
+from windlass.raising.gathers import as_index, scatter
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize_condition
 from windlass.raising.plan import AccessPlan, facts_of, make_plan

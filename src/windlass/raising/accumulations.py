@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
-from windlass.ops.elementwise import Add, And, Multiply, Or, Xor
-from windlass.ops.extremes import Maximum, Minimum
+from windlass.ops.combiners import Combiner
 from windlass.raising.items import Item
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-
-Combiner: TypeAlias = "type[Add | Multiply | Minimum | Maximum | And | Or | Xor]"
-
-COMBINERS: tuple[Combiner, ...] = (Add, Multiply, Minimum, Maximum, And, Or, Xor)
 
 
 class Root:

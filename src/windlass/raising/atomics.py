@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from windlass.affine.dimensions import Dimension
@@ -12,6 +13,7 @@ from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.loops import Atomic, CompareExchange
 from windlass.ops.base import BroadcastInDim
+from windlass.ops.combiners import Combiner, combiner_named, extreme_of_numbers
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
@@ -28,7 +30,6 @@ from windlass.ops.elementwise import (
 )
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.raising import access
-from windlass.raising.accumulations import Combiner
 from windlass.raising.arrivals import count_arrivals
 from windlass.raising.codes import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC
 from windlass.raising.conditions import merge_items
@@ -198,7 +199,8 @@ def _combined(state: RaisingState, op: Atomic, old: Item, value: Item) -> Item:
     if op.kind in ("sub", "fsub"):
         return from_lanes(Lanes.elementwise(Subtract, one, other, box=state.box))
     if op.kind in ("fmin", "fmax"):
-        return from_lanes(Lanes.elementwise(_of_numbers(op.kind), one, other, box=state.box))
+        extreme, _ = _combiner(state, op)
+        return from_lanes(Lanes.elementwise(partial(extreme_of_numbers, extreme), one, other, box=state.box))
     combiner, working = _combiner(state, op)
 
     def combine(left: Value, right: Value) -> Value:
@@ -262,36 +264,13 @@ def _count_around(state: RaisingState, op: Atomic, memory: Memory, offset: Index
 
 def _combiner(state: RaisingState, op: Atomic) -> tuple[Combiner, str]:
     """The op that combines, and the type that it is done in: unsigned orders compare as unsigned numbers."""
-    dtype = op.value.dtype
-    match op.kind:
-        case "add" | "sub" | "fadd" | "fsub":
-            return Add, dtype
-        case "min" | "max" | "fmin" | "fmax":
-            return (Minimum if op.kind.endswith("min") else Maximum), dtype
-        case "umin" | "umax":
-            return (Minimum if op.kind == "umin" else Maximum), f"u{dtype}"
-        case "and":
-            return And, dtype
-        case "or":
-            return Or, dtype
-        case "xor":
-            return Xor, dtype
-        case _:
-            raise state.obstacle(f"the atomic operation '{op.kind}' has no tensor form", NOT_RAISED)
+    combiner, dtype = combiner_named(op.kind), op.value.dtype
+    if combiner is None:
+        raise state.obstacle(f"the atomic operation '{op.kind}' has no tensor form", NOT_RAISED)
+    return combiner, f"u{dtype}" if op.kind.startswith("u") else dtype
 
 
 # -- fmin and fmax ----------------------------------------------------------------------------------------------------
-
-
-def _of_numbers(kind: str) -> Callable[[Value, Value], Value]:
-    """fmin or fmax: of NaN and a number the number."""
-    extreme = Minimum if kind == "fmin" else Maximum
-
-    def combine(left: Value, right: Value) -> Value:
-        found = Select(Compare(right, right, "NE"), left, extreme(left, right))
-        return Select(Compare(left, left, "NE"), right, found)
-
-    return combine
 
 
 def _keep_number(state: RaisingState, memory: Memory, offset: Index, lanes: Lanes, kind: str) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from windlass import loops
 from windlass.ir import Block, BufferType, Op, TensorType, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.ops.combiners import read_step
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, byte_width
 from windlass.ops.creation import Constant
@@ -39,7 +40,7 @@ from windlass.raising.block_values import (
     ThreadLeaves,
 )
 from windlass.raising.items import is_integer
-from windlass.raising.partial_folds import UNKNOWN, Array, Partials, kind_of, number_preferring
+from windlass.raising.partial_folds import UNKNOWN, Array, Partials
 from windlass.raising.specification import LaunchSpecification
 from windlass.raising.thread_arrays import evaluated, is_counted, shuffled
 
@@ -233,22 +234,19 @@ class BlockExecution:
                 if not isinstance(found, Partials) or byte_width(op.operand.dtype) != width:
                     return None
                 return found.viewed(NUMPY_DTYPES[op.dtype])
-            case Select():
-                whole = number_preferring(op)
-                if whole is not None:
-                    kind, left, right = whole
-                    return self.combine(left, right, kind, None)
+            case Select() if read_step(op) is None:
                 condition = self.values.get(op.pred)
                 if not isinstance(condition, np.ndarray):
                     return None
                 return self.merge(condition, op.on_true, op.on_false)
             case _:
-                kind = kind_of(op)
-                return None if kind is None else self.combine(op.operands[0], op.operands[1], kind, op)
-
-    def combine(self, left: Value, right: Value, kind: Any, op: Op | None) -> Partials | None:
-        one, other = self.partials(left), self.partials(right)
-        return None if one is None or other is None else one.combined(other, kind, op)
+                step = read_step(op)
+                if step is None:
+                    return None
+                kind, left, right = step
+                one, other = self.partials(left), self.partials(right)
+                numbers_by = None if kind.prefers_numbers else op
+                return None if one is None or other is None else one.combined(other, kind, numbers_by)
 
     def merge(self, condition: Array, on_true: Value, on_false: Value) -> Partials | None:
         one, other = self.partials(on_true), self.partials(on_false)

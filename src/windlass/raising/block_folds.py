@@ -19,10 +19,9 @@ from windlass.affine.dimensions import EVERYWHERE, Dimension
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE
 from windlass.ir import Argument, Function, Op, Terminator, Value
+from windlass.ops.combiners import FoldKind
 from windlass.ops.conversion import BitcastConvert, byte_width
-from windlass.ops.creation import Constant
-from windlass.ops.reduction import Reduce
-from windlass.ops.regions import combiner_region
+from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
 from windlass.raising.block_execution import BlockExecution
 from windlass.raising.block_values import GaveUp
@@ -33,8 +32,6 @@ from windlass.raising.items import Item, Pointer, from_lanes, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import index_of
-from windlass.raising.partial_folds import FoldKind
-from windlass.raising.reductions import identity
 from windlass.raising.reinterpretation import reinterpret
 from windlass.raising.running_folds import Combine, Number, moved_on, running_fold
 from windlass.raising.specification import LaunchSpecification
@@ -211,13 +208,7 @@ def _fold(scheme: Scheme, words: _Words, recipe: Recipe) -> Value:
     own_dtype = leaves.dtype
     if own_dtype != kind.dtype:
         leaves = BitcastConvert(leaves, kind.dtype)
-    neutral = identity(kind.combiner, kind.dtype)
-    if recipe.is_seeded and not kind.leaves_nan:
-        neutral = 0.0
-    if kind.leaves_nan and not recipe.is_seeded:
-        # NaN gives way to all numbers.
-        neutral = float("nan")
-    folds = _folded(leaves, kind.combine, neutral, scheme)
+    folds = _folded(leaves, kind.combine, kind.identity(recipe.is_seeded), scheme)
     if own_dtype != kind.dtype:
         folds = BitcastConvert(folds, own_dtype)
     return emission.reshape(folds, (folds.tensor.size,))
@@ -239,8 +230,7 @@ def _leaves(scheme: Scheme, words: _Words) -> Value:
 def _folded(leaves: Value, combine: Combine, neutral: Number, scheme: Scheme) -> Value:
     """Each row's fold, or all folds of the beginnings of each row."""
     if scheme.is_total:
-        init = Constant.of(neutral, leaves.dtype)
-        total = Reduce((leaves,), (init,), (1,), combiner_region(combine, leaves.dtype)).results[0]
+        total = reduce_with(combine, leaves, (1,), neutral)
         total = emission.reshape(total, (*total.shape, 1))
         return emission.pad_axis(total, 1, 1, 0, neutral) if scheme.is_exclusive else total
     if not scheme.is_exclusive:

@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Any
 from windlass.affine.dimensions import in_order
 from windlass.affine.index import ZERO, Index
 from windlass.affine.predicate import FALSE, TRUE, Predicate
-from windlass.ir import Op, Value
+from windlass.ir import Value
 from windlass.loops import Collective
+from windlass.ops.combiners import Combiner, combiner_named, identity_of
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.elementwise import Add, And, Or, Select, ShiftLeft, ShiftRightLogical, Xor
-from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.reduction import Reduce
-from windlass.ops.regions import combiner_region
+from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
 from windlass.raising.codes import NOT_RAISED
 from windlass.raising.conditions import merge_items
-from windlass.raising.items import Item, UndefinedItem, dimensions_of_item, dtype_range, from_lanes
+from windlass.raising.items import Item, UndefinedItem, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.neighbours import takes_part
 
@@ -41,10 +40,6 @@ if TYPE_CHECKING:
 WARP = 32
 EVERY_LANE = -1
 """The mask that names all lanes, as an i32."""
-
-REDUCTIONS: dict[str, type[Op]] = {
-    "add": Add, "min": Minimum, "umin": Minimum, "max": Maximum, "umax": Maximum, "and": And, "or": Or, "xor": Xor,
-}  # fmt: skip
 
 
 def run_collective(state: RaisingState, op: Collective) -> tuple[Item, ...]:
@@ -64,7 +59,7 @@ def run_collective(state: RaisingState, op: Collective) -> tuple[Item, ...]:
             return (_result(state, _ballot(state, TRUE)),)
         case ["match", kind, "sync", _]:
             return _match(state, kind, items[0], items[1], op.inputs[1].dtype)[: len(op.results)]
-        case ["redux", "sync", kind] if kind in REDUCTIONS:
+        case ["redux", "sync", "add" | "min" | "umin" | "max" | "umax" | "and" | "or" | "xor" as kind]:
             return (_reduce(state, kind, items[1], items[0]),)
         case ["barrier_object", "wait"]:
             _meet_everyone(state)
@@ -129,14 +124,9 @@ def _result(state: RaisingState, words: Words) -> Item:
     return _load(state, words.value, words.start + state.thread_number.floor_divide(WARP, state.box))
 
 
-def _fold(value: Value, combiner: Any, identity: Any) -> Value:
+def _fold(value: Value, combiner: Combiner) -> Value:
     """The tensor without its last axis."""
-
-    def combine(one: Value, other: Value) -> Value:
-        return combiner(one, other)
-
-    region = combiner_region(combine, value.dtype)
-    return Reduce((value,), (emission.constant(identity, value.dtype),), (len(value.shape) - 1,), region).results[0]
+    return reduce_with(combiner, value, (len(value.shape) - 1,))
 
 
 # -- shuffles ---------------------------------------------------------------------------------------------------------
@@ -259,14 +249,14 @@ def _bits(flags: Value) -> Value:
     """The i32 whose bits are the flags along the last axis."""
     shape = flags.shape
     bits = ShiftLeft(Convert(flags, "i32"), emission.iota(shape, "i32", len(shape) - 1))
-    return _fold(bits, Or, 0)
+    return _fold(bits, Or)
 
 
 def _among(state: RaisingState, mask: Item, ballot: Words) -> Words:
     """The ballot of the lanes that the mask names."""
     if not isinstance(mask, Index) or mask.constant_value == EVERY_LANE:
         return ballot
-    named = gather_words(state, mask, "i32", mask=state.domain.mask).folded(WARP, lambda each: _fold(each, Or, 0))
+    named = gather_words(state, mask, "i32", mask=state.domain.mask).folded(WARP, lambda each: _fold(each, Or))
     if named.value.shape != ballot.value.shape:
         raise state.obstacle("the mask of a vote differs between iterations of a loop in a way of its own")
     return Words(And(ballot.value, named.value), ballot.start)
@@ -327,12 +317,14 @@ def _masked(state: RaisingState, bits: Item, mask: Item) -> Item:
 def _reduce(state: RaisingState, kind: str, mask: Item, value: Item) -> Item:
     """The sum, extreme or bitwise combination of the values of the lanes that the mask names."""
     dtype = "ui32" if kind in ("umin", "umax") else "i32"
-    identity = _identity(kind, dtype)
-    words = gather_words(state, value, "i32", _signed(identity), state.domain.mask)
+    combiner = combiner_named(kind)
+    assert combiner is not None
+    idle = _signed(int(identity_of(combiner, dtype)))
+    words = gather_words(state, value, "i32", idle, state.domain.mask)
 
     def fold(values: Value) -> Value:
         whole = values if dtype == "i32" else BitcastConvert(values, dtype)
-        folded = _fold(whole, REDUCTIONS[kind], identity)
+        folded = _fold(whole, combiner)
         return folded if dtype == "i32" else BitcastConvert(folded, "i32")
 
     if not isinstance(mask, Index) or mask.constant_value == EVERY_LANE:
@@ -346,21 +338,8 @@ def _reduce(state: RaisingState, kind: str, mask: Item, value: Item) -> Item:
     named = emission.broadcast(emission.reshape(masks.value, (groups, WARP)), square, (0, 1))
     bits = And(ShiftRightLogical(named, emission.iota(square, "i32", 2)), emission.constant(1, "i32", square))
     takes_part = Compare(bits, emission.constant(0, "i32", square), "NE")
-    folded = fold(Select(takes_part, values, emission.constant(_signed(identity), "i32", square)))
+    folded = fold(Select(takes_part, values, emission.constant(idle, "i32", square)))
     return _load(state, emission.reshape(folded, (groups * WARP,)), words.start + state.thread_number)
-
-
-def _identity(kind: str, dtype: str) -> int:
-    least, most = dtype_range(dtype)
-    match kind:
-        case "min" | "umin":
-            return most
-        case "max" | "umax":
-            return least
-        case "and":
-            return -1
-        case _:
-            return 0
 
 
 def _signed(number: int) -> int:
@@ -377,7 +356,7 @@ def _count_block(state: RaisingState, kind: str, condition: Item, dtype: str) ->
     asks_for_all = ".and" in kind
     words = gather_words(state, ~condition if asks_for_all else condition, "i1", mask=state.domain.mask)
     threads = -(-math.prod(state.specification.block) // WARP) * WARP
-    counts = words.folded(threads, lambda flags: _fold(Convert(flags, "i32"), Add, 0))
+    counts = words.folded(threads, lambda flags: _fold(Convert(flags, "i32"), Add))
     count = _load(state, counts.value, counts.start)
     assert isinstance(count, Index)
     if ".popc" in kind:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from windlass.affine.index import Index
 from windlass.affine.predicate import DataCondition, Predicate
-from windlass.ops.comparison import Compare
-from windlass.ops.extremes import Maximum, Minimum
+from windlass.ops.combiners import EXTREMES, extreme_kept
+from windlass.ops.comparison import MIRRORED, OPPOSITE, Compare
 from windlass.raising.accumulations import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
@@ -27,8 +27,6 @@ from windlass.raising.lanes import Lanes, lanes_of
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
 
-TURNED_ROUND = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
-
 
 def make_test(state: RaisingState, op: Compare, items: list[Item]) -> AccumulationTest:
     """A comparison with an accumulated value, or the question whether it is NaN.
@@ -41,10 +39,10 @@ def make_test(state: RaisingState, op: Compare, items: list[Item]) -> Accumulati
         return AccumulationTest("NAN", left, left)
     if isinstance(left, Accumulation) and not isinstance(right, Accumulation):
         left, right = right, left
-        direction = TURNED_ROUND.get(direction, "")
+        direction = MIRRORED[direction]
     if not isinstance(right, Accumulation) or isinstance(left, Accumulation | AccumulationTest):
         raise state.obstacle("two accumulated values are compared")
-    if direction not in TURNED_ROUND:
+    if direction in ("EQ", "NE"):
         raise state.obstacle("an accumulated value is compared for equality")
     return AccumulationTest(direction, left, right)
 
@@ -60,10 +58,10 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
     dtype = accumulation.root.dtype
     check_depth(state, accumulation)
     if on_true is accumulation and is_same(on_false, test.item) and not is_float(dtype):
-        direction = {"LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}[direction]
+        direction = OPPOSITE[direction]
         on_true, on_false = on_false, on_true
     if on_false is accumulation and is_same(on_true, test.item):
-        combiner = Minimum if direction in ("LT", "LE") else Maximum
+        combiner = extreme_kept(direction)
         nan = LEAVES_NAN if is_float(dtype) else ""
         if accumulation.terms and (accumulation.combiner is not combiner or accumulation.nan != nan):
             raise state.obstacle("a value is accumulated by several different operations")
@@ -87,7 +85,7 @@ def _select_by_nan(state: RaisingState, before: Accumulation, on_true: Item, on_
     if (
         isinstance(on_false, Accumulation)
         and on_false.root is before.root
-        and on_false.combiner in (Minimum, Maximum)
+        and on_false.combiner in EXTREMES
         and on_false.nan == ""
         and len(on_false.terms) == len(before.terms) + 1
         and is_same(on_true, on_false.terms[-1].item)
@@ -137,6 +135,3 @@ def is_same(one: Item | None, other: Item | None) -> bool:
     if isinstance(one, Index) and isinstance(other, Index):
         return one == other
     return one is other
-
-
-# -- what comes with an extreme ---------------------------------------------------------------------------------------

@@ -9,11 +9,12 @@ import numpy as np
 
 from windlass.ir import Argument, Op, Terminator, Value
 from windlass.ir.values import Result
+from windlass.ops.combiners import FoldKind
 from windlass.ops.elementwise import Add
 from windlass.raising.block_execution import BlockExecution
 from windlass.raising.block_values import Candidate, CellLeaves
 from windlass.raising.fold_forms import FoldForm, find_forms
-from windlass.raising.partial_folds import FOLD, NUMBER, Array, FoldKind
+from windlass.raising.partial_folds import FOLD, NUMBER, Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ def _draft(execution: BlockExecution, candidate: Candidate, renames: bool = Fals
     if not (folds | (numbers & kind.is_neutral(mine.numbers))).all():
         return None
     seeded = mine.is_seeded[folds]
-    if kind.leaves_nan and (numbers.any() or seeded.any() != seeded.all()):
+    if kind.prefers_numbers and (numbers.any() or seeded.any() != seeded.all()):
         return None
     sets = [int(each) if is_fold else 0 for each, is_fold in zip(mine.sets, folds, strict=True)]
     if len(sets) > MOST_SETS or max(each.bit_count() for each in sets) < FEWEST_LEAVES:

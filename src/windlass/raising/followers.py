@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from windlass.affine.dimensions import Dimension, in_order
 from windlass.affine.index import Index
 from windlass.ir import Value, tensor_type
+from windlass.ops.combiners import Combiner, extreme_kept, identity_of
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import And, Or, Select
-from windlass.ops.extremes import Maximum, Minimum
+from windlass.ops.extremes import Minimum
 from windlass.ops.reduction import Reduce
-from windlass.ops.regions import identity_of, make_region
+from windlass.ops.regions import make_region
 from windlass.raising import emission
 from windlass.raising.accumulations import LEAVES_NAN, Accumulation, AccumulationTest
 from windlass.raising.extremes import is_same, select_by_test
@@ -42,8 +43,8 @@ class _Contest:
     """Those of what is folded: the extreme, the number of its iteration, and what comes with it."""
 
     @property
-    def is_least(self) -> bool:
-        return self.direction in ("LT", "LE")
+    def extreme(self) -> Combiner:
+        return extreme_kept(self.direction)
 
     @property
     def keeps_first(self) -> bool:
@@ -57,12 +58,12 @@ class _Contest:
     @property
     def worst(self) -> Constant:
         """An extreme that loses against any other."""
-        return Constant.of(identity_of(Minimum if self.is_least else Maximum, self.dtypes[0]), self.dtypes[0])
+        return Constant.of(identity_of(self.extreme, self.dtypes[0]), self.dtypes[0])
 
     def better(self, *values: Value) -> tuple[Value, ...]:
         """What is kept of two iterations: the values of one, then those of the other."""
         kept, found = values[: len(self.dtypes)], values[len(self.dtypes) :]
-        is_better = Compare(found[0], kept[0], "LT" if self.is_least else "GT")
+        is_better = Compare(found[0], kept[0], "LT" if self.extreme is Minimum else "GT")
         is_equal = Compare(found[0], kept[0], "EQ")
         comes_first = Compare(found[1], kept[1], "LT" if self.keeps_first else "GT")
         takes = Or(is_better, And(is_equal, comes_first))
@@ -103,7 +104,7 @@ def _check_contest(state: RaisingState, leader: Accumulation, followers: list[Fo
     if (
         any(follower.direction != direction for follower, _ in followers)
         or not all(is_same(follower.tested, leader.terms[0].item) for follower, _ in followers)
-        or leader.combiner is not (Minimum if direction in ("LT", "LE") else Maximum)
+        or leader.combiner is not extreme_kept(direction)
         or leader.nan != (LEAVES_NAN if is_float(leader.root.dtype) else "")
     ):
         raise state.obstacle("what is kept with a minimum or maximum depends on the order")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Data, Index
 from windlass.affine.predicate import Predicate
-from windlass.ir import Region, Value, tensor_type
+from windlass.ir import Value
+from windlass.ops.combiners import Combiner, scattering_region
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Gather, Scatter
-from windlass.ops.regions import combiner_region, make_region
 from windlass.raising import emission
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize_condition, materialize_places
-
-Combiner = Callable[[Value, Value], Value]
 
 
 def as_index(index: Index | Lanes) -> Index:
@@ -74,17 +72,6 @@ def scatter(
     order = in_order((*places.dims, *value.dims, *dims))
     indices = places.expand(order, box)
     updates = value.expand(order, box)
-    body = scattering_region(memory.dtype, combiner)
+    body = scattering_region(combiner, memory.dtype)
     op = Scatter((memory,), indices, (updates,), (), (0,), (), (), (0,), len(order), body, False, is_injective)
     return op.results[0]
-
-
-def scattering_region(dtype: str, combiner: Combiner | None) -> Region:
-    """What a scatter does with an old and a new value: combine them, or forget the old one."""
-    if combiner is not None:
-        return combiner_region(combiner, dtype)
-
-    def newer(_: Value, update: Value) -> Value:
-        return update
-
-    return make_region([tensor_type((), dtype)] * 2, newer)

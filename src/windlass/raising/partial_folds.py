@@ -7,7 +7,6 @@ in any order the set of leaves says all there is to say.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,90 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.ir import Op, Value
-from windlass.ops.comparison import Compare
-from windlass.ops.elementwise import Add, And, Or, Select
-from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.regions import identity_of
-from windlass.raising.accumulations import COMBINERS, Combiner
-from windlass.raising.items import is_float, is_integer
+from windlass.ir import Op
+from windlass.ops.combiners import FoldKind
 
 Array: TypeAlias = "NDArray[Any]"
 
 UNKNOWN, NUMBER, FOLD = 0, 1, 2
 """What is known of a place: nothing, the number that it holds, the leaves whose fold it holds."""
-
-
-@dataclass(frozen=True, eq=False)
-class FoldKind:
-    """An associative and commutative op on numbers of a type, one object each: see `the_kind`.
-
-    With `leaves_nan` it is `fmin` or `fmax`, which prefer numbers.
-    """
-
-    combiner: Combiner
-    dtype: str
-    leaves_nan: bool = False
-
-    @property
-    def is_idempotent(self) -> bool:
-        """Whether a leaf may be combined in more than once."""
-        return self.combiner in (Maximum, Minimum, And, Or)
-
-    @property
-    def may_be_seeded(self) -> bool:
-        """Whether a neutral number leaves a trace: 0.0 + -0.0 is 0.0, and fmax(-inf, NaN) is -inf."""
-        return self.leaves_nan or (self.combiner is Add and is_float(self.dtype))
-
-    def combine(self, left: Value, right: Value) -> Value:
-        """The op on tensors."""
-        found: Value = self.combiner(left, right)
-        if self.leaves_nan:
-            found = Select(Compare(right, right, "NE"), left, found)
-            found = Select(Compare(left, left, "NE"), right, found)
-        return found
-
-    def is_neutral(self, numbers: Array) -> Array:
-        """Which numbers change nothing else."""
-        found = identity_of(self.combiner, self.dtype)
-        return numbers.view(found.dtype) == found if is_integer(self.dtype) else numbers == found
-
-
-@functools.cache
-def the_kind(combiner: Combiner, dtype: str, leaves_nan: bool = False) -> FoldKind:
-    """The one object that stands for a kind."""
-    return FoldKind(combiner, dtype, leaves_nan)
-
-
-def kind_of(op: Op) -> FoldKind | None:
-    """What an op of two numbers folds by; None for ops that fold nothing, and those of booleans."""
-    combiner = next((each for each in COMBINERS if type(op) is each), None)
-    if combiner is None or not (is_float(op.dtype) or is_integer(op.dtype)):
-        return None
-    return the_kind(combiner, op.dtype)
-
-
-def number_preferring(op: Op) -> tuple[FoldKind, Value, Value] | None:
-    """`fmin` or `fmax` of two values, as a `Maximum` or `Minimum` between two tests for NaN; None for anything else."""
-    if not isinstance(op, Select) or not is_float(op.dtype):
-        return None
-    inner = op.on_false
-    if not isinstance(inner, Select):
-        return None
-    extreme = inner.on_false
-    if not isinstance(extreme, Maximum | Minimum):
-        return None
-    left, right = extreme.operands
-    for one, other in ((left, right), (right, left)):
-        is_outer = asks_for_nan(op.pred, one) and op.on_true is other
-        if is_outer and asks_for_nan(inner.pred, other) and inner.on_true is one:
-            return the_kind(type(extreme), op.dtype, True), one, other
-    return None
-
-
-def asks_for_nan(test: Value, value: Value) -> bool:
-    """Whether a test is that of a value for NaN."""
-    return isinstance(test, Compare) and test.direction == "NE" and test.lhs is value and test.rhs is value
 
 
 @dataclass

@@ -8,26 +8,16 @@ from typing import Any
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.predicate import TRUE, Predicate, conjunction
-from windlass.ir import Op, Value
+from windlass.ir import Op
+from windlass.ops.combiners import IDEMPOTENT, Combiner, neutral_of
 from windlass.ops.elementwise import (
-    Add,
-    And,
-    Multiply,
     Or,
     Select,
-    Xor,
 )
-from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.reduction import Reduce
-from windlass.ops.regions import combiner_region, identity_of
+from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
-from windlass.raising.gathers import Combiner
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import materialize_condition
-
-REPEATABLE: frozenset[type[Op]] = frozenset({Maximum, Minimum, And, Or})
-"""Combining the same value once more changes nothing."""
-REDUCIBLE: frozenset[type[Op]] = REPEATABLE | {Add, Multiply, Xor}
 
 
 @dataclass(frozen=True)
@@ -80,21 +70,16 @@ def any_over(mask: Predicate, dims: Sequence[Dimension], box: Box) -> Predicate:
     return conjunction([*apart, condition_of(_fold(lanes, dims, Or, False))])
 
 
-def combine_over(writers: RacingWriters, dims: Sequence[Dimension], combiner: Combiner) -> RacingWriters | None:
-    """Values combined over `dims`, so that each place has one writer; None for a combiner that is not known.
+def combine_over(writers: RacingWriters, dims: Sequence[Dimension], combiner: Combiner) -> RacingWriters:
+    """Values combined over `dims`, so that each place has one writer.
 
     The order in which values are combined is not defined. Inactive lanes count as the combiner's identity.
     """
-    if combiner not in REDUCIBLE:
-        return None
-    assert isinstance(combiner, type)
     value, box, mask = writers.value, writers.box, writers.mask
     dtype = value.dtype
-    identity: Any = identity_of(combiner, dtype)
-    if combiner is Add and value.value.tensor.is_float:
-        identity = -0.0  # x + 0.0 is not x where x is -0.0
+    identity = neutral_of(combiner, dtype)
     over = [each for each in in_order(dims) if each in value.dims or each in mask.dimensions]
-    if combiner not in REPEATABLE:
+    if combiner not in IDEMPOTENT:
         over = list(in_order(dims))
     over = [each for each in over if box.extent(each) > 1 or each in value.dims or each in mask.dimensions]
     apart = [each for each in mask.conjuncts() if each.dimensions.isdisjoint(over)]
@@ -113,12 +98,7 @@ def _fold(lanes: Lanes, dims: Sequence[Dimension], combiner: type[Op], identity:
     axes = [lanes.dims.index(dimension) for dimension in dims if dimension in lanes.dims]
     if all(lanes.value.shape[axis] == 1 for axis in axes):
         return _without_points(lanes, dims)
-    initial = emission.constant(identity, lanes.dtype)
     kept = [place for place in range(len(lanes.dims)) if place not in axes]
 
-    def combine(one: Value, other: Value) -> Value:
-        made: Any = combiner
-        return made(one, other)
-
-    op = Reduce((lanes.value,), (initial,), tuple(axes), combiner_region(combine, lanes.dtype))
-    return Lanes(op.results[0], [lanes.dims[place] for place in kept], [lanes.lower[place] for place in kept])
+    value = reduce_with(combiner, lanes.value, tuple(axes), identity)
+    return Lanes(value, [lanes.dims[place] for place in kept], [lanes.lower[place] for place in kept])

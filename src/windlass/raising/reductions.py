@@ -18,6 +18,7 @@ from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import FALSE, Predicate, conjunction
 from windlass.ir import Op, Value
+from windlass.ops.combiners import EXTREMES, IDEMPOTENT, Combiner, neutral_of, prefer_numbers
 from windlass.ops.comparison import Compare
 from windlass.ops.contraction import DotGeneral
 from windlass.ops.creation import Constant
@@ -32,8 +33,7 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.ops.reduction import Reduce
-from windlass.ops.regions import combiner_region, identity_of
+from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
 from windlass.raising.accumulations import (
     KEEPS_NUMBERS,
@@ -42,7 +42,6 @@ from windlass.raising.accumulations import (
     AccumulatedTerm,
     Accumulation,
     AccumulationTest,
-    Combiner,
     Root,
     check_depth,
 )
@@ -110,7 +109,7 @@ def _merge_truths(state: RaisingState, condition: Predicate, on_true: Item, on_f
 def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
     check_depth(state, accumulation)
     # A pair of half an `fmin` starts from what numbers were kept before.
-    is_extreme = combiner in (Minimum, Maximum) and accumulation.nan == KEEPS_NUMBERS
+    is_extreme = combiner in EXTREMES and accumulation.nan == KEEPS_NUMBERS
     if accumulation.combiner not in (None, combiner) or (accumulation.nan and not is_extreme) or accumulation.leader:
         raise state.obstacle("a value is accumulated by several different operations")
     terms = (*accumulation.terms, AccumulatedTerm(item, state.domain))
@@ -172,7 +171,7 @@ def finish(
         with state.within(domain):
             masked = _mask(state, lanes, domain, dimension, combiner, dtype)
         if fusion is not None:
-            masked, domain = _split_back(masked, domain, fusion, identity(combiner, dtype))
+            masked, domain = _split_back(masked, domain, fusion, neutral_of(combiner, dtype))
         total = _reduce(masked, domain.box, dimension, combiner, dtype, start)
         reduced.append(_extend(state, total, domain, combiner, dtype, start))
     if accumulation.nan == KEEPS_NUMBERS:
@@ -187,7 +186,7 @@ def finish(
 
 def _without_nan(lanes: Lanes, combiner: Combiner, dtype: str, box: Box) -> Lanes:
     """The term with the identity in place of NaN."""
-    neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
+    neutral = Lanes(emission.constant(neutral_of(combiner, dtype), dtype))
     is_number = Lanes(Compare(lanes.value, lanes.value, "EQ"), lanes.dims, lanes.lower)
     return Lanes.elementwise(Select, is_number, lanes, neutral, box=box)
 
@@ -274,17 +273,8 @@ def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dt
         return from_lanes(Lanes.elementwise(Select, better, total, before, box=state.box))
     combined = Lanes.elementwise(combiner, before, total, box=state.box)
     if nan == KEEPS_NUMBERS:
-        for one, other in ((before, total), (total, before)):
-            is_nan = Lanes(Compare(one.value, one.value, "NE"), one.dims, one.lower)
-            combined = Lanes.elementwise(Select, is_nan, other, combined, box=state.box)
+        combined = Lanes.elementwise(prefer_numbers, combined, total, before, box=state.box)
     return from_lanes(combined)
-
-
-def identity(combiner: Combiner, dtype: str) -> int | float | bool:
-    """The number that leaves others as they are: -0.0 for sums of floats, which keeps the sign of zeros."""
-    if combiner is Add and is_float(dtype):
-        return -0.0
-    return identity_of(combiner, dtype)
 
 
 def _mask(
@@ -297,7 +287,7 @@ def _mask(
 ) -> Lanes:
     """The term with the identity at lanes that don't count."""
     condition = relevant_mask(domain, dimension, state)
-    neutral = Lanes(emission.constant(identity(combiner, dtype), dtype))
+    neutral = Lanes(emission.constant(neutral_of(combiner, dtype), dtype))
     if condition.is_true:
         return lanes
     return Lanes.elementwise(Select, state.condition_lanes(condition), lanes, neutral, box=state.box)
@@ -315,7 +305,7 @@ def _reduce(
     """The lanes folded over a dimension of the box, which they may not depend on; from `start` or the identity on."""
     if dimension not in lanes.dims:
         extent = box.extent(dimension)
-        if combiner in (Minimum, Maximum, And, Or):
+        if combiner in IDEMPOTENT:
             return lanes
         wide = Lanes.over(lanes.expand((*lanes.dims, dimension), box), (*lanes.dims, dimension), box)
         if combiner is Add and not is_float(dtype) and dtype != "i1":
@@ -328,8 +318,7 @@ def _reduce(
         return Lanes.elementwise(combiner, total, Lanes(emission.constant(start, dtype)), box=box)
     lanes = lanes.at(box)
     axis = lanes.dims.index(dimension)
-    init = Constant.of(identity(combiner, dtype) if start is None else start, dtype)
-    total = Reduce((lanes.value,), (init,), (axis,), combiner_region(combiner, dtype)).results[0]
+    total = reduce_with(combiner, lanes.value, (axis,), neutral_of(combiner, dtype) if start is None else start)
     return without_axis(total, lanes, dimension)
 
 
@@ -354,7 +343,7 @@ def _extend(
     if not missing:
         return lanes
     condition = box_condition(Box({each: domain.box.bounds(each) for each in missing}), box)
-    neutral = Lanes(emission.constant(identity(combiner, dtype) if start is None else start, dtype))
+    neutral = Lanes(emission.constant(neutral_of(combiner, dtype) if start is None else start, dtype))
     return Lanes.elementwise(Select, materialize_condition(condition, box), state.covering(lanes), neutral, box=box)
 
 
@@ -414,7 +403,7 @@ def _contract(
     state.memo["spread", id(lanes.value)] = lanes
     if condition.is_true:
         return result
-    neutral = Lanes(emission.constant(identity(Add, lanes.dtype) if start is None else start, lanes.dtype))
+    neutral = Lanes(emission.constant(neutral_of(Add, lanes.dtype) if start is None else start, lanes.dtype))
     return Lanes.elementwise(Select, state.condition_lanes(condition), result, neutral, box=box)
 
 

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from windlass.ir import Value
-from windlass.ops.creation import Constant
-from windlass.ops.reduction import ReduceWindow
-from windlass.ops.regions import combiner_region
+from windlass.ops.reduction import fold_windows
 from windlass.raising import emission
 
 Combine: TypeAlias = "Callable[[Value, Value], Value]"
@@ -48,7 +46,5 @@ def moved_on(rows: Value, filling: Number) -> Value:
 
 
 def _over_windows(rows: Value, combine: Combine, neutral: Number) -> Value:
-    length, init = rows.shape[1], Constant.of(neutral, rows.dtype)
-    padding = ((0, 0), (length - 1, 0))
-    body = combiner_region(combine, rows.dtype)
-    return ReduceWindow((rows,), (init,), (1, length), (1, 1), (1, 1), (1, 1), padding, body).results[0]
+    length = rows.shape[1]
+    return fold_windows(combine, rows, (1, length), None, ((0, 0), (length - 1, 0)), neutral)

@@ -17,28 +17,25 @@ from windlass.affine.dimensions import EVERYWHERE, Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE
-from windlass.ir import Block, Builder, Op, Region, Value
+from windlass.ir import Block, Builder, Region, Value
 from windlass.loops import AtomicUpdate
-from windlass.ops.comparison import Compare
+from windlass.ops.combiners import Combiner, bits_of, extreme_kept, find_chain, identity_of, name_of
+from windlass.ops.comparison import MIRRORED, OPPOSITE, Compare
 from windlass.ops.control import While
 from windlass.ops.conversion import BitcastConvert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
     Add,
     And,
-    Multiply,
     Negate,
     Not,
     Or,
     Select,
-    Subtract,
-    Xor,
 )
-from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import reduce_with
-from windlass.ops.regions import Return, identity_of
+from windlass.ops.regions import Return
 from windlass.raising import emission
-from windlass.raising.accumulations import Accumulation, AccumulationTest, Combiner
+from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.atomics import (
     as_words,
     combine_into,
@@ -50,7 +47,6 @@ from windlass.raising.atomics import (
     target_memory,
 )
 from windlass.raising.blocks import run_block
-from windlass.raising.extremes import TURNED_ROUND
 from windlass.raising.items import UNDEFINED, Item, dimensions_of_item, from_lanes
 from windlass.raising.lanes import Lanes
 from windlass.raising.loads_and_stores import read, write
@@ -61,9 +57,6 @@ from windlass.raising.words import put_view, view
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-
-_COMMUTATIVE: dict[type[Op], Combiner] = {each: each for each in (Add, Multiply, Minimum, Maximum, And, Or, Xor)}
-_NAMES = {Add: "add", Multiply: "mul", Minimum: "min", Maximum: "max", And: "and", Or: "or", Xor: "xor"}
 
 
 def run_atomic_update(state: RaisingState, op: AtomicUpdate) -> Item:
@@ -83,13 +76,14 @@ def run_atomic_update(state: RaisingState, op: AtomicUpdate) -> Item:
         raise order_matters(state, "compare and swap")
     memory = target_memory(state, pointer)
     offset = offset + pointer_offset(pointer)
-    chain = _find_chain(new, old, op.body.block)
+    chain = find_chain(new, old, lambda value: _is_inside(value, op.body.block))
     if chain is not None:
-        for value in chain.values:
+        prefix = "f" if chain.dtype.startswith(("f", "bf")) else "u" if chain.dtype.startswith("u") else ""
+        for number, value in enumerate((*chain.terms, *chain.subtracted)):
             lanes = as_words(state.lanes(state.lookup(value), value.dtype), chain.dtype)
-            if value in chain.subtracted:
+            if number >= len(chain.terms):
                 lanes = Lanes(Negate(lanes.value), lanes.dims, lanes.lower)
-            combine_into(state, memory, offset, lanes, chain.combiner, chain.name)
+            combine_into(state, memory, offset, lanes, chain.combiner, f"{prefix}{name_of(chain.combiner)}")
         return UNDEFINED
     kept = _find_kept(new, old, op.body.block)
     if kept is not None:
@@ -114,61 +108,9 @@ def _new_item(state: RaisingState, op: AtomicUpdate, old: Item) -> Item:
     return state.lookup(block.terminator.operands[0])
 
 
-# -- one operation with the old value ---------------------------------------------------------------------------------
-
-
-@dataclass
-class _Chain:
-    """The old value combined with others, by one commutative and associative operation in a type."""
-
-    combiner: Combiner
-    dtype: str
-    values: list[Value]
-    subtracted: set[Value]
-
-    @property
-    def name(self) -> str:
-        """The name of the atomic operation."""
-        prefix = "f" if self.dtype.startswith(("f", "bf")) else "u" if self.dtype.startswith("u") else ""
-        return f"{prefix}{_NAMES[self.combiner]}"
-
-
-def _find_chain(new: Value, old: Value, body: Block) -> _Chain | None:
-    found: _Chain | None = None
-    current = _bits_of(new)
-    while current is not old:
-        if not isinstance(current, Op):
-            return None
-        is_difference = isinstance(current, Subtract)
-        combiner = Add if is_difference else _COMMUTATIVE.get(type(current))
-        if combiner is None:
-            return None
-        left, right = current.operands
-        if _is_inside(right, body) and not is_difference:
-            left, right = right, left
-        if _is_inside(right, body) or not _is_inside(left, body):
-            return None
-        dtype = current.dtype if combiner in (Minimum, Maximum) else current.dtype.removeprefix("u")
-        if found is None:
-            found = _Chain(combiner, dtype, [], set())
-        if found.combiner is not combiner or found.dtype != dtype:
-            return None
-        found.values.append(right)
-        if is_difference:
-            found.subtracted.add(right)
-        current = _bits_of(left)
-    return found
-
-
 def _is_inside(value: Value, body: Block) -> bool:
     """Whether a value depends on the old one: the body holds nothing else."""
     return getattr(value, "block", None) is body
-
-
-def _bits_of(value: Value) -> Value:
-    while isinstance(value, BitcastConvert):
-        value = value.operand
-    return value
 
 
 # -- replaced by comparison -------------------------------------------------------------------------------------------
@@ -187,27 +129,27 @@ class _Kept:
     dtype: str
 
     @property
-    def is_least(self) -> bool:
-        """Whether the least value is kept rather than the greatest."""
-        return (self.direction in ("LT", "LE")) != self.is_negated
+    def extreme(self) -> Combiner:
+        """Whether the least value is kept or the greatest."""
+        return extreme_kept(OPPOSITE[self.direction] if self.is_negated else self.direction)
 
 
 def _find_kept(new: Value, old: Value, body: Block) -> _Kept | None:
-    choice = _bits_of(new)
+    choice = bits_of(new)
     if not isinstance(choice, Select):
         return None
     test, holds = choice.pred, True
     while isinstance(test, Not):
         test, holds = test.operand, not holds
-    on_true, on_false = _bits_of(choice.on_true), _bits_of(choice.on_false)
+    on_true, on_false = bits_of(choice.on_true), bits_of(choice.on_false)
     if on_true is old:
         on_true, on_false, holds = on_false, on_true, not holds
     if on_false is not old or not isinstance(test, Compare) or _is_inside(on_true, body):
         return None
     left, right, direction = test.lhs, test.rhs, test.direction
-    if _bits_of(left) is old:
-        left, right, direction = right, left, TURNED_ROUND.get(direction, "")
-    if _bits_of(right) is not old or _bits_of(left) is not on_true or direction not in TURNED_ROUND:
+    if bits_of(left) is old:
+        left, right, direction = right, left, MIRRORED[direction]
+    if bits_of(right) is not old or bits_of(left) is not on_true or direction in ("EQ", "NE"):
         return None
     return _Kept(on_true, direction, not holds, left.dtype)
 
@@ -218,11 +160,11 @@ def _keep_extreme(state: RaisingState, memory: Memory, offset: Index, kept: _Kep
     Comparisons with NaN are false. Unless the comparison is negated NaN is never taken, and what holds NaN stays so.
     Otherwise NaN is always taken and replaced: let the lanes that bring NaN be the last.
     """
-    combiner = Minimum if kept.is_least else Maximum
+    combiner = kept.extreme
     dtype = kept.dtype
     lanes = as_words(state.lanes(state.lookup(kept.value), kept.value.dtype), dtype)
     if not lanes.value.tensor.is_float:
-        combine_into(state, memory, offset, lanes, combiner, f"{dtype[:1].removeprefix('i')}{_NAMES[combiner]}")
+        combine_into(state, memory, offset, lanes, combiner, f"{dtype[:1].removeprefix('i')}{name_of(combiner)}")
         return
     name = f"{'not ' if kept.is_negated else ''}{kept.direction} of {dtype}"
     worst = identity_of(combiner, dtype)

@@ -14,11 +14,11 @@ from windlass.affine.index import Index
 from windlass.affine.layout import Axis, Layout, Line, Point, Take, Window
 from windlass.affine.predicate import Predicate
 from windlass.ir import Value
+from windlass.ops.combiners import Combiner, scattering_region
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
 from windlass.ops.elementwise import Select
 from windlass.ops.indexing import Scatter
 from windlass.raising import emission
-from windlass.raising.gathers import Combiner, scattering_region
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import dtype_of_places, materialize_condition, materialize_places, scalar_start
 from windlass.raising.reading import shape_memory
@@ -189,7 +189,7 @@ def write_rows(
         indices = emission.concatenate(columns, len(batch))
     else:
         (indices,) = components
-    body = scattering_region(memory.dtype, combiner)
+    body = scattering_region(combiner, memory.dtype)
     window = tuple(range(len(batch), len(update.shape)))
     op = Scatter((array,), indices, (update,), window, tuple(inserted), (), (), tuple(mapped), len(batch), body)
     return _put_back(memory, op.results[0], layout)

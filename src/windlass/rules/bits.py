@@ -97,42 +97,6 @@ def xor_of_bits(x: Value, c: Constant, d: Constant) -> Value:
     return Xor(x, compute(Xor, c, d))
 
 
-def sample_parts(draw: Draw) -> Add | Or:
-    type_ = random_type(draw, INTEGERS)
-    x, bits = free(type_), 2 ** draw.integer(1, 5) - 1
-    rest = everything(type_).high - bits if type_.is_unsigned else ~bits
-    parts = [And(x, Constant.of(mask, type_.dtype, type_.shape)) for mask in (bits, rest)]
-    return draw.choose((Add, Or))(*parts)
-
-
-def _join_masks(x: Value, c: Constant, d: Constant) -> Value | None:
-    if not x.tensor.is_integer or int(c.number) & int(d.number):
-        return None
-    return And(x, compute(Or, c, d))
-
-
-@rewrite(Add(And(x, c), And(x, d)), sample=sample_parts)
-def add_of_masked_parts(x: Value, c: Constant, d: Constant) -> Value | None:
-    """(x and c) + (x and d) = x and (c or d), if c and d have no bit in common
-
-    >>> x = tensor("i32")
-    >>> add_of_masked_parts(Add(And(x, Constant.of(3, "i32")), And(x, Constant.of(-4, "i32"))))
-    And(x, Constant(-1))
-    """
-    return _join_masks(x, c, d)
-
-
-@rewrite(Or(And(x, c), And(x, d)), sample=sample_parts)
-def or_of_masked_parts(x: Value, c: Constant, d: Constant) -> Value:
-    """(x and c) or (x and d) = x and (c or d)
-
-    >>> x = tensor("i32")
-    >>> or_of_masked_parts(Or(And(x, Constant.of(3, "i32")), And(x, Constant.of(6, "i32"))))
-    And(x, Constant(7))
-    """
-    return And(x, compute(Or, c, d))
-
-
 # -- shifts -----------------------------------------------------------------------------------------------------------
 
 
@@ -206,26 +170,6 @@ def shift_right_and_back(x: Value, c: Constant, d: Constant) -> Value | None:
     if not 0 < bits < width_of(x) or bits != int(d.number):
         return None
     return And(x, like(everything(x.type).high + 1 - 2**bits if x.tensor.is_unsigned else -(2**bits), c))
-
-
-def sample_arithmetic_shift(draw: Draw) -> ShiftRightArithmetic:
-    type_ = random_type(draw, ("i32", "i64"))
-    return ShiftRightArithmetic(non_negative(draw, type_), Constant.of(draw.integer(6, 40), type_.dtype, type_.shape))
-
-
-@rewrite(ShiftRightArithmetic(x, c), sample=sample_arithmetic_shift)
-def arithmetic_shift_of_non_negative(x: Value, c: Constant) -> Value | None:
-    """x >> k = 0, if x is proven to be neither negative nor 2ᵏ or more
-
-    >>> from windlass.ops import Convert
-    >>> arithmetic_shift_of_non_negative(ShiftRightArithmetic(Convert(tensor("ui8"), "i32"), Constant.of(8, "i32")))
-    Constant(0)
-    """
-    known = range_of(x)
-    if x.tensor.is_unsigned or known.low < 0:
-        return None
-    amount = min(int(c.number) if c.number >= 0 else 64, 64)
-    return like(0, x) if known.high >> amount == 0 else None
 
 
 y = hole("y")

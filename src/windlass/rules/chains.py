@@ -15,7 +15,6 @@ from windlass.ops import (
     Iota,
     Reduce,
     Reshape,
-    Reverse,
     Slice,
     Transpose,
 )
@@ -253,27 +252,6 @@ def dynamic_slice_of_dot(op: DynamicSlice, starts: tuple[Value, ...], sizes: Siz
         return DynamicSlice(term.value, tuple(at for at, _ in own), tuple(size for _, size in own))
 
     return inner.with_operands((cut(product.left), cut(product.right)))
-
-
-@rewrite(Reverse(any_op(DotGeneral), hole("dimensions")), single_use=True)
-def reverse_of_dot(op: Reverse, dimensions: Sizes) -> Value | None:
-    """reverse(dot(x, y)) = dot(reverse(x), y), along rows of a smaller x; and so for columns
-
-    >>> product = matmul(tensor("f32", 9, 2), tensor("f32", 2, 9, name="y"))
-    >>> reverse_of_dot(Reverse(product, (0,))).lhs
-    Reverse(x, dimensions=(0,))
-    """
-    inner = op.operand
-    assert isinstance(inner, DotGeneral)
-    product = read(inner)
-    letters = {product.result[axis] for axis in dimensions}
-    operands: list[Value] = []
-    moved = 0
-    for term in (product.left, product.right):
-        own = tuple(axis for axis, letter in enumerate(term.letters) if letter in letters)
-        moved += term.value.tensor.size if own else 0
-        operands.append(Reverse(term.value, own) if own else term.value)
-    return inner.with_operands(tuple(operands)) if moved < op.tensor.size and feeds_only(inner, op) else None
 
 
 def sample_diagonal_of_product(draw: Draw) -> Slice:

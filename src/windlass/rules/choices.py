@@ -21,12 +21,12 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.base import TensorOp
+from windlass.ops.comparison import OPPOSITE
 from windlass.ops.elementwise import Xor
 from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.comparisons import OPPOSITE
 from windlass.rules.known_operands import condition, free, random_type
 from windlass.rules.splats import is_splat
 

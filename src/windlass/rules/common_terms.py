@@ -24,12 +24,13 @@ from windlass.ops import (
     Sqrt,
     Subtract,
 )
+from windlass.ops.comparison import MIRRORED
 from windlass.ops.elementwise import Popcnt, Xor
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.comparisons import DIRECTIONS, MIRRORED
+from windlass.rules.comparisons import DIRECTIONS
 from windlass.rules.duals import LOGIC
 from windlass.rules.known_operands import bounded, free, number, random_type
 from windlass.rules.splats import fits, like, splat

@@ -21,6 +21,7 @@ from windlass.ops import (
     Sign,
     Subtract,
 )
+from windlass.ops.comparison import MIRRORED, OPPOSITE
 from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
@@ -36,8 +37,6 @@ __all__ = ["Maximum", "tensor"]
 x, y, p, direction = hole("x"), hole("y"), hole("p"), hole("direction")
 c, d, e = splat("c"), splat("d"), splat("e")
 
-MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE"}
-OPPOSITE = {"LT": "GE", "GE": "LT", "LE": "GT", "GT": "LE", "EQ": "NE", "NE": "EQ"}
 DIRECTIONS = tuple(MIRRORED)
 
 

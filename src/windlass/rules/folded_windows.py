@@ -6,14 +6,15 @@ from typing import Any
 
 from windlass.ir import Result, Value
 from windlass.ir.values import tensor
-from windlass.ops import Add, And, Constant, Fft, Maximum, Minimum, Multiply, Negate, Or, ReduceWindow, Reverse
-from windlass.ops.regions import combiner_region, identity_of
+from windlass.ops import Add, Constant, Fft, Maximum, Minimum, Multiply, Negate, ReduceWindow, Reverse
+from windlass.ops.combiners import IDEMPOTENT, combiner_region, identity_of
+from windlass.ops.reduction import fold_windows
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes
 from windlass.rules.turned_operations import changed
-from windlass.rules.windows import fold_windows, input_of
+from windlass.rules.windows import input_of
 
 x = hole("x")
 
@@ -124,8 +125,6 @@ def _fits(op: ReduceWindow, axis: int) -> bool:
 
 
 # -- windows of windows -----------------------------------------------------------------------------------------------
-
-IDEMPOTENT = Maximum, Minimum, And, Or
 
 
 def _sample_windows_of_windows(draw: Draw) -> ReduceWindow:

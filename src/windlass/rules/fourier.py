@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
-    BroadcastInDim,
     Fft,
     Reverse,
     Slice,
@@ -133,27 +131,3 @@ def slice_of_transform(op: Slice) -> Value | None:
     limit = (*op.limit_indices[:rows], *inner.shape[rows:])
     strides = (*op.strides[:rows], *(1 for _ in made.fft_length))
     return Fft(Slice(inner, start, limit, strides), made.fft_type, made.fft_length)
-
-
-def sample_transform_of_broadcast(draw: Draw) -> Fft:
-    sizes = (draw.integer(1, 4), draw.integer(1, 3))
-    lengths = sizes[draw.integer(0, 1) :]
-    row = tensor("complex<f32>", *sizes)
-    return Fft(BroadcastInDim(row, (draw.integer(1, 3), *sizes), (1, 2)), draw.choose(("FFT", "IFFT")), lengths)
-
-
-@rewrite(
-    Fft(BroadcastInDim(x, hole("shape"), hole("dims")), hole("kind"), length), sample=sample_transform_of_broadcast
-)
-def transform_of_broadcast(op: Fft, x: Value, shape: tuple[int, ...], dims: tuple[int, ...]) -> Value | None:
-    """fft(broadcast(x)) = broadcast(fft(x)), if x is repeated along axes that are not transformed
-
-    >>> row = tensor("complex<f32>", 8)
-    >>> transform_of_broadcast(Fft(BroadcastInDim(row, (5, 8), (1,)), "FFT", (8,))).operand.operand
-    x
-    """
-    count = len(op.fft_length)
-    last = tuple(range(len(shape) - count, len(shape)))
-    if dims[-count:] != last or x.shape[-count:] != shape[-count:] or math.prod(x.shape) >= math.prod(shape):
-        return None
-    return BroadcastInDim(Fft(x, op.fft_type, op.fft_length), op.shape, dims)

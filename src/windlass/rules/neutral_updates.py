@@ -10,7 +10,7 @@ from windlass.facts.ranges import range_of
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, DynamicSlice, DynamicUpdateSlice, Multiply, Scatter
-from windlass.ops.regions import combiner_region
+from windlass.ops.combiners import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

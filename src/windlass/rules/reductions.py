@@ -33,15 +33,15 @@ from windlass.ops import (
     Return,
     Reverse,
     Select,
-    Sort,
     Transpose,
 )
+from windlass.ops.combiners import EXTREMES, identity_of, is_identity
 from windlass.ops.reduction import (
     reduce_max,
     reduce_sum,
     reduce_with,
 )
-from windlass.ops.regions import identity_of, make_region
+from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
@@ -55,7 +55,6 @@ Make = Callable[[Draw, Sizes, str], Value]
 x, shape = hole("x"), hole("shape")
 
 FOLDS = (Add, Maximum, Minimum, Multiply)
-EXTREMES = (Maximum, Minimum)
 ALL_FOLDS = (*FOLDS, And, Or)
 
 
@@ -80,13 +79,7 @@ def has_elements(operands: tuple[Value, ...]) -> bool:
 
 def begins_neutral(op: Reduce) -> bool:
     """Whether the initial value is a constant that leaves others unchanged."""
-    init = op.init_values[0]
-    if not isinstance(init, Constant) or op.combiner is None:
-        return False
-    try:
-        return bool(init.number == identity_of(op.combiner, init.dtype))
-    except KeyError:
-        return False
+    return is_identity(op.init_values[0], op.combiner)
 
 
 def again(op: Reduce, operand: Value, dimensions: Sizes, combiner: type[Any] | None = None) -> Value:
@@ -460,26 +453,6 @@ def reduce_of_reverse(op: Reduce, value: Reverse) -> Value | None:
         return None
     made = again(op, value.operand, op.dimensions)
     return Reverse(made, rest) if rest else made
-
-
-def sorted_values(draw: Draw, shape: Sizes, dtype: str) -> Value:
-    x = tensor(dtype, *shape)
-    scalar = tensor(dtype).type
-    kind = "TOTALORDER" if dtype != "i32" else None
-    region = make_region([scalar, scalar], lambda left, right: Compare(left, right, "LT", kind))
-    return Sort((x,), region, draw.integer(0, len(shape) - 1), draw.boolean()).results[0]
-
-
-@rewrite(fold((*FOLDS, And, Or), any_op(Sort, bind="sort")), reassociates=True, sample=sample_fold(sorted_values))
-def reduce_of_sort(op: Reduce, sort: Sort) -> Value | None:
-    """reduce(sort(x)) = reduce(x), along the axis that is sorted
-
-    >>> ordered = sorted_values(Draw(lambda low, high: low), (9,), "f32")
-    >>> reduce_of_sort(reduce_sum(ordered, (0,)).owner).owner.inputs
-    (x,)
-    """
-    is_sorted = sort.dimension % sort.inputs[0].tensor.rank in op.dimensions
-    return again(op, sort.inputs[0], op.dimensions) if is_sorted else None
 
 
 def sample_fold_of_several(draw: Draw) -> Op:

@@ -7,7 +7,7 @@ import math
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Maximum, Minimum, Multiply, Scatter, Subtract, make_region
-from windlass.ops.regions import combiner_region
+from windlass.ops.combiners import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite

@@ -11,7 +11,6 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.convolutions import changed, convolve
-from windlass.rules.duals import SIGNS
 from windlass.rules.letters import feeds_only, lay, unspread
 
 __all__ = ["tensor"]
@@ -126,44 +125,3 @@ def quotient_of_shifted_convolution(op: Divide, x: Value, y: Value) -> Value | N
     b
     """
     return _distribute(op, x, y, Divide)
-
-
-def sample_like_convolutions(draw: Draw) -> Op:
-    """A sum or difference of two convolutions that share their input or their kernel."""
-    x, k = tensor("f32", 2, 2, 5), tensor("f32", 3, 2, 2, name="k")
-    if draw.boolean():
-        second = convolve(x, tensor("f32", 3, 2, 2, name="j"))
-    else:
-        second = convolve(tensor("f32", 2, 2, 5, name="z"), k)
-    return draw.choose((Add, Subtract))(convolve(x, k), second)
-
-
-def _merge(op: Add | Subtract) -> Value | None:
-    first, second = op.lhs, op.rhs
-    if not (isinstance(first, Convolution) and isinstance(second, Convolution)) or first is second:
-        return None
-    if not (feeds_only(first, op) and feeds_only(second, op)) or first.attributes != second.attributes:
-        return None
-    if first.tensor.dtype not in ("f32", "f64") or first.lhs.dtype != first.tensor.dtype:
-        return None
-    if first.lhs is second.lhs and first.rhs.type is second.rhs.type:
-        return changed(first, rhs=type(op)(first.rhs, second.rhs))
-    if first.rhs is second.rhs and first.lhs.type is second.lhs.type:
-        return changed(first, lhs=type(op)(first.lhs, second.lhs))
-    return None
-
-
-CONVOLUTIONS = (any_op(Convolution), any_op(Convolution))
-
-
-@rewrite(
-    Add(*CONVOLUTIONS), single_use=True, reassociates=True, by_cost=True, sample=sample_like_convolutions, dual=SIGNS
-)
-def sum_of_like_convolutions(op: Add | Subtract) -> Value | None:
-    """convolution(x, k) + convolution(x, j) = convolution(x, k + j), and so for two inputs with one kernel
-
-    >>> x, k, j = tensor("f32", 9, 2, 8), tensor("f32", 4, 2, 3, name="k"), tensor("f32", 4, 2, 3, name="j")
-    >>> sum_of_like_convolutions(Add(convolve(x, k), convolve(x, j))).rhs
-    Add(k, j)
-    """
-    return _merge(op)

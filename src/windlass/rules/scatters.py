@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from windlass.facts.known_values import Progression, find_progression, known_integers
-from windlass.ir import Op, Region, Value, tensor_type
+from windlass.ir import Op, Value, tensor_type
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
@@ -26,8 +26,8 @@ from windlass.ops import (
     Transpose,
     make_region,
 )
+from windlass.ops.combiners import scattering_region
 from windlass.ops.pointwise import Unary
-from windlass.ops.regions import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
@@ -40,13 +40,7 @@ __all__ = ["Constant", "np"]
 def put_rows(x: Value, indices: Value, updates: Value, combiner: type[Add] | type[Multiply] | None) -> Scatter:
     """Rows put or combined into x at indices of shape (n, 1), as `x.at[indices].set(…)` is lowered."""
     rest = tuple(range(1, len(x.shape)))
-    return Scatter((x,), indices, (updates,), rest, (0,), (), (), (0,), 1, _region(combiner, x.dtype))
-
-
-def _region(combiner: type[Add] | type[Multiply] | None, dtype: str) -> Region:
-    if combiner is not None:
-        return combiner_region(combiner, dtype)
-    return make_region([tensor(dtype).type] * 2, lambda _, new: new)
+    return Scatter((x,), indices, (updates,), rest, (0,), (), (), (0,), 1, scattering_region(combiner, x.dtype))
 
 
 def sample_regular_scatter(draw: Draw) -> Scatter:
@@ -60,7 +54,7 @@ def sample_regular_scatter(draw: Draw) -> Scatter:
         return put_rows(x, rows, tensor("f32", count, 5, name="u"), combiner)
     # One block at one place, its axes of size 1 dropped or not.
     place = Constant.of(np.array([draw.integer(0, 4), draw.integer(-1, 3)], np.int32))
-    body = _region(combiner, "f32")
+    body = scattering_region(combiner, "f32")
     if draw.boolean():
         return Scatter((x,), place, (tensor("f32", 2, 3, name="u"),), (0, 1), (), (), (), (0, 1), 0, body)
     return Scatter((x,), place, (tensor("f32", 3, name="u"),), (0,), (0,), (), (), (0, 1), 0, body)

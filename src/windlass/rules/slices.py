@@ -27,7 +27,7 @@ from windlass.ops import (
     Slice,
     Transpose,
 )
-from windlass.ops.regions import combiner_region
+from windlass.ops.combiners import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

@@ -6,7 +6,7 @@ import numpy as np
 
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ir.values import tensor
-from windlass.ops import BroadcastInDim, Compare, Constant, Iota, Reshape, Return, Reverse, Select, Slice, Sort
+from windlass.ops import Compare, Constant, Iota, Reshape, Return, Reverse, Select, Slice, Sort
 from windlass.ops.reduction import reduce_max, reduce_min
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
@@ -85,59 +85,6 @@ def sort_of_sort(op: Sort, inner: Sort) -> tuple[Value, ...] | None:
     if direction is None or direction_of(inner) != direction or axis_of(inner) != axis_of(op):
         return None
     return op.inputs
-
-
-def sample_sort_of_ordered(draw: Draw) -> Sort:
-    shape = draw.shape(1, 2, 1)
-    axis = draw.integer(0, len(shape) - 1)
-    direction = draw.choose(("LT", "GT"))
-    counted: Value = Iota(shape, draw.choose(("i32", "f32")), axis)
-    return sort_by((Reverse(counted, (axis,)) if direction == "GT" else counted,), axis, direction)
-
-
-@rewrite(any_op(Sort), sample=sample_sort_of_ordered)
-def sort_of_iota(op: Sort) -> tuple[Value, ...] | None:
-    """sort(0 … n-1) = 0 … n-1, and of n-1 … 0 if that is the order
-
-    >>> sort_of_iota(sort_by((Iota((9,), "i32", 0),), 0))
-    (Iota(shape=(9,), dtype='i32', iota_dimension=0),)
-    """
-    value = op.inputs[0]
-    counted = value.operand if isinstance(value, Reverse) and value.dimensions == (axis_of(op),) else value
-    wanted = "LT" if counted is value else "GT"
-    if len(op.inputs) != 1 or not isinstance(counted, Iota) or counted.iota_dimension != axis_of(op):
-        return None
-    size = counted.shape[axis_of(op)]
-    fits = counted.dtype in ("i32", "i64", "ui32", "ui64", "f32", "f64") and size <= 1 << 24
-    return (value,) if fits and direction_of(op) == wanted else None
-
-
-def sample_sort_of_equal(draw: Draw) -> Sort:
-    shape = draw.shape(1, 3, 1)
-    axis = draw.integer(0, len(shape) - 1)
-    others = tuple(each for each in range(len(shape)) if each != axis)
-    inner = tensor("f32", *(shape[each] for each in others))
-    value = BroadcastInDim(inner, shape, others) if draw.boolean() else Constant.of(2, "f32", shape)
-    return sort_by((value,), axis, draw.choose(("LT", "GT")))
-
-
-@rewrite(any_op(Sort), sample=sample_sort_of_equal)
-def sort_of_equal_elements(op: Sort) -> tuple[Value, ...] | None:
-    """sort(broadcast(x)) = broadcast(x), along an axis along which x repeats
-
-    >>> sort_of_equal_elements(sort_by((Constant.of(2, "f32", (9,)),), 0))
-    (Constant(2.0),)
-    """
-    value = op.inputs[0]
-    if len(op.inputs) != 1:
-        return None
-    if isinstance(value, Constant) and value.is_splat:
-        return (value,)
-    if not isinstance(value, BroadcastInDim):
-        return None
-    axis = axis_of(op)
-    pairs = dict(zip(value.broadcast_dimensions, value.operand.shape, strict=True))
-    return (value,) if pairs.get(axis, 1) == 1 else None
 
 
 def sample_sort_with_payload(draw: Draw) -> Sort:

@@ -29,13 +29,14 @@ from windlass.ops import (
     Subtract,
     Tanh,
 )
+from windlass.ops.combiners import EXTREMES
 from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.reduction import reduce_and, reduce_max, reduce_or, reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import feeds_only, lay, unspread
-from windlass.rules.reductions import EXTREMES, Sizes, again, begins_neutral, broadcast, fold, sample_fold
+from windlass.rules.reductions import Sizes, again, begins_neutral, broadcast, fold, sample_fold
 
 __all__ = ["BroadcastInDim", "reduce_max", "reduce_sum"]
 

@@ -9,14 +9,15 @@ from typing import Any
 
 from windlass.ir import Op, Result, Value
 from windlass.ir.values import tensor
-from windlass.ops import And, DynamicUpdateSlice, Fft, Maximum, Minimum, Or, ReduceWindow, Reshape, Sort, Transpose
+from windlass.ops import DynamicUpdateSlice, Fft, Maximum, ReduceWindow, Reshape, Sort, Transpose
+from windlass.ops.combiners import is_order_free
+from windlass.ops.reduction import fold_windows
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, invert, match_axes, pick
 from windlass.rules.dynamic_slices import some_starts
 from windlass.rules.sorts import ordinary_comparator, sort_by
-from windlass.rules.windows import fold_windows
 
 __all__ = ["Maximum", "fold_windows", "tensor"]
 
@@ -84,8 +85,7 @@ def find_permutation(op: Op) -> Sizes | None:
     elif isinstance(op, ReduceWindow):
         wide = sum(size > 1 for size in op.window_dimensions)
         # Elements of a window are folded in the order of the axes, which matters where results are rounded.
-        exact = op.combiner in (Maximum, Minimum, And, Or) or not op.inputs[0].tensor.is_float
-        if op.combiner is None or not (exact or wide <= 1):
+        if op.combiner is None or not (wide <= 1 or is_order_free(op.combiner, op.inputs[0].tensor)):
             return None
     elif not isinstance(op, Sort | Fft):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from windlass.ir import Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Multiply, Scatter, Transpose
-from windlass.ops.regions import combiner_region
+from windlass.ops.combiners import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite

@@ -3,72 +3,42 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from windlass.ir import Op, Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import (
     Add,
-    And,
     BroadcastInDim,
     Constant,
     Maximum,
     Minimum,
     Multiply,
-    Or,
     Pad,
     Reduce,
     ReduceWindow,
     Reshape,
     Slice,
 )
-from windlass.ops.reduction import reduce_sum
-from windlass.ops.regions import combiner_region, identity_of
+from windlass.ops.combiners import identity_of, is_identity, is_order_free
+from windlass.ops.reduction import fold_windows, reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import feeds_only
-from windlass.rules.reductions import FOLDS
+from windlass.rules.reductions import ALL_FOLDS, FOLDS
 
 __all__ = ["reduce_sum"]
 
 Sizes = tuple[int, ...]
 
 
-def fold_windows(
-    combiner: type[Any],
-    operand: Value,
-    window: Sizes,
-    strides: Sizes | None = None,
-    padding: tuple[tuple[int, int], ...] | None = None,
-) -> Value:
-    """The operand's windows folded by an op, as pooling layers do.
-
-    >>> fold_windows(Maximum, tensor("f32", 8, 8), (2, 2), (2, 2)).type
-    tensor<4x4xf32>
-    """
-    ones = (1,) * len(window)
-    return ReduceWindow(
-        (operand,),
-        (Constant.of(identity_of(combiner, operand.dtype), operand.dtype),),
-        window,
-        strides or ones,
-        ones,
-        ones,
-        padding or ((0, 0),) * len(window),
-        combiner_region(combiner, operand.dtype),
-    ).results[0]
-
-
 def input_of(op: ReduceWindow) -> Value | None:
     """The one input of a reduction over windows by a plain op, if it begins with what leaves others unchanged."""
-    if len(op.inputs) != 1 or op.combiner not in (*FOLDS, And, Or) or op.inputs[0].tensor.size == 0:
+    if len(op.inputs) != 1 or op.combiner not in ALL_FOLDS or op.inputs[0].tensor.size == 0:
         return None
-    init = op.init_values[0]
-    if not isinstance(init, Constant) or op.results[0].tensor.size == 0:
+    if op.results[0].tensor.size == 0 or not is_identity(op.init_values[0], op.combiner):
         return None
-    neutral = bool(init.number == identity_of(op.combiner, init.dtype))
-    return op.inputs[0] if neutral else None
+    return op.inputs[0]
 
 
 def owner_of(value: Value) -> Op:
@@ -295,7 +265,7 @@ def prefix_axis(op: ReduceWindow) -> int | None:
 
 def reorders(op: ReduceWindow) -> bool:
     """Whether another order of folding shows in the last digits."""
-    return op.combiner in (Add, Multiply) and not op.inputs[0].tensor.is_integer
+    return not is_order_free(op.combiner, op.inputs[0].tensor)
 
 
 def sample_last_of_prefix(draw: Draw) -> Slice:

@@ -16,7 +16,7 @@ from windlass.ir import BufferType, Op, Value
 from windlass.llvm.layout import FloatType, IntegerType, LLVMType, PointerType, VectorType
 from windlass.llvm.syntax import Instruction
 from windlass.loops import BufferDistance, NullBuffer, SameBuffer, SelectBuffer
-from windlass.ops.comparison import Compare
+from windlass.ops.comparison import OPPOSITE, Compare
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.elementwise import (
     Add,
@@ -199,7 +199,6 @@ def translate_float(translator: Translator, instruction: Instruction) -> LLVMVal
 # -- comparison -------------------------------------------------------------------------------------------------------
 
 _DIRECTIONS = {"eq": "EQ", "ne": "NE", "lt": "LT", "le": "LE", "gt": "GT", "ge": "GE"}
-_OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 
 
 @translates("icmp")
@@ -298,7 +297,7 @@ def compare_floats(emit: Emitter, left: Value, right: Value, predicate: str) -> 
         case "une":
             return compare("NE")
         case "ult" | "ule" | "ugt" | "uge":
-            return Not(compare(_OPPOSITE[_DIRECTIONS[predicate[1:]]]))
+            return Not(compare(OPPOSITE[_DIRECTIONS[predicate[1:]]]))
         case "one":
             return Or(compare("LT"), compare("GT"))
         case "ueq":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 
 from windlass.frontends.llvm.arithmetic import bits_of, change_width, cut, signed
 from windlass.frontends.llvm.builtins.extremes import maximum_of_numbers, minimum_of_numbers
@@ -25,17 +25,13 @@ from windlass.frontends.llvm.values import LLVMValue
 from windlass.ir import Value
 from windlass.llvm.layout import IntegerType, StructType, VectorType
 from windlass.llvm.syntax import Instruction
+from windlass.ops.combiners import combiner_named
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import (
     Abs,
-    Add,
-    And,
-    Multiply,
-    Or,
     ShiftRightArithmetic,
     Subtract,
-    Xor,
 )
 from windlass.ops.float_functions import FrexpExponent, FrexpFraction
 from windlass.ops.functions import Cosine, Sine
@@ -157,34 +153,30 @@ def translate_whole_part_call(translator: Translator, instruction: Instruction) 
     return rest
 
 
-_COMBINERS = {
-    "add": lambda emit, left, right: Add(left, right),
-    "mul": lambda emit, left, right: Multiply(left, right),
-    "and": lambda emit, left, right: And(left, right),
-    "or": lambda emit, left, right: Or(left, right),
-    "xor": lambda emit, left, right: Xor(left, right),
+_EXTREMES = {
     "smin": signed_minimum,
     "smax": signed_maximum,
     "umin": unsigned_minimum,
     "umax": unsigned_maximum,
     "fmin": minimum_of_numbers,
     "fmax": maximum_of_numbers,
-    "fadd": lambda emit, left, right: Add(left, right),
-    "fmul": lambda emit, left, right: Multiply(left, right),
 }
 
 
-@called(*(f"llvm.vector.reduce.{name}" for name in _COMBINERS))
+@called(*(f"llvm.vector.reduce.{name}" for name in ("add", "mul", "and", "or", "xor", "fadd", "fmul", *_EXTREMES)))
 def translate_vector_reduction(translator: Translator, instruction: Instruction) -> LLVMValue:
     """The elements combined from first to last; the float ones begin with a start value."""
     name = instruction.callee.split(".")[3]
-    combine, emit = _COMBINERS[name], translator.emit
     vector = translator.value(instruction.operands[-1])
     type_ = instruction.operands[-1].type
     assert isinstance(vector, tuple) and isinstance(type_, VectorType)
     parts = [part for part in vector if isinstance(part, Value)]
     if name in ("fadd", "fmul"):
         parts.insert(0, translator.scalar(instruction.operands[0]))
-    if parts[0].dtype == "i1" and name in ("add", "mul"):
-        combine = _COMBINERS["xor" if name == "add" else "and"]
-    return reduce(lambda left, right: combine(emit, left, right), parts)
+    if name in _EXTREMES:
+        return reduce(partial(_EXTREMES[name], translator.emit), parts)
+    if parts[0].dtype == "i1":
+        name = {"add": "xor", "mul": "and"}.get(name, name)
+    combiner = combiner_named(name)
+    assert combiner is not None
+    return reduce(combiner, parts)
