@@ -134,7 +134,7 @@ class RaisingState:
     loop_depth: int = 0
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int], metadata=LASTING)
-    """How many loops each block of a loop's body stands in: of blocks that are given up nobody asks. Frames share it."""
+    """How many loops each block of a loop's body stands in. Blocks that were given up do no harm; frames share it."""
     turns: For | None = None
     """The loop over blocks or threads that have to run one after another."""
     turn_depth: int = 0
