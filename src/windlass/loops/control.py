@@ -118,8 +118,9 @@ class Parallel(LoopOp):
     def _write_launch(self, writer: LoopWriter) -> None:
         axes = ("x", "y", "z")
         blocks, threads = ([f"%{kind}_{axis}" for axis in axes] for kind in ("bid", "tid"))
-        grid = ", ".join(f"%g{axis} = %grid_{axis}" for axis in axes)
-        block = ", ".join(f"%b{axis} = %block_{axis}" for axis in axes)
+        sizes = [self._size(writer, position) for position in range(6)]
+        grid = ", ".join(f"%g{axis} = {size}" for axis, size in zip(axes, sizes[:3], strict=True))
+        block = ", ".join(f"%b{axis} = {size}" for axis, size in zip(axes, sizes[3:], strict=True))
         writer.line(f"gpu.launch blocks({', '.join(blocks)}) in ({grid})")
         writer.line(f"           threads({', '.join(threads)}) in ({block}) {{")
         with writer.indented():
@@ -127,6 +128,12 @@ class Parallel(LoopOp):
                 writer.define(argument, f"arith.index_cast {name} : index to i32")
             writer.write_block(self.body.block)
         writer.line("}")
+
+    def _size(self, writer: LoopWriter, position: int) -> str:
+        extent = self.extents[position]
+        if isinstance(extent, LaunchSize):
+            return launch_extent(extent.dimension)
+        return writer.temporary(f"arith.index_cast {writer.use(extent)} : i32 to index")
 
 
 class Yield(LoopOp, Terminator):

@@ -100,14 +100,17 @@ def _entering(parameter: Value, argument: Any) -> Any:
 
 def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchState) -> None:
     meets_grid = any(isinstance(op, Barrier) and op.scope == "grid" for op in parallel.body.walk())
+    threads = next((op for op in parallel.body.block if isinstance(op, Parallel) and op.kind == "block"), parallel)
+    extents = [int(values[extent]) for extent in (*parallel.extents, *threads.extents)[:6]]
     fibres: list[_Waiting] = []
-    for number, place in launch.in_some_order(_places(launch, LAUNCH_DIMENSIONS[:3])):
+    for number, place in launch.in_some_order(_places(extents[:3])):
         shared: dict[Op, Bytes] = {}
-        of_block, threads, ids = dict(values), parallel, place
+        of_block, ids = dict(values), place
         if parallel.kind == "grid":
             of_block.update(zip(parallel.body.block.arguments, place, strict=True))
-            threads, ids = _enter_block(parallel, Thread(launch, number, 0, shared), of_block), ()
-        for index, inner in launch.in_some_order(_places(launch, LAUNCH_DIMENSIONS[3:])):
+            _enter_block(parallel, Thread(launch, number, 0, shared), of_block)
+            ids = ()
+        for index, inner in launch.in_some_order(_places(extents[3:])):
             thread = Thread(launch, number, index, shared)
             thread.values = dict(of_block)
             fibres.append(_Waiting(thread, thread.run(threads.body.block, *ids, *inner)))
@@ -117,22 +120,20 @@ def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchStat
     _run_together(fibres)
 
 
-def _places(launch: LaunchState, dimensions: Sequence[str]) -> list[tuple[int, Results]]:
+def _places(extents: Sequence[int]) -> list[tuple[int, Results]]:
     """The ids of each point with its number, x fastest."""
-    extents = [launch.sizes[dimension] for dimension in reversed(dimensions)]
-    points = itertools.product(*(range(extent) for extent in extents))
+    points = itertools.product(*(range(extent) for extent in reversed(extents)))
     return [(number, tuple(np.asarray(each, np.int32) for each in point[::-1])) for number, point in enumerate(points)]
 
 
-def _enter_block(grid: Parallel, leader: Thread, values: dict[Value, Any]) -> Parallel:
-    """The loop over the threads of a block, once `values` holds what the block computes before it."""
+def _enter_block(grid: Parallel, leader: Thread, values: dict[Value, Any]) -> None:
+    """Enter into `values` what the block computes before its threads."""
     leader.values = values
     for op in grid.body.block:
         if isinstance(op, Parallel):
-            return op
+            return
         found = leader.evaluate(op)
         values.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
-    raise ValueError("a grid without threads")
 
 
 class _Waiting:

@@ -40,7 +40,7 @@ from windlass.raising.block_values import (
 )
 from windlass.raising.items import is_integer
 from windlass.raising.partial_folds import UNKNOWN, Array, Partials, kind_of, number_preferring
-from windlass.raising.specification import KnownScalar, LaunchSpecification
+from windlass.raising.specification import LaunchSpecification
 from windlass.raising.thread_arrays import evaluated, is_counted, shuffled
 
 MOST_ROUNDS = 64
@@ -85,13 +85,9 @@ class BlockExecution:
         for argument, size in zip(body.arguments[:3], specification.grid, strict=True):
             known = np.zeros(self.count, np.int32)
             self.values[argument] = known if size == 1 else OpaqueValue(argument, True, True)
-        for argument, given in zip(arguments, specification.arguments, strict=True):
-            if isinstance(given, KnownScalar) and isinstance(argument.type, TensorType):
-                dtype = NUMPY_DTYPES[argument.dtype]
-                self.values[argument] = np.full(self.count, np.asarray(given.value).astype(dtype), dtype)
-            else:
-                is_number = isinstance(argument.type, TensorType)
-                self.values[argument] = OpaqueValue(argument, True, True) if is_number else ELSEWHERE
+        for argument in arguments:
+            is_number = isinstance(argument.type, TensorType)
+            self.values[argument] = OpaqueValue(argument, True, True) if is_number else ELSEWHERE
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -122,8 +118,6 @@ class BlockExecution:
         match op:
             case Constant():
                 self.values[op] = np.full(self.count, op.number, op.array.dtype)
-            case loops.LaunchSize():
-                self.values[op] = np.full(self.count, self.specification.launch_size(op.dimension), np.int32)
             case loops.Allocate():
                 self.values[op] = self.allocate(op) if op.space == "shared" else ELSEWHERE
             case loops.DeviceVariableBuffer() | loops.NullBuffer():

@@ -43,8 +43,6 @@ def run_op(state: RaisingState, op: Op) -> None:
     match op:
         case Constant():
             environment[op] = constant_item(op.number, op.dtype)
-        case loops.LaunchSize():
-            environment[op] = Index(state.specification.launch_size(op.dimension))
         case loops.Load():
             offset = index_of(state, op.offset)
             if op.alignment:

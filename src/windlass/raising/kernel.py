@@ -21,6 +21,7 @@ from windlass.ops.regions import Return
 from windlass.parallel.nesting import flatten
 from windlass.parallel.passes import PASSES_OF_TILES, run_passes
 from windlass.parallel.register_tiles import has_register_tiles, is_tiled
+from windlass.parallel.specialization import specialize
 from windlass.raising import emission
 from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
@@ -31,12 +32,11 @@ from windlass.raising.items import Item, Pointer
 from windlass.raising.memory import Memory, MemoryState
 from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
 from windlass.raising.quotients import find_cuts
-from windlass.raising.records import known_item, record_memory, traced_item
+from windlass.raising.records import record_memory, traced_item
 from windlass.raising.reinterpretation import write_back
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,
-    KernelArgument,
     KnownScalar,
     LaunchSpecification,
     PointerArgument,
@@ -95,6 +95,7 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: 
 
 def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
     """With tiles, for all threads at once, or for some after others."""
+    kernel = _specialized(kernel, specification)
     try:
         found = _raise_tiled(kernel, specification)
         if found is not None:
@@ -105,6 +106,19 @@ def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> 
         if raised is None:
             raise obstacle.as_error(kernel.name) from obstacle
         return raised
+
+
+def _specialized(kernel: Function, specification: LaunchSpecification) -> Function:
+    """The kernel with the numbers that the launch knows: all that follows reads them off the ops."""
+    if _parallel_of(kernel) is None or len(kernel.arguments) != len(specification.arguments):
+        raise Obstacle(
+            f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",
+            kernel.source,
+            LAUNCH_MISMATCH,
+        ).as_error(kernel.name)
+    given = enumerate(specification.arguments)
+    known = {position: each.value for position, each in given if isinstance(each, KnownScalar)}
+    return specialize(kernel, specification.grid, specification.block, known)
 
 
 def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacle: Obstacle) -> RaisedKernel | None:
@@ -167,12 +181,7 @@ def _raise_kernel(
     turns: For | None = None,
 ) -> tuple[RaisedKernel, RaisingState]:
     parallel = _parallel_of(kernel)
-    if parallel is None or len(kernel.arguments) != len(specification.arguments):
-        raise Obstacle(
-            f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",
-            kernel.source,
-            LAUNCH_MISMATCH,
-        )
+    assert parallel is not None
     types = [
         tensor_type((each.size_bytes // byte_width(each.word_dtype),), each.word_dtype)
         for each in specification.memories
@@ -183,7 +192,7 @@ def _raise_kernel(
     with CountingBuilder(body, [0]) as builder:
         assert isinstance(builder, CountingBuilder)
         builder.source = kernel.source
-        ids = split_dimensions(thread_ids(parallel.body.block, list(kernel.arguments), specification), cuts or {})
+        ids = split_dimensions(thread_ids(kernel, parallel, specification), cuts or {})
         state = RaisingState(run_op, specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.has_tiles = is_tiled(kernel.body)
         state.turns = turns
@@ -191,7 +200,8 @@ def _raise_kernel(
         _enter_memories(state, words)
         traced = iter(body.arguments[len(specification.memories) :])
         for argument, given in zip(kernel.arguments, specification.arguments, strict=True):
-            state.environment[argument] = _argument_item(state, argument, given, traced)
+            if not isinstance(given, KnownScalar):
+                state.environment[argument] = _argument_item(state, argument, given, traced)
         _enter_threads(state, ids, parallel.body.block)
         for op in kernel.body:
             if op is parallel:
@@ -253,7 +263,12 @@ def _return_written(state: RaisingState, words: Sequence[Argument]) -> tuple[tup
     return tuple(written), assumptions
 
 
-def _argument_item(state: RaisingState, argument: Argument, given: KernelArgument, traced: Iterator[Value]) -> Item:
+def _argument_item(
+    state: RaisingState,
+    argument: Argument,
+    given: PointerArgument | TracedScalar | RecordArgument,
+    traced: Iterator[Value],
+) -> Item:
     """What a parameter of the kernel stands for."""
     match given:
         case PointerArgument():
@@ -262,8 +277,6 @@ def _argument_item(state: RaisingState, argument: Argument, given: KernelArgumen
             memory = state.memories[given.memory]
             memory.name = argument.name or memory.name
             return Pointer(memory, given.byte_offset)
-        case KnownScalar():
-            return known_item(given, argument.dtype)
         case TracedScalar():
             return traced_item(next(traced), argument.dtype)
         case RecordArgument():

@@ -82,16 +82,6 @@ class LaunchSpecification:
     varies_undefined: bool = False
     """Whether what CUDA leaves undefined is something else than usual, so that one sees whether it matters."""
 
-    def launch_size(self, dimension: str) -> int:
-        """The extent of a launch dimension.
-
-        >>> LaunchSpecification((4, 2, 1), (128, 1, 1), 0, (), ()).launch_size("block.y")
-        2
-        """
-        kind, axis = dimension.split(".")
-        extents = self.grid if kind == "block" else self.block
-        return extents["xyz".index(axis)]
-
     def traced_dtypes(self) -> tuple[str, ...]:
         """The element types of the traced scalars, in the order in which the raised function takes them."""
         dtypes: list[str] = []

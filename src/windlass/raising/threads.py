@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Index
-from windlass.ir import Block, Op, TensorType, Value
-from windlass.loops import LaunchSize
+from windlass.ir import Function, Op, TensorType, Value
+from windlass.loops import Parallel
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
 from windlass.raising.items import is_integer
-from windlass.raising.specification import KnownScalar, LaunchSpecification
+from windlass.raising.specification import LaunchSpecification
 
 AXES = "xyz"
 
@@ -30,9 +30,9 @@ class ThreadIds:
     items: tuple[Index, ...]
 
 
-def thread_ids(body: Block, arguments: list[Value], specification: LaunchSpecification) -> ThreadIds:
-    """The dimensions for a launch of a kernel. `arguments` are the kernel's own parameters."""
-    apart = _axes_used_apart(body, arguments, specification)
+def thread_ids(kernel: Function, parallel: Parallel, specification: LaunchSpecification) -> ThreadIds:
+    """The dimensions for a launch, of a kernel that is specialized for it; its threads are those of `parallel`."""
+    apart = _axes_used_apart(kernel, parallel, specification)
     dimensions: list[Dimension] = []
     blocks: dict[int, Index] = {}
     threads: dict[int, Index] = {}
@@ -108,19 +108,16 @@ def _triple(numbers: object) -> tuple[int, int, int]:
     return int(a), int(b), int(c)
 
 
-def _axes_used_apart(body: Block, arguments: list[Value], specification: LaunchSpecification) -> set[int]:
+def _axes_used_apart(kernel: Function, parallel: Parallel, specification: LaunchSpecification) -> set[int]:
     """The axes on which some use of block or thread ids is not through their fused sum."""
     forms: dict[Value, _Form] = {}
-    for argument, given in zip(arguments, specification.arguments, strict=True):
-        if isinstance(given, KnownScalar) and isinstance(given.value, int):
-            forms[argument] = _Form(known=int(given.value))
+    ids = parallel.body.block.arguments
     for axis in range(3):
         unit = _triple(int(each == axis) for each in range(3))
-        forms[body.arguments[axis]] = _Form(block=unit)
-        forms[body.arguments[3 + axis]] = _Form(thread=unit)
+        forms[ids[axis]], forms[ids[3 + axis]] = _Form(block=unit), _Form(thread=unit)
     apart: set[int] = set()
-    for op in body.walk():
-        form = _form_of(op, forms, specification)
+    for op in kernel.walk():
+        form = _form_of(op, forms)
         if form is not None:
             forms[op] = form
             continue
@@ -133,15 +130,10 @@ def _axes_used_apart(body: Block, arguments: list[Value], specification: LaunchS
     return apart
 
 
-def _form_of(op: Op, forms: dict[Value, _Form], specification: LaunchSpecification) -> _Form | None:
+def _form_of(op: Op, forms: dict[Value, _Form]) -> _Form | None:
     """The form of an op's result; None for ops that are not linear in the ids."""
     unknown = _Form()
-    operands = [
-        _Form(known=specification.launch_size(operand.dimension))
-        if isinstance(operand, LaunchSize)
-        else forms.get(operand, unknown)
-        for operand in op.operands
-    ]
+    operands = [forms.get(operand, unknown) for operand in op.operands]
     match op:
         case Constant() if is_integer(op.dtype):
             return _Form(known=int(op.number))

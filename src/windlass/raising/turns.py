@@ -20,7 +20,6 @@ from windlass.loops import (
     Collective,
     DoWhile,
     For,
-    LaunchSize,
     Parallel,
     Store,
     Yield,
@@ -48,7 +47,7 @@ class InTurn:
 
 
 def take_turns(kernel: Function, specification: LaunchSpecification, what: str) -> InTurn | None:
-    """The kernel with its blocks (or its threads) one after another, in the order of their numbers, x first.
+    """A kernel that is specialized for the launch, with its blocks (or threads) one after another, x first.
 
     None where there is but one, where there are too many, and for threads that wait for one another: for one that
     comes later they would wait forever.
@@ -62,10 +61,6 @@ def take_turns(kernel: Function, specification: LaunchSpecification, what: str) 
     if not 1 < count <= MOST_TURNS or work > MOST_BYTES or (what == THREADS and _meet(kernel)):
         return None
     copy = kernel.clone()
-    for op in list(copy.walk()):
-        if isinstance(op, LaunchSize) and op.block is not None:
-            with Builder(op.block, before=op):
-                op.replace_all_uses_with(Constant.of(specification.launch_size(op.dimension), "i32"))
     parallel = next(op for op in copy.body if isinstance(op, Parallel))
     body = parallel.body.block
     outer = Block([argument.type for argument in body.arguments])
@@ -85,10 +80,11 @@ def take_turns(kernel: Function, specification: LaunchSpecification, what: str) 
         loop.source = kernel.source
         Yield(())
     with Builder(copy.body, before=parallel):
-        Parallel(parallel.extents, parallel.dimensions, Region(outer))
+        one = Constant.of(1, "i32")
+        extents = (one,) * 3 + (parallel.extents[3:] if what == BLOCKS else (one,) * 3)
+        Parallel(extents, parallel.dimensions, Region(outer))
     parallel.erase()
-    one = (1, 1, 1)
-    smaller = replace(specification, grid=one, block=block if what == BLOCKS else one)
+    smaller = replace(specification, grid=(1, 1, 1), block=block if what == BLOCKS else (1, 1, 1))
     return InTurn(copy, smaller, loop)
 
 
