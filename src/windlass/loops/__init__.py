@@ -7,6 +7,7 @@ are written (text.py) and what holds of them (verifier.py). Start reading at con
 
 from windlass.loops.base import LoopOp
 from windlass.loops.control import (
+    KIND_DIMENSIONS,
     LAUNCH_DIMENSIONS,
     Condition,
     DoWhile,
@@ -41,6 +42,7 @@ from windlass.loops.threads import Buffer, StoppedError
 
 __all__ = [
     "ATOMIC_KINDS",
+    "KIND_DIMENSIONS",
     "LAUNCH_DIMENSIONS",
     "Allocate",
     "Assert",

@@ -11,10 +11,14 @@ a record passed by value, space "parameter"). Its body holds one `Parallel` over
         ...scalar ops, Load, Store, If, For, DoWhile, Barrier, Atomic...
         Yield()
       Return()
+
+The same launch may be nested: a `Parallel` of kind "grid" over the blocks, with what is a block's own (shared memory,
+values that its threads have in common), and in it one of kind "block" over the threads of a block.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +30,9 @@ from windlass.ops.loop_writer import LoopWriter, type_text
 
 LAUNCH_DIMENSIONS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 """What the body arguments of a kernel's `Parallel` are: i32 ids, in this order."""
+
+KIND_DIMENSIONS = {"launch": LAUNCH_DIMENSIONS, "grid": LAUNCH_DIMENSIONS[:3], "block": LAUNCH_DIMENSIONS[3:]}
+"""The dimensions of each kind of `Parallel` that is a launch or a part of one."""
 
 
 def launch_extent(dimension: str) -> str:
@@ -58,7 +65,9 @@ class LaunchSize(LoopOp):
 class Parallel(LoopOp):
     """Runs the body once for each point of a box, in no order; `Barrier`s inside order the threads of a block.
 
-    The body has one i32 argument for each extent and ends in `Yield()`.
+    The body has one i32 argument for each extent and ends in `Yield()`. Its points are, by `kind`, the threads of a
+    "launch", the blocks of a "grid", the threads of a "block", or "independent": points that one thread may run in
+    any order, and at which threads do not meet.
     """
 
     name = "windlass.parallel"
@@ -67,13 +76,46 @@ class Parallel(LoopOp):
     extents: tuple[Value, ...]
     dimensions: tuple[str, ...]
     body: Region
+    kind: str = "launch"
 
     def infer(self) -> tuple[Type, ...]:
+        if self.kind not in (*KIND_DIMENSIONS, "independent"):
+            raise TypeFault(f"no kind of parallel loop is called {self.kind}")
+        for extent in self.extents:
+            expect_scalar(extent, "i32", "an extent of a parallel loop")
         if not len(self.extents) == len(self.dimensions) == len(self.body.block.arguments):
             raise TypeFault("parallel: extents, dimensions and body arguments differ in number")
         return ()
 
+    def evaluate(self, thread: Thread, *operands: Any) -> Fibre:
+        """Run independent points one after another; `evaluate_kernel` makes fibres of those of a launch."""
+        points = list(itertools.product(*(range(int(extent)) for extent in operands)))
+        for point in thread.launch.in_some_order(points):
+            yield from thread.run(self.body.block, *(np.asarray(place, np.int32) for place in point))
+        return ()
+
     def write_loop(self, writer: LoopWriter) -> None:
+        if self.kind == "launch":
+            self._write_launch(writer)
+        else:
+            self._write_nested(writer)
+
+    def _write_nested(self, writer: LoopWriter) -> None:
+        block = self.body.block
+        low, step = writer.temporary("arith.constant 0 : index"), writer.temporary("arith.constant 1 : index")
+        high = [writer.temporary(f"arith.index_cast {writer.use(extent)} : i32 to index") for extent in self.extents]
+        names = [writer.fresh() for _ in self.extents]
+        lows, steps = (", ".join([each] * len(names)) for each in (low, step))
+        writer.line(f"scf.parallel ({', '.join(names)}) = ({lows}) to ({', '.join(high)}) step ({steps}) {{")
+        with writer.indented():
+            for argument, name in zip(block.arguments, names, strict=True):
+                writer.define(argument, f"arith.index_cast {name} : index to i32")
+            for op in block:
+                if op is not block.terminator:
+                    writer.write(op)
+        writer.line(f'}} {{windlass.kind = "{self.kind}"}}')
+
+    def _write_launch(self, writer: LoopWriter) -> None:
         axes = ("x", "y", "z")
         blocks, threads = ([f"%{kind}_{axis}" for axis in axes] for kind in ("bid", "tid"))
         sizes = [self._size(writer, position) for position in range(6)]

@@ -40,11 +40,13 @@ def evaluate_kernel(
     arguments: Sequence[Any],
     variables: Mapping[str, bytes] | None = None,
     shared_bytes: int = 0,
+    order: np.random.Generator | None = None,
 ) -> LaunchState:
     """Run a launch. C-contiguous NumPy arrays are updated in place; what the device variables hold is in the result.
 
     `arguments` are arrays, `Buffer`s or None for pointers, numbers for scalars, and what `numpy.asarray` takes for
-    records; `variables` is what device variables hold before, by linker name.
+    records; `variables` is what device variables hold before, by linker name. `order` draws the order of blocks, of
+    threads of a block and of independent points, so that a false claim that there is none shows.
 
     Raises StoppedError where the program would stop, or where threads wait for others that never come.
 
@@ -67,7 +69,7 @@ def evaluate_kernel(
     """
     grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
     held = {name: np.frombuffer(data, np.uint8).copy() for name, data in (variables or {}).items()}
-    launch = LaunchState(dict(zip(LAUNCH_DIMENSIONS, (*grid, *block), strict=True)), shared_bytes, held)
+    launch = LaunchState(dict(zip(LAUNCH_DIMENSIONS, (*grid, *block), strict=True)), shared_bytes, held, order=order)
     values: dict[Value, Any] = {
         parameter: _entering(parameter, argument)
         for parameter, argument in zip(kernel.arguments, arguments, strict=True)
@@ -98,20 +100,40 @@ def _entering(parameter: Value, argument: Any) -> Any:
 
 def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchState) -> None:
     meets_grid = any(isinstance(op, Barrier) and op.scope == "grid" for op in parallel.body.walk())
-    extents = [int(values[extent]) for extent in parallel.extents]
-    blocks = list(itertools.product(*(range(extent) for extent in extents[2::-1])))
+    threads = next((op for op in parallel.body.block if isinstance(op, Parallel) and op.kind == "block"), parallel)
+    extents = [int(values[extent]) for extent in (*parallel.extents, *threads.extents)[:6]]
     fibres: list[_Waiting] = []
-    for number, place in enumerate(blocks):
+    for number, place in launch.in_some_order(_places(extents[:3])):
         shared: dict[Op, Bytes] = {}
-        for index, inner in enumerate(itertools.product(*(range(extent) for extent in extents[:2:-1]))):
+        of_block, ids = dict(values), place
+        if parallel.kind == "grid":
+            of_block.update(zip(parallel.body.block.arguments, place, strict=True))
+            _enter_block(parallel, Thread(launch, number, 0, shared), of_block)
+            ids = ()
+        for index, inner in launch.in_some_order(_places(extents[3:])):
             thread = Thread(launch, number, index, shared)
-            thread.values = dict(values)
-            ids = [np.asarray(each, np.int32) for each in (*place[::-1], *inner[::-1])]
-            fibres.append(_Waiting(thread, thread.run(parallel.body.block, *ids)))
+            thread.values = dict(of_block)
+            fibres.append(_Waiting(thread, thread.run(threads.body.block, *ids, *inner)))
         if not meets_grid:
             _run_together(fibres)
             fibres = []
     _run_together(fibres)
+
+
+def _places(extents: Sequence[int]) -> list[tuple[int, Results]]:
+    """The ids of each point with its number, x fastest."""
+    points = itertools.product(*(range(extent) for extent in reversed(extents)))
+    return [(number, tuple(np.asarray(each, np.int32) for each in point[::-1])) for number, point in enumerate(points)]
+
+
+def _enter_block(grid: Parallel, leader: Thread, values: dict[Value, Any]) -> None:
+    """Enter into `values` what the block computes before its threads."""
+    leader.values = values
+    for op in grid.body.block:
+        if isinstance(op, Parallel):
+            return
+        found = leader.evaluate(op)
+        values.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
 
 
 class _Waiting:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from windlass.ops.base import TensorOp
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Results: TypeAlias = tuple[Any, ...]
+T = TypeVar("T")
 WARP = 32
 
 
@@ -75,6 +76,12 @@ class LaunchState:
     shared_bytes: int = 0
     variables: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
     printed: list[str] = field(default_factory=list[str])
+    order: np.random.Generator | None = None
+    """Draws the order of what has none; None for the order of the numbers."""
+
+    def in_some_order(self, items: Sequence[T]) -> Sequence[T]:
+        """What is independent, in the order in which this launch runs it."""
+        return items if self.order is None else [items[int(place)] for place in self.order.permutation(len(items))]
 
 
 class Thread:

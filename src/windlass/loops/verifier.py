@@ -1,14 +1,18 @@
 """What holds of a kernel at the loop level, as numbered rules; `windlass.ir.verifier` checks what holds of any IR.
 
 * L1: the arguments are scalars and buffers.
-* L2: the body is pure ops and launch sizes, one `Parallel` over the six launch dimensions in order, and a return.
+* L2: the body is pure ops and launch sizes, one `Parallel` over the six launch dimensions in order, and a return; or
+  it is one of kind "grid" over the first three whose body is pure ops, shared memory, and one of kind "block" over the
+  others. Within a thread there are independent ones alone.
 * L3: each region has one block, and ends in `Condition` if it is a `DoWhile`'s, in `Yield` otherwise.
 * L4: what a body hands on has the types that the op around it expects: carried values for loops, results for `If`,
   nothing for `Parallel`.
 * L5: every value within is a scalar or a buffer.
 * L6: memory is accessed through buffers, at i64 offsets, with dtypes of whole bytes.
-* L7: memory is allocated at the top of the `Parallel`; a shared variable once.
-* L8: threads meet, print and touch memory within the `Parallel` only; launch sizes are read outside.
+* L7: memory is allocated at the top of the threads' `Parallel`, shared memory there or at the top of the grid's; a
+  shared variable once.
+* L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
+* L9: threads do not meet within an independent `Parallel`.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from windlass.ops.conversion import bit_width
 from windlass.ops.regions import Return
 
 _MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
+_MEETING = (loops.Barrier, loops.Collective)
 
 
 class LoopFault(Exception):
@@ -51,17 +56,43 @@ def find_loop_faults(function: Function) -> Iterator[str]:
         yield f"L2: {len(parallels)} parallel loops"
         return
     (parallel,) = parallels
-    if parallel.dimensions != loops.LAUNCH_DIMENSIONS:
-        yield f"L2: the parallel dimensions are {parallel.dimensions}"
+    yield from _check_kind(parallel, ("launch", "grid"))
     for op in function.body:
         if op is not parallel and not isinstance(op, Return) and not op.is_pure:
             yield f"L8: {type(op).__name__} outside the parallel loop"
     if not isinstance(function.body.terminator, Return):
         yield "L2: the function does not end in a return"
     yield from _check_body(parallel, parallel.body.block)
+    if parallel.kind == "grid":
+        yield from _check_grid(parallel)
     shared = [op.variable for op in parallel.body.walk() if isinstance(op, loops.Allocate) and op.space == "shared"]
     for name in {name for name in shared if shared.count(name) > 1}:
         yield f"L7: shared variable {name} is allocated {shared.count(name)} times"
+
+
+def _check_kind(parallel: loops.Parallel, kinds: tuple[str, ...]) -> Iterator[str]:
+    if parallel.kind not in kinds:
+        yield f"L2: a parallel loop of kind {parallel.kind} where it should be {' or '.join(kinds)}"
+    elif parallel.dimensions != loops.KIND_DIMENSIONS.get(parallel.kind, parallel.dimensions):
+        yield f"L2: the parallel dimensions are {parallel.dimensions}"
+
+
+def _check_grid(grid: loops.Parallel) -> Iterator[str]:
+    count = 0
+    inside = {*grid.body.block.arguments, *(result for op in grid.body.block for result in op.results)}
+    for op in grid.body.block:
+        if isinstance(op, loops.Parallel):
+            count += 1
+            if any(extent in inside for extent in op.extents):
+                yield "L2: the number of threads differs from block to block"
+        elif count and not isinstance(op, loops.Yield):
+            yield f"L2: {type(op).__name__} after the threads of a block"
+        elif not (
+            op.is_pure or isinstance(op, loops.Yield) or (isinstance(op, loops.Allocate) and op.space == "shared")
+        ):
+            yield f"L8: {type(op).__name__} outside the threads of a block"
+    if count != 1:
+        yield f"L2: {count} parallel loops in a grid"
 
 
 def is_loop_value(value: Value) -> bool:
@@ -84,7 +115,12 @@ def _check_body(owner: Op, block: Block) -> Iterator[str]:
         if not is_loop_value(argument):
             yield f"L5: {argument!r} of {name} is {argument.type}"
     for op in block:
-        yield from _check_op(op, isinstance(owner, loops.Parallel))
+        if isinstance(op, loops.Parallel):
+            is_grid = isinstance(owner, loops.Parallel) and owner.kind == "grid"
+            yield from _check_kind(op, ("block",) if is_grid else ("independent",))
+            if op.kind == "independent" and any(isinstance(each, _MEETING) for each in op.body.walk()):
+                yield "L9: threads meet within an independent parallel loop"
+        yield from _check_op(op, isinstance(owner, loops.Parallel) and owner.kind != "independent")
 
 
 def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ from windlass.loops import For, Parallel
 from windlass.ops.composite import expand_composites
 from windlass.ops.conversion import byte_width
 from windlass.ops.regions import Return
+from windlass.parallel.nesting import flatten
 from windlass.parallel.passes import PASSES_OF_TILES, run_passes
 from windlass.parallel.register_tiles import has_register_tiles, is_tiled
 from windlass.parallel.specialization import specialize
@@ -73,6 +74,10 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: 
     Raises RaisingError, with the source position and the reason, where it has none. Takes time in proportion to the
     kernel, not to its launch or arrays.
     """
+    parallel = _parallel_of(kernel)
+    if parallel is not None and parallel.kind == "grid":
+        kernel = kernel.clone()
+        flatten(kernel.body)
     try:
         with ending_at(time.monotonic() + seconds):
             return _raise_as_possible(kernel, specification)
