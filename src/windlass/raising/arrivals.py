@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from windlass.affine.access import Access
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.loops import Atomic
@@ -34,29 +35,21 @@ MOST_LANES = 1 << 26
 
 
 @dataclass(frozen=True)
-class Visit:
-    """An access to a memory: the bytes that lanes of a domain may touch, after so many barriers.
+class Visit(Access["Memory"]):
+    """An access whose `time` counts the barriers of the source.
 
     `obstacle` is what is said if another access comes to the same place at the same time, where that matters.
     """
 
-    memory: Memory
-    address: Index
-    size: int
-    domain: Domain
-    barriers: int
     obstacle: Obstacle | None = None
 
     def meets(self, later: Visit, state: RaisingState) -> bool:
         """Whether threads may make this access and a later one to the same place, in an order that is not told."""
-        if self.memory is not later.memory:
-            return False
-        lower, upper = (self.address - later.address).value_range(self.domain.box.hull(later.domain.box))
-        if lower >= later.size or upper <= -self.size:
+        if not self.may_meet(later):
             return False
         # Blocks don't wait for one another.
         is_of_block = self.memory.is_shared or math.prod(state.specification.grid) == 1
-        barriers = state.meetings[self.barriers : later.barriers]
+        barriers = state.meetings[self.time : later.time]
         return not (
             is_of_block and any(_covers(each, self.domain) and _covers(each, later.domain) for each in barriers)
         )

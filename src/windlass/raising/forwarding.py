@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from windlass.affine.access import byte_range
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
@@ -129,11 +130,8 @@ def may_touch(store: StoreRecord, index: Index, dtype: str, domain: Domain, segm
 
 
 def _range_in_segment(index: Index, dtype: str, domain: Domain, segment: Index) -> tuple[int, int]:
-    """The bytes of a segment that lanes come to, as a half-open range."""
     width = byte_width(dtype)
-    box, _ = domain.mask.split(domain.box)
-    lower, upper = (index.scale(width) - segment).simplify(box).value_range(box)
-    return lower, upper + width
+    return byte_range(index.scale(width), width, domain, segment)
 
 
 def forward(stores: Sequence[StoreRecord], index: Index, dtype: str, domain: Domain, segment: Index) -> Lanes | None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.access import Access
+from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
-from windlass.affine.predicate import Predicate
 from windlass.diagnostics import Position
 from windlass.ir import Argument, Block, Op, Value
 from windlass.raising.history import LASTING
@@ -19,19 +19,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AccessRecord:
-    """One access of all lanes of a box: `address` counts bytes from the memory's start.
+class AccessRecord(Access["Memory"]):
+    """One access of all lanes; `kind` is "load", "store" or "atomic" with the operation's name."""
 
-    `kind` is "load", "store" or "atomic" with the operation's name.
-    """
-
-    memory: Memory
     kind: str
-    address: Index
-    size: int
     dtype: str
-    box: Box
-    mask: Predicate
     while_depth: int
     is_unconditional: bool
     """Whether all lanes of the loop do it in each iteration."""

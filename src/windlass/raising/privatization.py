@@ -153,17 +153,10 @@ def _check_iterations(state: RaisingState, frame: VectorFrame, memory: Memory, r
         if load.kind == "store" or load.is_covered:
             continue
         for other, store in enumerate(records):
-            if store.kind == "load" or not _may_overlap(memory, load, store):
+            if store.kind == "load" or not load.may_overlap(store, memory.segment):
                 continue
             if other >= place or not _is_same_each_time(frame, store):
                 raise state.obstacle(f"an iteration may read what an earlier one left in {memory.name}")
-
-
-def _may_overlap(memory: Memory, one: AccessRecord, other: AccessRecord) -> bool:
-    """Whether two accesses may touch the same byte of a segment."""
-    first, last = (one.address - memory.segment).simplify(one.box).value_range(one.box)
-    lower, upper = (other.address - memory.segment).simplify(other.box).value_range(other.box)
-    return first < upper + other.size and lower < last + one.size
 
 
 def _is_same_each_time(frame: VectorFrame, record: AccessRecord) -> bool:

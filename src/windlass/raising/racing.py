@@ -7,10 +7,9 @@ same thing, or things of which any one will do, are let be.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from windlass.affine.dimensions import Box
+from windlass.affine.access import Access
 from windlass.affine.index import Index
 from windlass.ir import Argument, Op, Value
 from windlass.loops import Load, Store
@@ -28,33 +27,6 @@ MOST_PLACES = 64
 """Of a load that is repeated, so many places are remembered."""
 
 
-@dataclass(frozen=True)
-class LoadedFrom:
-    """Where a load read, and how many bytes: the address in bytes, for the lanes of a box, after so many barriers."""
-
-    memory: Memory
-    address: Index
-    size: int
-    box: Box
-    barriers: int
-
-    def may_meet(self, address: Index, size: int, box: Box) -> bool:
-        """Whether a byte that was read may be one of those that begin at an address."""
-        lower, upper = (self.address - address).value_range(self.box.hull(box))
-        return lower < size and upper > -self.size
-
-
-@dataclass(frozen=True)
-class SharedStore:
-    """A store of several threads to one place, of things that differ between them, after so many barriers."""
-
-    memory: Memory
-    address: Index
-    size: int
-    box: Box
-    barriers: int
-
-
 def check_race(state: RaisingState, op: Store, offset: Index) -> None:
     """Raise Obstacle if lanes that store to one place make what they store of what they loaded from there.
 
@@ -64,8 +36,8 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
     if not isinstance(pointer, Pointer) or pointer.memory is None or not _is_shared_by_threads(pointer.memory):
         return
     address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
-    size = byte_width(op.value.dtype)
     domain = state.domain
+    store = Access(pointer.memory, address, byte_width(op.value.dtype), domain, state.barriers)
     # Blocks have segments of their own in shared memory: only threads of one block can meet there.
     is_shared = bool(pointer.memory.segment.terms)
     dependent = (offset if is_shared else address).dimensions
@@ -78,30 +50,31 @@ def check_race(state: RaisingState, op: Store, offset: Index) -> None:
         and not (is_shared and each in state.block_dimensions)
     ]
     if not several:
-        _check_own_places(state, op, pointer.memory, address)
+        _check_own_places(state, op, store)
         return
     differing = domain.mask.dimensions | dimensions_of_item(state.lookup(op.value))
     if not differing.isdisjoint(several):
-        state.shared_stores.append(SharedStore(pointer.memory, address, size, state.box, state.barriers))
+        state.shared_stores.append(store)
     threads = [each for each in several if each not in domain.mask.dimensions]
     # Threads of one block that wait for one another between load and store have all loaded before any of them stores.
     waits = is_shared or state.block_number.dimensions.isdisjoint(several)
-    if threads and _depends_on_load(state, op, pointer.memory, address, waits):
+    if threads and _depends_on_load(state, op, store, waits):
         raise state.obstacle(
             f"several threads add to the same place of {pointer.memory.name} without an atomic operation",
             RACE,
             HELP,
         )
-    _check_own_places(state, op, pointer.memory, address)
+    _check_own_places(state, op, store)
 
 
-def _check_own_places(state: RaisingState, op: Store, memory: Memory, address: Index) -> None:
+def _check_own_places(state: RaisingState, op: Store, store: Access[Memory]) -> None:
     """See that threads that change what they find at an address are alone there."""
+    memory, address = store.memory, store.address
     waits = bool(memory.segment.terms) or math.prod(state.specification.grid) == 1
     if not have_own_places(state, address) and any(
         loaded.memory is memory
         and (loaded.address - address).constant_value == 0
-        and (loaded.barriers == state.barriers or not waits)
+        and (loaded.time == store.time or not waits)
         for loaded in _loads_behind(state, op.value)[0]
     ):
         check_own_places(state, memory, address, op.value.dtype)
@@ -120,10 +93,9 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
     pointer = state.environment.get(op.buffer)
     if isinstance(pointer, Pointer) and pointer.memory is not None and _is_shared_by_threads(pointer.memory):
         address = (pointer.memory.segment + offset + pointer.byte_offset).simplify(state.box)
-        loaded = LoadedFrom(pointer.memory, address, byte_width(op.dtype_read), state.box, state.barriers)
+        loaded = Access(pointer.memory, address, byte_width(op.dtype_read), state.domain, state.barriers)
         for store in state.shared_stores:
-            is_same_time = store.memory is loaded.memory and store.barriers == loaded.barriers
-            if is_same_time and loaded.may_meet(store.address, store.size, store.box):
+            if store.time == loaded.time and loaded.may_meet(store):
                 raise state.obstacle(
                     f"threads load from {pointer.memory.name} what several of them have stored to one place, "
                     "with no barrier between",
@@ -132,28 +104,23 @@ def note_load(state: RaisingState, op: Load, offset: Index) -> None:
         state.loaded_from[op] = (*state.loaded_from.get(op, ()), loaded)[-MOST_PLACES:]
 
 
-def _depends_on_load(state: RaisingState, op: Store, memory: Memory, address: Index, waits: bool) -> bool:
-    """Whether what is stored at an address is made of what may have been loaded there, perhaps by way of other memory.
+def _depends_on_load(state: RaisingState, op: Store, store: Access[Memory], waits: bool) -> bool:
+    """Whether what is stored is made of what may have been loaded from there, perhaps by way of other memory.
 
     `waits` says whether the threads in question meet at barriers: none may be between.
     """
     behind, went_through_memory = _loads_behind(state, op.value)
     if went_through_memory:
         behind = [loaded for places in state.loaded_from.values() for loaded in places]
-    return any(
-        loaded.memory is memory
-        and (loaded.barriers == state.barriers or not waits)
-        and loaded.may_meet(address, byte_width(op.value.dtype), state.box)
-        for loaded in behind
-    )
+    return any((loaded.time == store.time or not waits) and loaded.may_meet(store) for loaded in behind)
 
 
-def _loads_behind(state: RaisingState, value: Value) -> tuple[list[LoadedFrom], bool]:
+def _loads_behind(state: RaisingState, value: Value) -> tuple[list[Access[Memory]], bool]:
     """Where the loads read that a value is made of, and whether there are any.
 
     What was loaded may have been made of loads from elsewhere, before it was stored.
     """
-    found: list[LoadedFrom] = []
+    found: list[Access[Memory]] = []
     went_through_memory = False
     seen: set[Value] = set()
     waiting = [value]

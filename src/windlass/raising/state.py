@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from windlass.affine.access import Access
 from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import ZERO, Data, Index, RuntimeScalar
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from windlass.raising.carried_places import PlaceCell
     from windlass.raising.frames import VectorFrame
     from windlass.raising.memory import Memory, MemoryState, Slot
-    from windlass.raising.racing import LoadedFrom, SharedStore
 
 MOST_OPS = 8_000
 """Kernels that need more tensor ops than this are better run as loops."""
@@ -121,9 +121,11 @@ class RaisingState:
     thread_dimensions: tuple[Dimension, ...] = ()
     block_dimensions: frozenset[Dimension] = frozenset()
     """Those of the thread dimensions along which blocks differ but not threads of one block."""
-    loaded_from: dict[Load, tuple[LoadedFrom, ...]] = field(default_factory=dict["Load", "tuple[LoadedFrom, ...]"])
+    loaded_from: dict[Load, tuple[Access[Memory], ...]] = field(
+        default_factory=dict["Load", "tuple[Access[Memory], ...]"]
+    )
     """Where loads last read from."""
-    shared_stores: list[SharedStore] = field(default_factory=list["SharedStore"])
+    shared_stores: list[Access[Memory]] = field(default_factory=list["Access[Memory]"])
     """Stores of several threads to one place."""
     barriers: int = 0
     """How many barriers there were so far."""

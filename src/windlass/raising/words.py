@@ -174,12 +174,12 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
         frame.accesses.append(
             AccessRecord(
                 memory,
-                kind,
                 address,
                 byte_width(dtype),
+                state.domain,
+                state.barriers,
+                kind,
                 dtype,
-                state.box,
-                state.domain.mask,
                 state.while_depth,
                 is_unconditional,
                 is_covered,
