@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 
 from windlass.raising.frames import VectorFrame
-from windlass.raising.history import restore_fields, saved_fields
+from windlass.raising.history import Saved, restore_fields, saved_fields
+from windlass.raising.memo import Memo
 from windlass.raising.report import RaisingReport
 from windlass.raising.state import RaisingState
 
-HOLDERS = (RaisingState, RaisingReport, VectorFrame)
-LASTING = {"RaisingState": {"hopeless", "block_depths"}, "RaisingReport": set[str](), "VectorFrame": {"block_depths"}}
+HOLDERS = (RaisingState, RaisingReport, VectorFrame, Memo)
+LASTING = {
+    "RaisingState": {"hopeless", "block_depths"},
+    "RaisingReport": set[str](),
+    "VectorFrame": {"block_depths"},
+    "Memo": set[str](),
+}
 
 
 def filled(holder: type[Any]) -> Any:
@@ -26,22 +32,29 @@ def is_given(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
+def change(holder: Any) -> None:
+    """Put something new in every field, as deep as what is saved goes."""
+    for each in dataclasses.fields(holder):
+        match getattr(holder, each.name):
+            case dict() as value:
+                value["new"] = "value"  # pyright: ignore[reportUnknownMemberType]
+            case set() as value:
+                value.add("new")  # pyright: ignore[reportUnknownMemberType]
+            case list() as value:
+                value.append("new")  # pyright: ignore[reportUnknownMemberType]
+            case Saved() as value:
+                change(value)
+            case _:
+                setattr(holder, each.name, "new")
+
+
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_every_field_is_as_it_was_but_lasting_ones(holder: type[Any]) -> None:
     state = filled(holder)
     before = {each.name: repr(getattr(state, each.name)) for each in dataclasses.fields(holder)}
     moment = saved_fields(state)
     for _ in range(2):
-        for each in dataclasses.fields(holder):
-            match getattr(state, each.name):
-                case dict() as value:
-                    value["new"] = "value"  # pyright: ignore[reportUnknownMemberType]
-                case set() as value:
-                    value.add("new")  # pyright: ignore[reportUnknownMemberType]
-                case list() as value:
-                    value.append("new")  # pyright: ignore[reportUnknownMemberType]
-                case _:
-                    setattr(state, each.name, "new")
+        change(state)
         restore_fields(state, moment)
         changed = {name for name, was in before.items() if repr(getattr(state, name)) != was}
         assert changed == LASTING[holder.__name__]

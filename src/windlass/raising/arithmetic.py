@@ -150,13 +150,14 @@ def _on_lanes(
     attributes = op.attributes
     identities = tuple((id(each.value), each.dims, each.lower) for each in lanes)
     key = ("op", type(op), tuple(attributes.items()), identities, bounds)
-    if key in state.memo:
-        return state.memo[key][1]
+    results = state.memo.results
+    if key in results:
+        return results[key][1]
     result = Lanes.elementwise(_maker(op), *lanes, box=state.box)
     if isinstance(op, Multiply):
-        state.memo["factors", id(result.value)] = (lanes[0], lanes[1])
+        state.memo.factors[result.value] = (lanes[0], lanes[1])
     item = from_lanes(result, bounds)
-    state.memo[key] = (lanes, item)
+    results[key] = (lanes, item)
     return item
 
 

@@ -115,7 +115,7 @@ def _remember_memory(state: RaisingState, allocation: Value, op: Op) -> None:
     assert isinstance(pointer, Pointer) and pointer.memory is not None
     words = pointer.memory.state.words
     if words is not None:
-        state.memo["moment", op, allocation] = (words, pointer.memory.segment, pointer.memory.size_bytes)
+        state.memo.moments[op, allocation] = (words, pointer.memory.segment, pointer.memory.size_bytes)
 
 
 def _remember_value(state: RaisingState, value: Value) -> None:
@@ -124,11 +124,11 @@ def _remember_value(state: RaisingState, value: Value) -> None:
     except Obstacle:
         return
     threads = -(-math.prod(state.specification.block) // 32) * 32
-    state.memo["moment", None, value] = _Words(words.value, words.start, threads)
+    state.memo.moments[None, value] = _Words(words.value, words.start, threads)
 
 
 def _words_of(state: RaisingState, part: FoldPart, dtype: str) -> _Words | None:
-    found = state.memo.get(("moment", part.moment, part.source))
+    found = state.memo.moments.get((part.moment, part.source))
     if found is None or isinstance(found, _Words):
         return found
     words, segment, size_bytes = found
@@ -172,9 +172,10 @@ def _combined(state: RaisingState, kind: FoldKind, one: Lanes, other: Lanes) -> 
 def _load(state: RaisingState, form: FoldForm, words: _Words, recipe: Recipe) -> Lanes:
     """What each lane has of the folds of a form."""
     key = ("folds", form.scheme, recipe.kind, recipe.is_seeded, id(words.value))
-    if key not in state.memo:
-        state.memo[key] = (words, _fold(form.scheme, words, recipe))
-    folds = state.memo[key][1]
+    results = state.memo.results
+    if key not in results:
+        results[key] = (words, _fold(form.scheme, words, recipe))
+    folds = results[key][1]
     groups = words.value.shape[0] // words.size
     each = folds.shape[0] // groups
     box = state.box

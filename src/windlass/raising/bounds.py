@@ -44,9 +44,9 @@ def check_inside(state: RaisingState, memory: Memory, address: Index, width: int
     if (mask & is_outside).split(state.box)[1].is_false:
         return
     key = ("inside", memory, address, width, state.domain)
-    if key in state.memo:
+    if key in state.memo.results:
         return
-    state.memo[key] = True
+    state.memo.results[key] = True
     reason = f"an index that the data give leads out of {memory.name}"
     assume_never(state, is_outside, Assumption(reason, state.position, OUTSIDE, "wl.emulate names the thread"))
 

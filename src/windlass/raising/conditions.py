@@ -83,12 +83,12 @@ def _merge_indices(
 def _merge_loads(state: RaisingState, condition: Predicate, on_true: Item, on_false: Item, dtype: str) -> Item | None:
     """Where both sides loaded from the same memory: one load, if the index that it takes is a simple one."""
     one, other = origin(state, on_true), origin(state, on_false)
-    if one is None or other is None or one[:3] != other[:3]:
+    if one is None or other is None or replace(one, index=other.index) != other:
         return None
-    memory, version, loaded_dtype, index = one
-    if loaded_dtype != dtype or memory.state.version != version or index.has_data or other[3].has_data:
+    memory, index = one.memory, one.index
+    if one.dtype != dtype or memory.state.version != one.version or index.has_data or other.index.has_data:
         return None
-    chosen = choose_index(condition, index, other[3], state.box)
+    chosen = choose_index(condition, index, other.index, state.box)
     if chosen is None or holds_choice(chosen):
         return None
     return load_words(state, memory, chosen, dtype)

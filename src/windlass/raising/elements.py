@@ -345,14 +345,14 @@ def _renamed_lanes(state: RaisingState, lanes: Lanes, names: Renaming) -> Lanes:
         return lanes
     box = _renamed_box(lanes.region, names)
     # What is known of a value as a product is known of its own dimensions. It may stay without a user.
-    state.memo["spread", id(lanes.value)] = lanes
-    factors = state.memo.get(("factors", id(lanes.value)))
+    state.memo.idle.add(lanes.value)
+    factors = state.memo.factors.get(lanes.value)
     if factors is not None:
         left, right = (_renamed_lanes(state, factor, names) for factor in factors)
         product = Lanes.elementwise(Multiply, left, right, box=box)
-        state.memo["factors", id(product.value)] = (left, right)
+        state.memo.factors[product.value] = (left, right)
         return product
-    found = state.memo.get(("contraction", id(lanes.value)))
+    found = state.memo.contractions.get(lanes.value)
     if found is not None:
         left, right = (_renamed_lanes(state, factor, names) for factor in (found.left, found.right))
         for dimension in found.over:

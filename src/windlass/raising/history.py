@@ -8,10 +8,17 @@ be frozen.)
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Self
 
 LASTING = {"is_lasting": True}
 """Metadata of fields that attempts never take back."""
+
+
+class Saved:
+    """A dataclass whose fields are saved with the field that it stands in."""
+
+    def copy(self) -> Self:
+        return type(self)(**saved_fields(self))
 
 
 def saved_fields(holder: Any) -> dict[str, Any]:
@@ -40,4 +47,4 @@ def restore_fields(holder: Any, saved: dict[str, Any]) -> None:
 
 
 def _copied(value: Any) -> Any:
-    return value.copy() if isinstance(value, dict | list | set) else value  # pyright: ignore[reportUnknownVariableType]
+    return value.copy() if isinstance(value, dict | list | set | Saved) else value  # pyright: ignore[reportUnknownVariableType]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from windlass.affine.index import Data, Index
@@ -9,7 +10,6 @@ from windlass.affine.predicate import Predicate
 from windlass.raising.forwarding import LoadSource
 from windlass.raising.items import Item
 from windlass.raising.lanes import Lanes, lanes_of
-from windlass.raising.memory import Memory
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
@@ -24,23 +24,24 @@ def lanes_in(item: Item) -> Item | Lanes:
     return item
 
 
-def origin(state: RaisingState, item: Item) -> tuple[Memory, int, str, Index] | None:
-    """Where an item was loaded from: memory, version, dtype and word index; None if it was computed."""
-    found = state.memo.get(("origin", id(lanes_in(item))))
-    return None if found is None else found[:4]
-
-
 def source_of(state: RaisingState, item: Item) -> LoadSource | None:
     """Where an item was loaded from, under a guard perhaps; None if it was computed."""
-    found = origin(state, item)
-    if found is not None:
-        return LoadSource(*found)
-    guarded = state.memo.get(("guarded", id(lanes_in(item))))
-    return None if guarded is None else guarded[0]
+    return state.memo.sources.get(lanes_in(item))
+
+
+def origin(state: RaisingState, item: Item) -> LoadSource | None:
+    """Where an item was loaded from under no guard; None if it was not."""
+    found = source_of(state, item)
+    return found if found is not None and found.guard.is_true else None
+
+
+def note_source(state: RaisingState, item: Item, source: LoadSource) -> None:
+    """Remember where an item was loaded from."""
+    state.memo.sources[lanes_in(item)] = source
 
 
 def note_guarded(state: RaisingState, item: Item, loaded: Item, guard: Predicate, filling: Any) -> None:
     """Remember that an item is a number where the guard does not hold, and else what was loaded."""
     found = origin(state, loaded)
-    if found is not None:
-        state.memo["guarded", id(lanes_in(item))] = (LoadSource(*found, guard, filling), item)
+    if found is not None and origin(state, item) is None:
+        note_source(state, item, replace(found, guard=guard, filling=filling))

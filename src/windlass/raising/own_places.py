@@ -63,12 +63,12 @@ def check_own_places(state: RaisingState, memory: Memory, address: Index, dtype:
     reason = f"several threads add to the same place of {memory.name} without an atomic operation"
     # Places that lie as far apart from each other as those of an earlier check need not be checked again.
     key = ("own places", memory, address - address.constant, dtype, state.domain)
-    if key in state.memo:
+    if key in state.memo.results:
         return
     found = _some_meet(state, memory, address)
     if found:
         raise state.obstacle(reason, RACE, HELP)
-    state.memo[key] = True
+    state.memo.results[key] = True
     if found is None:
         assume_never(state, _meets(state, memory, address, dtype), Assumption(reason, state.position, RACE, HELP))
 

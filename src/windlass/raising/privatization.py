@@ -97,7 +97,7 @@ def take_back_copies(
             each.before, words=left, version=fresh_version(), is_written=True, stores=(), is_lost=is_lost
         )
         # What nothing reads will be removed: its size does not count.
-        state.memo["spread", id(words)] = words
+        state.memo.idle.add(words)
 
 
 # -- which memories ---------------------------------------------------------------------------------------------------

@@ -378,11 +378,11 @@ def _contract(
     condition = relevant_mask(domain, dimension, state)
     if dimension in condition.dimensions:
         return None
-    found = state.memo.get(("contraction", id(lanes.value)))
+    found = state.memo.contractions.get(lanes.value)
     if found is not None:
         left, right, over = found.left, found.right, (*found.over, dimension)
     elif isinstance(lanes.value, Multiply) and (is_float(lanes.dtype) or lanes.dtype in CONTRACTED_INTEGERS):
-        pair = state.memo.get(("factors", id(lanes.value)))
+        pair = state.memo.factors.get(lanes.value)
         if pair is None:
             return None
         left, right = pair
@@ -400,7 +400,7 @@ def _contract(
         # Of integers XLA multiplies matrices well, but not vectors.
         return None
     result = contract(state, left, right, over, box)
-    state.memo["spread", id(lanes.value)] = lanes
+    state.memo.idle.add(lanes.value)
     if condition.is_true:
         return result
     neutral = Lanes(emission.constant(neutral_of(Add, lanes.dtype) if start is None else start, lanes.dtype))
@@ -441,5 +441,5 @@ def contract(state: RaisingState, left: Lanes, right: Lanes, over: tuple[Dimensi
     dims = in_order(order)
     value = emission.transpose(dot, [order.index(each) for each in dims])
     result = Lanes.over(value, dims, box)
-    state.memo["contraction", id(result.value)] = Contraction(left, right, over)
+    state.memo.contractions[result.value] = Contraction(left, right, over)
     return result

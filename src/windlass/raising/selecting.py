@@ -32,9 +32,9 @@ def select_lanes(state: RaisingState, condition: Predicate, on_true: Item, on_fa
     else:
         lanes = [state.condition_lanes(condition), one, other]
         key = ("select", tuple(map(id, lanes)), state.box)
-        if key not in state.memo:
-            state.memo[key] = (lanes, from_lanes(Lanes.elementwise(Select, *lanes, box=state.box)))
-        item = state.memo[key][1]
+        if key not in state.memo.results:
+            state.memo.results[key] = (lanes, from_lanes(Lanes.elementwise(Select, *lanes, box=state.box)))
+        item = state.memo.results[key][1]
     for loaded, filling, guard in ((on_true, other, condition), (on_false, one, ~condition)):
         number = emission.splat_number(filling.value)
         if number is not None:

@@ -27,6 +27,7 @@ from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Item, UndefinedItem
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.materialize import materialize, materialize_condition
+from windlass.raising.memo import Memo
 from windlass.raising.obstacle import Obstacle, OutOfTime
 from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
@@ -86,8 +87,7 @@ class RaisingState:
     """All that changes while a kernel is interpreted.
 
     `retried` holds integers that had to be computed lane by lane, with the box in which they were: over a smaller box
-    they may be symbolic after all. `memo` holds results that would be the same again: loads by memory, version and
-    index, ops by operands, conditions by box.
+    they may be symbolic after all.
     """
 
     run_op: Callable[[RaisingState, Op], None]
@@ -103,7 +103,7 @@ class RaisingState:
     """What `threadIdx` is, x first."""
     environment: dict[Value, Item] = field(default_factory=dict["Value", "Item"])
     retried: dict[Value, Box] = field(default_factory=dict["Value", "Box"])
-    memo: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    memo: Memo = field(default_factory=Memo)
     memories: list[Memory] = field(default_factory=list["Memory"])
     """Those of the launch, then the word of assumptions, then local and shared ones."""
     frames: list[VectorFrame] = field(default_factory=list["VectorFrame"])
@@ -208,7 +208,7 @@ class RaisingState:
         self.builder.block = block
         self.while_depth += 1
         self.block_depths[block] = self.while_depth
-        self.memo, self.environment, self.retried = dict(memo), dict(environment), dict(retried)
+        self.memo, self.environment, self.retried = memo.copy(), dict(environment), dict(retried)
         try:
             yield
         finally:
@@ -247,9 +247,9 @@ class RaisingState:
                 if direct is not None:
                     return direct
                 key = ("lanes", item, dtype, box)
-                if key not in self.memo:
-                    self.memo[key] = materialize(item, box, dtype)
-                return self.memo[key]
+                if key not in self.memo.results:
+                    self.memo.results[key] = materialize(item, box, dtype)
+                return self.memo.results[key]
             case Predicate():
                 return self.condition_lanes(item)
             case UndefinedItem():
@@ -277,9 +277,9 @@ class RaisingState:
     def condition_lanes(self, condition: Predicate) -> Lanes:
         """A condition as lanes of i1 for the current box."""
         key = ("condition", condition, self.box)
-        if key not in self.memo:
-            self.memo[key] = materialize_condition(condition, self.box)
-        return self.memo[key]
+        if key not in self.memo.results:
+            self.memo.results[key] = materialize_condition(condition, self.box)
+        return self.memo.results[key]
 
 
 def erase_after(block: Block, last: Op | None) -> None:

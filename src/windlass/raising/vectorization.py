@@ -363,7 +363,7 @@ def _check_sizes(state: RaisingState, moment: Checkpoint) -> None:
     op = state.builder.block.last
     while op is not None and op is not moment.last:
         users = [user for result in op.results for user in result.uses]
-        is_result = not users and ("spread", id(op)) not in state.memo and not isinstance(op, Constant)
+        is_result = not users and op not in state.memo.idle and not isinstance(op, Constant)
         if is_result or any(user in live or user.block is not state.builder.block for user in users):
             live.add(op)
             for result in op.results:

@@ -47,7 +47,7 @@ def note_whole_float(state: RaisingState, op: Op, items: list[Item], numbers: li
         case _:
             return
     if found is not None and _is_exact(state, *found, op.dtype):
-        state.memo["whole float", id(result.value)] = (result, *found)
+        state.memo.whole_floats[result.value] = (result, *found)
 
 
 def whole_result(state: RaisingState, op: Op, items: list[Item], numbers: list[Any | None]) -> Item | None:
@@ -92,7 +92,7 @@ def _compare(direction: str, lower: float, upper: float, number: float) -> Item 
 
 
 def _known(state: RaisingState, lanes: Lanes) -> tuple[Index, float] | None:
-    entry = state.memo.get(("whole float", id(lanes.value)))
+    entry = state.memo.whole_floats.get(lanes.value)
     if entry is None or entry[0].dims != lanes.dims or entry[0].lower != lanes.lower:
         return None
     return entry[1], entry[2]

@@ -16,11 +16,11 @@ from windlass.raising.alignment import check_alignment
 from windlass.raising.arrivals import note_visit
 from windlass.raising.bounds import check_inside, find_outside
 from windlass.raising.codes import MISALIGNED, OUTSIDE
-from windlass.raising.forwarding import MOST_STORES, StoreRecord, forward, is_stored
+from windlass.raising.forwarding import MOST_STORES, LoadSource, StoreRecord, forward, is_stored
 from windlass.raising.frames import AccessRecord
 from windlass.raising.items import Item, from_lanes
 from windlass.raising.memory import Memory
-from windlass.raising.origins import lanes_in, source_of
+from windlass.raising.origins import note_source, source_of
 from windlass.raising.quotients import note_quotients
 from windlass.raising.reinterpretation import reinterpret, write_back
 from windlass.raising.report import AccessNote, OutsideNote
@@ -39,8 +39,8 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
     """What each lane reads at a word index."""
     domain = state.domain
     key = ("load", memory, memory.state.version, dtype, index, domain.box, domain.mask)
-    if key in state.memo:
-        return state.memo[key]
+    if key in state.memo.results:
+        return state.memo.results[key]
     last = state.builder.block.last
     lanes = None
     if not state.has_tiles:
@@ -49,7 +49,7 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
         copied = read_tile(state, memory, index, dtype, load_words)
         if copied is not None:
             note_access(state, memory, "load", last, is_forwarded=True)
-            state.memo[key] = copied
+            state.memo.results[key] = copied
             return copied
         if state.has_tiles:
             lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
@@ -61,8 +61,8 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
         for frame in state.frames:
             frame.affine_gathers += frame.dimension in index.dimensions
     item = from_lanes(lanes)
-    state.memo[key] = item
-    state.memo["origin", id(lanes_in(item))] = (memory, memory.state.version, dtype, index, item)
+    state.memo.results[key] = item
+    note_source(state, item, LoadSource(memory, memory.state.version, dtype, index))
     return item
 
 
@@ -95,7 +95,8 @@ def store_words(state: RaisingState, memory: Memory, index: Index, item: Item, d
     put_view(memory, changed)
     if memory.is_shared:
         # What it held before may have no user: its size does not count.
-        state.memo["spread", id(memory.state.words)] = memory.state.words
+        assert memory.state.words is not None
+        state.memo.idle.add(memory.state.words)
         record = StoreRecord(index, dtype, value, domain, source_of(state, item))
         memory.state = replace(memory.state, stores=(*stores, record)[-MOST_STORES:])
 
@@ -133,12 +134,12 @@ def view(state: RaisingState, memory: Memory, dtype: str) -> Value:
     if "complex" in words.dtype or "complex" in dtype:
         raise state.obstacle(f"memory of {words.dtype} is read as {dtype}", MISALIGNED)
     key = ("view", memory, memory.state.version, dtype)
-    if key not in state.memo:
-        state.memo[key] = viewed = reinterpret(words, dtype)
+    if key not in state.memo.results:
+        state.memo.results[key] = viewed = reinterpret(words, dtype)
         if memory.is_shared:
             # Where a store writes all of a tile nothing uses it: its size does not count.
-            state.memo["spread", id(viewed)] = viewed
-    return state.memo[key]
+            state.memo.idle.add(viewed)
+    return state.memo.results[key]
 
 
 def put_view(memory: Memory, changed: Value) -> None:
