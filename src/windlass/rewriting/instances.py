@@ -10,7 +10,7 @@ import numpy as np
 from windlass.facts.terms import evaluate_term, op_of
 from windlass.ir import Block, Builder, Hole, Op, Region, TensorType, TypeFault, Value, tensor_type
 from windlass.ir.values import Argument
-from windlass.ops import BroadcastInDim, Constant, Slice
+from windlass.ops import BroadcastInDim, Composite, Constant, Slice
 from windlass.ops.base import TensorOp
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.rewriting.pattern import Every, is_any, list_roots, parts_of
@@ -38,10 +38,15 @@ def make_instance(rule: Rule, draw: Draw) -> Op:
     return made
 
 
+def _is_drawn(op_class: type[Op]) -> bool:
+    """Whether instances of a class are made: no tensor program holds ops that are expanded before."""
+    return not op_class.region_names and not issubclass(op_class, Composite)
+
+
 def _build(pattern: Op, bound: dict[str, Any], draw: Draw) -> Value:
     op_class = type(pattern)
     if is_any(pattern):
-        op_class = draw.choose([each for each in list_roots(pattern) if not each.region_names])
+        op_class = draw.choose([each for each in list_roots(pattern) if _is_drawn(each)])
         if not parts_of(pattern):
             return _random_op(op_class, draw)
     assert issubclass(op_class, TensorOp)
