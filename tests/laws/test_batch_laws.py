@@ -14,11 +14,7 @@ from windlass.ops.sampling import RandomDraw
 from windlass.rewriting.laws import same_bits
 
 SIZE = 3
-BATCHED = [
-    cls
-    for cls in (*meaningful_classes(), *composite_classes())
-    if cls.batch is not TensorOp.batch or cls.on_new_axis is not None
-]
+BATCHED = [cls for cls in (*meaningful_classes(), *composite_classes()) if cls.has_batch()]
 
 
 @pytest.mark.parametrize("cls", BATCHED, ids=lambda cls: cls.__name__)

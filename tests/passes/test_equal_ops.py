@@ -32,6 +32,15 @@ def test_equal_computations_side_by_side_are_one() -> None:
     assert [type(op) for op in block].count(Exponential) == 1
 
 
+def test_ops_that_say_only_what_a_new_axis_changes_are_done_at_once() -> None:
+    block = Block([tensor_type((3, 4), "f32")] * 2)
+    with Builder(block):
+        parts = [Reshape(Convert(each, "f64"), (1, 3, 4)) for each in block.arguments]
+        Return((Concatenate(tuple(parts), 0),))
+    assert len(list(pack_block(block, GPU))) == 1
+    assert [type(op) for op in block].count(Convert) == 1
+
+
 def test_an_attempt_that_is_given_up_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     # What is summed would have to be written side by side first, however much the model thinks that saves.
     monkeypatch.setattr(Packing, "_saving", lambda *_: 1.0)

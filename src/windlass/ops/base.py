@@ -202,6 +202,11 @@ class TensorOp(Op):
         return self.with_fields(full, **fields).results
 
     @classmethod
+    def has_batch(cls) -> bool:
+        """Whether ops of the class can be done several times at once, as a rule."""
+        return cls.on_new_axis is not None or cls.batch is not TensorOp.batch
+
+    @classmethod
     def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:
         """The MLIR attributes that no field says, kept as they are."""
         own = cls.mlir_attribute_names()

@@ -53,7 +53,7 @@ Key = tuple[object, ...]
 
 def kind_of(op: Op) -> Key | None:
     """Equal for ops that do the same to operands of the same types; None for ops that aren't packed."""
-    if not op.is_pure or not isinstance(op, TensorOp) or not op.operands or type(op).batch is TensorOp.batch:
+    if not op.is_pure or not isinstance(op, TensorOp) or not op.operands or not op.has_batch():
         return None
     inside: object = None
     if op.regions:
