@@ -13,6 +13,7 @@
   shared variable once.
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
 * L9: threads do not meet within an independent `Parallel`.
+* L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
+from windlass.loops.reductions import find_reductions
 from windlass.ops.conversion import bit_width
 from windlass.ops.regions import Return
 
@@ -128,6 +130,10 @@ def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
     for result in op.results if not isinstance(op, loops.Yield | loops.Condition) else ():
         if not is_loop_value(result):
             yield f"L5: {name} gives {result.type}"
+    if isinstance(op, loops.For) and any(op.reductions):
+        for place, (told, found) in enumerate(zip(op.reductions, find_reductions(op), strict=True)):
+            if told not in ("", found):
+                yield f"L10: carried value {place} of {name} is no reduction by {told}"
     if isinstance(op, loops.LaunchSize):
         yield "L8: a launch size is read within the parallel loop"
     if isinstance(op, loops.Allocate) and not is_at_top:
