@@ -36,6 +36,10 @@ KIND_DIMENSIONS = {"launch": LAUNCH_DIMENSIONS, "grid": LAUNCH_DIMENSIONS[:3], "
 """The dimensions of each kind of `Parallel` that is a launch or a part of one."""
 
 
+BLOCKS, THREADS = "blocks", "threads"
+"""What of a launch may run one after another."""
+
+
 def launch_extent(dimension: str) -> str:
     """What the extent of a launch dimension is called in loop-level text.
 
@@ -183,6 +187,7 @@ class For(LoopOp):
     `counts_elements` where the iterations are the elements of arrays with `axes` (see `Allocate`).
     `reductions`, if they are declared, name for each carried value the operation by which it is one, "" if it is none
     (see `windlass.loops.reductions`): such a value may be folded in parts, each from the operation's identity on.
+    `serializes` says that the iterations are the `BLOCKS` or `THREADS` of a launch.
     """
 
     name = "windlass.for"
@@ -192,6 +197,7 @@ class For(LoopOp):
     body: Region
     counts_elements: bool = False
     reductions: tuple[str, ...] = ()
+    serializes: str = ""
 
     def infer(self) -> tuple[Type, ...]:
         expect_scalar(self.trip_count, "i64", "the trip count")
@@ -236,6 +242,8 @@ class For(LoopOp):
         told = ["windlass.counts_elements"] if self.counts_elements else []
         if any(self.reductions):
             told.append("windlass.reductions = [" + ", ".join(f'"{name}"' for name in self.reductions) + "]")
+        if self.serializes:
+            told.append(f'windlass.serializes = "{self.serializes}"')
         writer.line("}" + (f" {{{', '.join(told)}}}" if told else ""))
 
 

@@ -9,8 +9,8 @@
   nothing for `Parallel`.
 * L5: every value within is a scalar or a buffer.
 * L6: memory is accessed through buffers, at i64 offsets, with dtypes of whole bytes.
-* L7: memory is allocated at the top of the threads' `Parallel`, shared memory there or at the top of the grid's; a
-  shared variable once.
+* L7: memory is allocated at the top of the threads' `Parallel`, or of a loop over threads or blocks; shared memory there
+  or at the top of the grid's; a shared variable once.
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
 * L9: threads do not meet within an independent `Parallel`.
 * L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).
@@ -122,7 +122,14 @@ def _check_body(owner: Op, block: Block) -> Iterator[str]:
             yield from _check_kind(op, ("block",) if is_grid else ("independent",))
             if op.kind == "independent" and any(isinstance(each, _MEETING) for each in op.body.walk()):
                 yield "L9: threads meet within an independent parallel loop"
-        yield from _check_op(op, isinstance(owner, loops.Parallel) and owner.kind != "independent")
+        yield from _check_op(op, _is_top(owner))
+
+
+def _is_top(owner: Op) -> bool:
+    """Whether its body is all that a thread, or a block, does."""
+    if isinstance(owner, loops.For):
+        return bool(owner.serializes)
+    return isinstance(owner, loops.Parallel) and owner.kind != "independent"
 
 
 def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:

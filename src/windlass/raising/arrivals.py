@@ -82,7 +82,7 @@ def count_arrivals(
     """
     place = address - memory.segment if memory.is_shared else address
     count = math.prod(state.specification.grid) * math.prod(state.specification.block)
-    is_repeated = state.frames or state.while_depth > state.turn_depth
+    is_repeated = state.frames or state.while_depth > state.serial_depth
     if op.kind not in ("add", "sub") or not is_integer(value.dtype) or is_repeated or count > MOST_LANES:
         return None
     visit = Visit(memory, address, byte_width(value.dtype), state.domain, len(state.meetings), obstacle)

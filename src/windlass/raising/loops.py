@@ -52,11 +52,11 @@ def run_for(state: RaisingState, op: For) -> None:
     can_unroll = (
         not op.counts_elements
         and is_static
-        and count <= (MOST_UNROLLED_TRIPS if op is not state.turns else FEW_TRIPS)
+        and count <= (FEW_TRIPS if op.serializes else MOST_UNROLLED_TRIPS)
         and count * weight(op.body.block) <= MOST_UNROLLED_OPS
     )
     forms: list[Form] = []
-    if is_static and count > 1 and op is not state.turns:
+    if is_static and count > 1 and not op.serializes:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
     if can_unroll:
         # Barriers in a loop are a sign of tiles: all of them at once may be one contraction. A loop that fills a tile
@@ -138,9 +138,8 @@ def _unroll_for(state: RaisingState, op: For, trips: Index, count: int) -> str:
         inner = domain.restrict(runs)
         if runs.is_false or inner.is_empty:
             break
-        if op is state.turns:
-            state.meetings.append(domain)  # All that one turn does comes before all that the next does.
-            state.turn_depth = state.while_depth
+        if op.serializes:
+            state.serial_depth = state.while_depth
         state.environment[body.arguments[0]] = Index(iteration)
         state.environment.update(zip(body.arguments[1:], items, strict=True))
         with state.within(inner):

@@ -137,10 +137,8 @@ class RaisingState:
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int], metadata=LASTING)
     """How many loops each block of a loop's body stands in. Blocks that were given up do no harm; frames share it."""
-    turns: For | None = None
-    """The loop over blocks or threads that have to run one after another."""
-    turn_depth: int = 0
-    """The `while_depth` of a turn's own ops."""
+    serial_depth: int = 0
+    """The `while_depth` of a block's or thread's own ops, where these run one after another."""
     folds: BlockFolds = field(default_factory=BlockFolds)
     """What threads of a block fold together."""
     reduction_mask: Predicate = TRUE

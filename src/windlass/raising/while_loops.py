@@ -248,8 +248,8 @@ class _WhileAttempt:
         state, body = self.state, self.op.body.block
         before = {memory: memory.state for memory in state.memories}
         with state.inside(self.carrier.block):
-            if self.op is state.turns:
-                state.turn_depth = state.while_depth
+            if isinstance(self.op, For) and self.op.serializes:
+                state.serial_depth = state.while_depth
             self._enter()
             marks = {memory: memory.state for memory in before}
             with state.within(self.domain):
