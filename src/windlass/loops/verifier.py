@@ -9,8 +9,8 @@
   nothing for `Parallel`.
 * L5: every value within is a scalar or a buffer.
 * L6: memory is accessed through buffers, at i64 offsets, with dtypes of whole bytes.
-* L7: memory is allocated at the top of the threads' `Parallel`, or of a loop over threads or blocks; shared memory there
-  or at the top of the grid's; a shared variable once.
+* L7: memory is allocated at the top of the threads' `Parallel`, or of a loop over threads or blocks; shared memory
+  there or at the top of the grid's; a shared variable once.
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
 * L9: threads do not meet within an independent `Parallel`.
 * L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).

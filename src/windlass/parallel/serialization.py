@@ -1,6 +1,6 @@
-"""Blocks or threads of a launch one after another: what they compute is then decided by an order.
+"""Serialization: blocks or threads of a launch one after another, so that an order decides what they compute.
 
-    Parallel(six extents) { body }  =  Parallel(1, 1, 1, 1, 1, 1) { For(all threads) { ids of the thread; body; Barrier } }
+    Parallel(six extents) { body }  =  Parallel(1, 1, 1, 1, 1, 1) { For(all threads) { ids; body; Barrier } }
 
 Where threads add to one place without an atomic operation, or ask what an atomic operation found that others came to
 as well, the result depends on the order of threads. The hardware may take any; the emulator takes one block after

@@ -33,7 +33,7 @@ from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
-    from windlass.loops import For, Load
+    from windlass.loops import Load
     from windlass.raising.arrivals import Visit
     from windlass.raising.carried_places import PlaceCell
     from windlass.raising.frames import VectorFrame
