@@ -1,30 +1,40 @@
-"""What holds of a kernel at the loop level, as numbered rules; `windlass.ir.verifier` checks what holds of any IR.
+"""What holds of functions at the loop level, as numbered rules; `windlass.ir.verifier` checks what holds of any IR.
 
 * L1: the arguments are scalars and buffers.
-* L2: the body is pure ops and launch sizes, one `Parallel` over the six launch dimensions in order, and a return; or
-  it is one of kind "grid" over the first three whose body is pure ops, shared memory, and one of kind "block" over the
-  others. Within a thread there are independent ones alone.
+* L2: the body is pure ops, a launch as one `Parallel` over the six dimensions in order, and a return.
 * L3: each region has one block, and ends in `Condition` if it is a `DoWhile`'s, in `Yield` otherwise.
 * L4: what a body hands on has the types that the op around it expects: carried values for loops, results for `If`,
   nothing for `Parallel`.
 * L5: every value within is a scalar or a buffer.
 * L6: memory is accessed through buffers, at i64 offsets, with dtypes of whole bytes.
-* L7: memory is allocated at the top of the threads' `Parallel`, or of a loop over threads or blocks; shared memory
-  there or at the top of the grid's; a shared variable once.
+* L7: memory is allocated at the top of the threads' `Parallel`, a shared variable once in each launch.
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
-* L9: threads do not meet within an independent `Parallel`.
+* L9: a thread holds no `Parallel`.
 * L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).
+* L11: a grid holds pure ops, then one `Parallel` over the threads of a block, whose size is the same for each block.
+
+By profile: what front ends *imported*, and what loop passes *transformed*. Rules that are not in the table hold in both.
+
+| rule | imported | transformed |
+|---|---|---|
+| L2 | one launch | launches and grids, in sequence |
+| L7 | as it stands | shared memory may be the grid's, global memory the function's, any a loop's over threads or blocks |
+| L9 | as it stands | may be independent: threads do not meet within |
+| L11 | no grids | holds |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
 from windlass.loops.reductions import find_reductions
 from windlass.ops.conversion import bit_width
 from windlass.ops.regions import Return
+
+Profile: TypeAlias = Literal["imported", "transformed"]
 
 _MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
 _MEETING = (loops.Barrier, loops.Collective)
@@ -34,17 +44,17 @@ class LoopFault(Exception):
     """A kernel breaks a rule of the loop level: an error in Windlass, not in the user's program."""
 
 
-def verify_kernel(function: Function) -> None:
-    """Check all rules.
+def verify_kernel(function: Function, profile: Profile = "imported") -> None:
+    """Check all rules of a profile.
 
     Raises LoopFault that lists each fault, with the number of its rule.
     """
-    faults = list(find_loop_faults(function))
+    faults = list(find_loop_faults(function, profile))
     if faults:
         raise LoopFault("\n".join(f"@{function.name}: {fault}" for fault in faults))
 
 
-def find_loop_faults(function: Function) -> Iterator[str]:
+def find_loop_faults(function: Function, profile: Profile = "imported") -> Iterator[str]:
     """What is wrong with the kernel, rule by rule.
 
     >>> list(find_loop_faults(Function("empty", Block())))
@@ -53,23 +63,106 @@ def find_loop_faults(function: Function) -> Iterator[str]:
     for argument in function.arguments:
         if not is_loop_value(argument):
             yield f"L1: {argument!r} is {argument.type}"
-    parallels = [op for op in function.body if isinstance(op, loops.Parallel)]
-    if len(parallels) != 1:
-        yield f"L2: {len(parallels)} parallel loops"
+    launches = [op for op in function.body if isinstance(op, loops.Parallel)]
+    if not launches or (profile == "imported" and len(launches) > 1):
+        yield f"L2: {len(launches)} parallel loops"
         return
-    (parallel,) = parallels
-    yield from _check_kind(parallel, ("launch", "grid"))
-    for op in function.body:
-        if op is not parallel and not isinstance(op, Return) and not op.is_pure:
-            yield f"L8: {type(op).__name__} outside the parallel loop"
     if not isinstance(function.body.terminator, Return):
         yield "L2: the function does not end in a return"
-    yield from _check_body(parallel, parallel.body.block)
-    if parallel.kind == "grid":
-        yield from _check_grid(parallel)
-    shared = [op.variable for op in parallel.body.walk() if isinstance(op, loops.Allocate) and op.space == "shared"]
-    for name in {name for name in shared if shared.count(name) > 1}:
-        yield f"L7: shared variable {name} is allocated {shared.count(name)} times"
+    checker = _Checker(profile)
+    for op in function.body:
+        if isinstance(op, loops.Parallel):
+            yield from checker.check_launch(op)
+        else:
+            yield from checker.check_outside(op)
+
+
+def is_loop_value(value: Value) -> bool:
+    """Whether the value is of a kind that the loop level has."""
+    type_ = value.type
+    return isinstance(type_, BufferType) or (isinstance(type_, TensorType) and type_.rank == 0)
+
+
+class _Checker:
+    def __init__(self, profile: Profile) -> None:
+        self.is_imported = profile == "imported"
+
+    def check_outside(self, op: Op) -> Iterator[str]:
+        """An op that no launch holds."""
+        if isinstance(op, loops.Allocate):
+            if self.is_imported or op.space != "global":
+                yield f"L7: {op.space} memory is allocated outside the parallel loop"
+        elif not isinstance(op, Return) and not op.is_pure:
+            yield f"L8: {type(op).__name__} outside the parallel loop"
+
+    def check_launch(self, launch: loops.Parallel) -> Iterator[str]:
+        yield from _check_kind(launch, ("launch",) if self.is_imported else ("launch", "grid"))
+        yield from self.check_body(launch, launch.body.block)
+        if launch.kind == "grid":
+            yield from _check_grid(launch)
+        shared = [op.variable for op in launch.body.walk() if isinstance(op, loops.Allocate) and op.space == "shared"]
+        for name in {name for name in shared if shared.count(name) > 1}:
+            yield f"L7: shared variable {name} is allocated {shared.count(name)} times"
+
+    def check_body(self, owner: Op, block: Block) -> Iterator[str]:
+        name = type(owner).__name__
+        end = block.terminator
+        is_condition = isinstance(owner, loops.DoWhile)
+        if not isinstance(end, loops.Condition if is_condition else loops.Yield):
+            yield f"L3: the body of {name} ends in {type(end).__name__}"
+        else:
+            given, expected = (tuple(value.type for value in values) for values in (end.values, owner.results))
+            if given != expected:
+                yield f"L4: the body of {name} hands on {given}, not {expected}"
+        for argument in block.arguments:
+            if not is_loop_value(argument):
+                yield f"L5: {argument!r} of {name} is {argument.type}"
+        for op in block:
+            if isinstance(op, loops.Parallel):
+                yield from self.check_inner(owner, op)
+            yield from self.check_op(op, self.is_top(owner))
+
+    def check_inner(self, owner: Op, inner: loops.Parallel) -> Iterator[str]:
+        """A parallel loop within another."""
+        if isinstance(owner, loops.Parallel) and owner.kind == "grid":
+            yield from _check_kind(inner, ("block",))
+        elif self.is_imported:
+            yield f"L9: a parallel loop of kind {inner.kind} within a thread"
+        else:
+            yield from _check_kind(inner, ("independent",))
+            if any(isinstance(each, _MEETING) for each in inner.body.walk()):
+                yield "L9: threads meet within an independent parallel loop"
+
+    def is_top(self, owner: Op) -> bool:
+        """Whether its body is all that a thread, or a block, does."""
+        if isinstance(owner, loops.For):
+            return bool(owner.serializes) and not self.is_imported
+        return isinstance(owner, loops.Parallel) and owner.kind != "independent"
+
+    def check_op(self, op: Op, is_at_top: bool) -> Iterator[str]:
+        name = type(op).__name__
+        for result in op.results if not isinstance(op, loops.Yield | loops.Condition) else ():
+            if not is_loop_value(result):
+                yield f"L5: {name} gives {result.type}"
+        if isinstance(op, loops.For) and any(op.reductions):
+            for place, (told, found) in enumerate(zip(op.reductions, find_reductions(op), strict=True)):
+                if told not in ("", found):
+                    yield f"L10: carried value {place} of {name} is no reduction by {told}"
+        if isinstance(op, loops.LaunchSize):
+            yield "L8: a launch size is read within the parallel loop"
+        if isinstance(op, loops.Allocate) and not is_at_top:
+            yield f"L7: {op.variable or 'memory'} is allocated within a branch or loop"
+        if isinstance(op, loops.Allocate) and op.space == "global":
+            yield f"L7: {op.variable or 'global memory'} is allocated within the parallel loop"
+        if isinstance(op, _MEMORY):
+            dtype = op.dtype_read if isinstance(op, loops.Load) else _value_of(op).dtype
+            if bit_width(dtype) < 8:
+                yield f"L6: {name} of {dtype}, which has no whole bytes"
+        if len([1 for region in op.regions for _ in region.blocks]) != len(op.regions):
+            yield f"L3: a region of {name} has several blocks"
+            return
+        for region in op.regions:
+            yield from self.check_body(op, region.block)
 
 
 def _check_kind(parallel: loops.Parallel, kinds: tuple[str, ...]) -> Iterator[str]:
@@ -86,74 +179,15 @@ def _check_grid(grid: loops.Parallel) -> Iterator[str]:
         if isinstance(op, loops.Parallel):
             count += 1
             if any(extent in inside for extent in op.extents):
-                yield "L2: the number of threads differs from block to block"
+                yield "L11: the number of threads differs from block to block"
         elif count and not isinstance(op, loops.Yield):
-            yield f"L2: {type(op).__name__} after the threads of a block"
+            yield f"L11: {type(op).__name__} after the threads of a block"
         elif not (
             op.is_pure or isinstance(op, loops.Yield) or (isinstance(op, loops.Allocate) and op.space == "shared")
         ):
             yield f"L8: {type(op).__name__} outside the threads of a block"
     if count != 1:
-        yield f"L2: {count} parallel loops in a grid"
-
-
-def is_loop_value(value: Value) -> bool:
-    """Whether the value is of a kind that the loop level has."""
-    type_ = value.type
-    return isinstance(type_, BufferType) or (isinstance(type_, TensorType) and type_.rank == 0)
-
-
-def _check_body(owner: Op, block: Block) -> Iterator[str]:
-    name = type(owner).__name__
-    end = block.terminator
-    is_condition = isinstance(owner, loops.DoWhile)
-    if not isinstance(end, loops.Condition if is_condition else loops.Yield):
-        yield f"L3: the body of {name} ends in {type(end).__name__}"
-    else:
-        given, expected = (tuple(value.type for value in values) for values in (end.values, owner.results))
-        if given != expected:
-            yield f"L4: the body of {name} hands on {given}, not {expected}"
-    for argument in block.arguments:
-        if not is_loop_value(argument):
-            yield f"L5: {argument!r} of {name} is {argument.type}"
-    for op in block:
-        if isinstance(op, loops.Parallel):
-            is_grid = isinstance(owner, loops.Parallel) and owner.kind == "grid"
-            yield from _check_kind(op, ("block",) if is_grid else ("independent",))
-            if op.kind == "independent" and any(isinstance(each, _MEETING) for each in op.body.walk()):
-                yield "L9: threads meet within an independent parallel loop"
-        yield from _check_op(op, _is_top(owner))
-
-
-def _is_top(owner: Op) -> bool:
-    """Whether its body is all that a thread, or a block, does."""
-    if isinstance(owner, loops.For):
-        return bool(owner.serializes)
-    return isinstance(owner, loops.Parallel) and owner.kind != "independent"
-
-
-def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
-    name = type(op).__name__
-    for result in op.results if not isinstance(op, loops.Yield | loops.Condition) else ():
-        if not is_loop_value(result):
-            yield f"L5: {name} gives {result.type}"
-    if isinstance(op, loops.For) and any(op.reductions):
-        for place, (told, found) in enumerate(zip(op.reductions, find_reductions(op), strict=True)):
-            if told not in ("", found):
-                yield f"L10: carried value {place} of {name} is no reduction by {told}"
-    if isinstance(op, loops.LaunchSize):
-        yield "L8: a launch size is read within the parallel loop"
-    if isinstance(op, loops.Allocate) and not is_at_top:
-        yield f"L7: {op.variable or 'memory'} is allocated within a branch or loop"
-    if isinstance(op, _MEMORY):
-        dtype = op.dtype_read if isinstance(op, loops.Load) else _value_of(op).dtype
-        if bit_width(dtype) < 8:
-            yield f"L6: {name} of {dtype}, which has no whole bytes"
-    if len([1 for region in op.regions for _ in region.blocks]) != len(op.regions):
-        yield f"L3: a region of {name} has several blocks"
-        return
-    for region in op.regions:
-        yield from _check_body(op, region.block)
+        yield f"L11: {count} parallel loops in a grid"
 
 
 def _value_of(op: Op) -> Value:
