@@ -8,8 +8,8 @@ import pytest
 from tests.frontends.llvm.running import imported
 
 from windlass import loops
-from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
-from windlass.loops.verifier import LoopFault, Profile, find_loop_faults, verify_kernel
+from windlass.ir import Block, BufferType, Builder, Function, Module, Region, Type, Value, tensor_type
+from windlass.loops.verifier import LoopFault, Profile, find_loop_faults, verify_kernel, verify_program
 from windlass.ops import Add, Constant, Multiply
 from windlass.ops.regions import Return
 from windlass.parallel.nesting import nest
@@ -33,13 +33,13 @@ def region(types: Sequence[Type], body: Body, end: type[loops.Yield] | None = lo
 
 
 def launch(body: Body = nothing) -> loops.Parallel:
-    sizes = tuple(loops.LaunchSize(dimension) for dimension in loops.LAUNCH_DIMENSIONS)
+    sizes = (Constant.of(2, "i32"),) * 6
     return loops.Parallel(sizes, loops.LAUNCH_DIMENSIONS, region([I32] * 6, body))
 
 
 def grid(before: Body = nothing, after: Body = nothing, size: int | None = None, count: int = 1) -> None:
     """A launch nested; the first size of a block is the grid's argument of that number, if there is one."""
-    sizes = tuple(loops.LaunchSize(dimension) for dimension in loops.LAUNCH_DIMENSIONS)
+    sizes = (Constant.of(2, "i32"),) * 6
 
     def blocks(*ids: Value) -> None:
         before()
@@ -117,38 +117,49 @@ def allocate_twice(*_: Value) -> None:
     shared()
 
 
+def launched(*inputs: Value) -> None:
+    one = Constant.of(1, "i32")
+    loops.Launch("k", (one,) * 6, one, inputs)
+
+
 EITHER: tuple[Profile, ...] = ("imported", "transformed")
-IMPORTED, TRANSFORMED = ((each,) for each in EITHER)
+EACH: tuple[Profile, ...] = (*EITHER, "program")
+IMPORTED: tuple[Profile, ...] = ("imported",)
+CHANGED: tuple[Profile, ...] = ("transformed", "program")
+PROGRAM: tuple[Profile, ...] = ("program",)
 FAULTY: list[tuple[str, tuple[Profile, ...], Function]] = [
-    ("L1: ", EITHER, function(lambda x: launch(), tensor_type((2,), "i32"))),
+    ("L1: ", EACH, function(lambda x: launch(), tensor_type((2,), "i32"))),
     ("L2: 0 parallel loops", EITHER, function(nothing)),
     ("L2: 2 parallel loops", IMPORTED, function(lambda x: (launch(), launch()))),
     ("L2: a parallel loop of kind grid", IMPORTED, function(lambda x: grid())),
-    ("L2: a parallel loop of kind independent", EITHER, function(lambda x: independent())),
-    ("L2: the function does not end in a return", EITHER, function(lambda x: launch(), returns=False)),
-    ("L3: the body of For ends in Condition", EITHER, function(lambda x: launch(ends_in_a_condition))),
-    ("L4: the body of For hands on", EITHER, function(lambda x: launch(carries_too_little))),
-    ("L5: Constant gives", EITHER, function(lambda x: launch(lambda *_: Constant.of([1, 2])))),
-    ("L6: Load of i1", EITHER, function(lambda x: launch(lambda *_: load(x, "i1")))),
-    ("L7: mine is allocated within a branch", EITHER, function(lambda x: launch(lambda *_: branch(shared)))),
+    ("L2: a parallel loop of kind independent", EACH, function(lambda x: independent())),
+    ("L2: the function does not end in a return", EACH, function(lambda x: launch(), returns=False)),
+    ("L3: the body of For ends in Condition", EACH, function(lambda x: launch(ends_in_a_condition))),
+    ("L4: the body of For hands on", EACH, function(lambda x: launch(carries_too_little))),
+    ("L5: Constant gives", EACH, function(lambda x: launch(lambda *_: Constant.of([1, 2])))),
+    ("L6: Load of i1", EACH, function(lambda x: launch(lambda *_: load(x, "i1")))),
+    ("L7: mine is allocated within a branch", EACH, function(lambda x: launch(lambda *_: branch(shared)))),
     ("L7: mine is allocated within a branch", IMPORTED, function(lambda x: launch(serial(allocate_within("local"))))),
-    ("L7: shared variable mine is allocated 2 times", EITHER, function(lambda x: launch(allocate_twice))),
+    ("L7: shared variable mine is allocated 2 times", EACH, function(lambda x: launch(allocate_twice))),
     ("L7: global memory is allocated", IMPORTED, function(lambda x: (loops.Allocate("global", 4), launch()))),
-    ("L7: local memory is allocated", EITHER, function(lambda x: (loops.Allocate("local", 4), launch()))),
-    ("L7: mine is allocated within the parallel", EITHER, function(lambda x: launch(allocate_within("global")))),
-    ("L8: Load outside the parallel loop", EITHER, function(lambda x: (load(x), launch()))),
-    ("L8: a launch size", EITHER, function(lambda x: launch(lambda *_: loops.LaunchSize("block.x")))),
-    ("L8: Barrier outside the threads of a block", TRANSFORMED, function(lambda x: grid(before=barrier))),
+    ("L7: local memory is allocated", EACH, function(lambda x: (loops.Allocate("local", 4), launch()))),
+    ("L7: mine is allocated within the parallel", EACH, function(lambda x: launch(allocate_within("global")))),
+    ("L8: Load outside the parallel loop", EACH, function(lambda x: (load(x), launch()))),
+    ("L8: a launch size", EACH, function(lambda x: launch(lambda *_: loops.LaunchSize("block.x")))),
+    ("L8: Barrier outside the threads of a block", CHANGED, function(lambda x: grid(before=barrier))),
     ("L9: a parallel loop of kind independent", IMPORTED, function(lambda x: launch(lambda *_: independent()))),
     (
         "L9: threads meet within an independent parallel loop",
-        TRANSFORMED,
+        CHANGED,
         function(lambda x: launch(lambda *_: independent(lambda i: barrier()))),
     ),
-    ("L10: carried value 0 of For is no reduction by mul", EITHER, function(lambda x: launch(sums("mul")))),
-    ("L11: Barrier after the threads of a block", TRANSFORMED, function(lambda x: grid(after=barrier))),
-    ("L11: 2 parallel loops in a grid", TRANSFORMED, function(lambda x: grid(count=2))),
-    ("L11: the number of threads differs", TRANSFORMED, function(lambda x: grid(size=0))),
+    ("L10: carried value 0 of For is no reduction by mul", EACH, function(lambda x: launch(sums("mul")))),
+    ("L8: a program reads a launch size", PROGRAM, function(lambda x: loops.LaunchSize("block.x"))),
+    ("L12: @k is launched, but not", EITHER, function(lambda x: (launch(), launched(x)))),
+    ("L12: @k is launched within", EACH, function(lambda x: launch(lambda *_: launched(x)))),
+    ("L11: Barrier after the threads of a block", CHANGED, function(lambda x: grid(after=barrier))),
+    ("L11: 2 parallel loops in a grid", CHANGED, function(lambda x: grid(count=2))),
+    ("L11: the number of threads differs", CHANGED, function(lambda x: grid(size=0))),
 ]
 
 
@@ -171,6 +182,16 @@ ALLOWED = [pytest.param(built, id=wanted) for wanted, profiles, built in FAULTY 
 @pytest.mark.parametrize("built", ALLOWED)
 def test_transformed_kernels_may_be_what_imported_ones_may_not(built: Function) -> None:
     verify_kernel(built, "transformed")
+
+
+def test_launches_of_a_program_fit_its_kernels() -> None:
+    kernel, main = function(lambda x: launch()), function(launched)
+    kernel.name = "k"
+    verify_program(Module([main, kernel]))
+    with pytest.raises(LoopFault, match="L12: @k is given"):
+        verify_program(Module([function(lambda x: launched(x, x)), kernel]))
+    with pytest.raises(LoopFault, match="L12: there is no kernel @k"):
+        verify_program(Module([main]))
 
 
 def test_forms_of_one_kernel_keep_the_rules_of_their_profiles() -> None:

@@ -127,7 +127,8 @@ class Parallel(LoopOp):
         grid = ", ".join(f"%g{axis} = {size}" for axis, size in zip(axes, sizes[:3], strict=True))
         block = ", ".join(f"%b{axis} = {size}" for axis, size in zip(axes, sizes[3:], strict=True))
         writer.line(f"gpu.launch blocks({', '.join(blocks)}) in ({grid})")
-        writer.line(f"           threads({', '.join(threads)}) in ({block}) {{")
+        shared = f" dynamic_shared_memory_size {writer.shared_bytes}" if writer.shared_bytes else ""
+        writer.line(f"           threads({', '.join(threads)}) in ({block}){shared} {{")
         with writer.indented():
             for argument, name in zip(self.body.block.arguments, (*blocks, *threads), strict=True):
                 writer.define(argument, f"arith.index_cast {name} : index to i32")

@@ -11,12 +11,14 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from windlass.ir import BufferType, Function, Op, Value
+from windlass.ir import BufferType, Function, Module, Op, Value
 from windlass.loops.control import LAUNCH_DIMENSIONS, Parallel
+from windlass.loops.launches import Launch
 from windlass.loops.meeting import Barrier
 from windlass.loops.threads import (
     NULL,
@@ -67,21 +69,48 @@ def evaluate_kernel(
     >>> found.tolist()
     [0, 1, 2, 3]
     """
-    grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
-    held = {name: np.frombuffer(data, np.uint8).copy() for name, data in (variables or {}).items()}
-    launch = LaunchState(dict(zip(LAUNCH_DIMENSIONS, (*grid, *block), strict=True)), shared_bytes, held, order=order)
-    values: dict[Value, Any] = {
-        parameter: _entering(parameter, argument)
-        for parameter, argument in zip(kernel.arguments, arguments, strict=True)
-    }
+    sizes: dict[str, int] = dict(zip(LAUNCH_DIMENSIONS, (*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]), strict=True))
+    launch = LaunchState(sizes, shared_bytes, _held(variables), order=order)
+    _run(kernel, _enter(kernel, arguments), launch, {})
+    return launch
+
+
+def evaluate_program(
+    program: Module,
+    arguments: Sequence[Any],
+    variables: Mapping[str, bytes] | None = None,
+    order: np.random.Generator | None = None,
+) -> LaunchState:
+    """Run a program of launches (see `windlass.loops.launches`), each after the one before it has ended.
+
+    All is as for `evaluate_kernel`. Raises StoppedError as that does.
+    """
+    launch = LaunchState({}, 0, _held(variables), order=order)
+    _run(program.main, _enter(program.main, arguments), launch, program.functions)
+    return launch
+
+
+def _held(variables: Mapping[str, bytes] | None) -> dict[str, Bytes]:
+    return {name: np.frombuffer(data, np.uint8).copy() for name, data in (variables or {}).items()}
+
+
+def _enter(function: Function, arguments: Sequence[Any]) -> list[Any]:
+    return [_entering(parameter, argument) for parameter, argument in zip(function.arguments, arguments, strict=True)]
+
+
+def _run(function: Function, arguments: Sequence[Any], launch: LaunchState, kernels: Mapping[str, Function]) -> None:
+    values: dict[Value, Any] = dict(zip(function.arguments, arguments, strict=True))
     outside = Thread(launch, 0, 0, {})
     outside.values = values
-    for op in kernel.body:
+    for op in function.body:
         if isinstance(op, Parallel):
             _run_launch(op, values, launch)
-        elif op is not kernel.body.terminator:
+        elif isinstance(op, Launch):
+            sizes = {name: int(values[size]) for name, size in zip(LAUNCH_DIMENSIONS, op.sizes, strict=True)}
+            inner = replace(launch, sizes=sizes, shared_bytes=int(values[op.shared_bytes]))
+            _run(kernels[op.callee], [values[each] for each in op.inputs], inner, kernels)
+        elif op is not function.body.terminator:
             values[op] = outside.evaluate(op)
-    return launch
 
 
 def _entering(parameter: Value, argument: Any) -> Any:

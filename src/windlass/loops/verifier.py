@@ -12,29 +12,33 @@
 * L9: a thread holds no `Parallel`.
 * L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).
 * L11: a grid holds pure ops, then one `Parallel` over the threads of a block, whose size is the same for each block.
+* L12: a `Launch` names a kernel of the program, and gives what the kernel's parameters take.
 
-By profile: what front ends *imported*, and what loop passes *transformed*. Rules that are not in the table hold in both.
+By profile: kernels as front ends *imported* them or as loop passes *transformed* them, and the main function of a
+*program* of launches. Rules that are not in the table hold in all of them.
 
-| rule | imported | transformed |
-|---|---|---|
-| L2 | one launch | launches and grids, in sequence |
-| L7 | as it stands | shared memory may be the grid's, global memory the function's, any a loop's over threads or blocks |
-| L9 | as it stands | may be independent: threads do not meet within |
-| L11 | no grids | holds |
+| rule | imported | transformed | program |
+|---|---|---|---|
+| L2 | one launch | launches and grids, in sequence | as transformed, and `Launch`es; or none |
+| L7 | as it stands | shared memory may be a grid's, any a serial loop's, global the function's | as transformed |
+| L8 | as it stands | as it stands | no launch size is read |
+| L9 | as it stands | a `Parallel` may be independent: threads do not meet within | as transformed |
+| L11 | there are no grids | holds | holds |
+| L12 | there are no `Launch`es | there are no `Launch`es | holds, if the program is known |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from windlass import loops
-from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
+from windlass.ir import Block, BufferType, Function, Module, Op, TensorType, Value
 from windlass.loops.reductions import find_reductions
 from windlass.ops.conversion import bit_width
 from windlass.ops.regions import Return
 
-Profile: TypeAlias = Literal["imported", "transformed"]
+Profile: TypeAlias = Literal["imported", "transformed", "program"]
 
 _MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
 _MEETING = (loops.Barrier, loops.Collective)
@@ -49,13 +53,31 @@ def verify_kernel(function: Function, profile: Profile = "imported") -> None:
 
     Raises LoopFault that lists each fault, with the number of its rule.
     """
-    faults = list(find_loop_faults(function, profile))
+    _raise_faults(function, find_loop_faults(function, profile))
+
+
+def verify_program(program: Module) -> None:
+    """Check all rules, of the main function as a program and of its kernels.
+
+    Raises LoopFault as `verify_kernel` does, for the first function with faults.
+    """
+    for function in program.functions.values():
+        if function is program.main:
+            _raise_faults(function, find_loop_faults(function, "program", program.functions))
+        else:
+            verify_kernel(function, "transformed")
+
+
+def _raise_faults(function: Function, found: Iterator[str]) -> None:
+    faults = list(found)
     if faults:
         raise LoopFault("\n".join(f"@{function.name}: {fault}" for fault in faults))
 
 
-def find_loop_faults(function: Function, profile: Profile = "imported") -> Iterator[str]:
-    """What is wrong with the kernel, rule by rule.
+def find_loop_faults(
+    function: Function, profile: Profile = "imported", kernels: Mapping[str, Function] | None = None
+) -> Iterator[str]:
+    """What is wrong with the kernel, or with the main function of a program with these kernels, rule by rule.
 
     >>> list(find_loop_faults(Function("empty", Block())))
     ['L2: 0 parallel loops']
@@ -64,12 +86,12 @@ def find_loop_faults(function: Function, profile: Profile = "imported") -> Itera
         if not is_loop_value(argument):
             yield f"L1: {argument!r} is {argument.type}"
     launches = [op for op in function.body if isinstance(op, loops.Parallel)]
-    if not launches or (profile == "imported" and len(launches) > 1):
+    if (not launches and profile != "program") or (profile == "imported" and len(launches) > 1):
         yield f"L2: {len(launches)} parallel loops"
         return
     if not isinstance(function.body.terminator, Return):
         yield "L2: the function does not end in a return"
-    checker = _Checker(profile)
+    checker = _Checker(profile, kernels)
     for op in function.body:
         if isinstance(op, loops.Parallel):
             yield from checker.check_launch(op)
@@ -84,16 +106,33 @@ def is_loop_value(value: Value) -> bool:
 
 
 class _Checker:
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, kernels: Mapping[str, Function] | None) -> None:
         self.is_imported = profile == "imported"
+        self.is_program = profile == "program"
+        self.kernels = kernels
 
     def check_outside(self, op: Op) -> Iterator[str]:
         """An op that no launch holds."""
         if isinstance(op, loops.Allocate):
             if self.is_imported or op.space != "global":
                 yield f"L7: {op.space} memory is allocated outside the parallel loop"
+        elif isinstance(op, loops.Launch):
+            yield from self.check_launched(op)
+        elif self.is_program and isinstance(op, loops.LaunchSize):
+            yield "L8: a program reads a launch size"
         elif not isinstance(op, Return) and not op.is_pure:
             yield f"L8: {type(op).__name__} outside the parallel loop"
+
+    def check_launched(self, launch: loops.Launch) -> Iterator[str]:
+        if not self.is_program:
+            yield f"L12: @{launch.callee} is launched, but not by a program"
+        elif self.kernels is not None:
+            kernel = self.kernels.get(launch.callee)
+            given = [each.type for each in launch.inputs]
+            if kernel is None:
+                yield f"L12: there is no kernel @{launch.callee}"
+            elif given != [each.type for each in kernel.arguments]:
+                yield f"L12: @{launch.callee} is given {given}"
 
     def check_launch(self, launch: loops.Parallel) -> Iterator[str]:
         yield from _check_kind(launch, ("launch",) if self.is_imported else ("launch", "grid"))
@@ -148,6 +187,8 @@ class _Checker:
             for place, (told, found) in enumerate(zip(op.reductions, find_reductions(op), strict=True)):
                 if told not in ("", found):
                     yield f"L10: carried value {place} of {name} is no reduction by {told}"
+        if isinstance(op, loops.Launch):
+            yield f"L12: @{op.callee} is launched within the parallel loop"
         if isinstance(op, loops.LaunchSize):
             yield "L8: a launch size is read within the parallel loop"
         if isinstance(op, loops.Allocate) and not is_at_top:
