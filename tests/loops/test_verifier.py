@@ -32,9 +32,9 @@ def region(types: Sequence[Type], body: Body, end: type[loops.Yield] | None = lo
     return Region(block)
 
 
-def launch(body: Body = nothing) -> loops.Parallel:
+def launch(body: Body = nothing, dimensions: tuple[str, ...] = loops.LAUNCH_DIMENSIONS) -> loops.Parallel:
     sizes = (Constant.of(2, "i32"),) * 6
-    return loops.Parallel(sizes, loops.LAUNCH_DIMENSIONS, region([I32] * 6, body))
+    return loops.Parallel(sizes, dimensions, region([I32] * 6, body))
 
 
 def grid(before: Body = nothing, after: Body = nothing, size: int | None = None, count: int = 1) -> None:
@@ -49,6 +49,23 @@ def grid(before: Body = nothing, after: Body = nothing, size: int | None = None,
         after()
 
     loops.Parallel(sizes[:3], loops.LAUNCH_DIMENSIONS[:3], region([I32] * 3, blocks), kind="grid")
+
+
+def warps(before: Body = nothing, after: Body = nothing, lanes: int = 1, size: bool = False) -> None:
+    """A launch over the warps of blocks; the first size of a block is the warp's number, if that is asked for."""
+    sizes = (Constant.of(2, "i32"),) * 6
+
+    def of_block(warp: Value) -> None:
+        before()
+        extents = (warp, *sizes[4:]) if size else sizes[3:]
+        for _ in range(lanes):
+            loops.Parallel(extents, loops.LAUNCH_DIMENSIONS[3:], region([I32] * 3, nothing), kind="lane")
+        after()
+
+    def of_grid(*ids: Value) -> None:
+        loops.Parallel(sizes[:1], loops.WARPS, region([I32], of_block), kind="block")
+
+    loops.Parallel(sizes[:3], loops.LAUNCH_DIMENSIONS[:3], region([I32] * 3, of_grid), kind="grid")
 
 
 def function(build: Callable[[Value], object], argument: Type = BUFFER, returns: bool = True) -> Function:
@@ -158,6 +175,13 @@ FAULTY: list[tuple[str, tuple[Profile, ...], Function]] = [
     ("L12: @k is launched, but not", EITHER, function(lambda x: (launch(), launched(x)))),
     ("L12: @k is launched within", EACH, function(lambda x: launch(lambda *_: launched(x)))),
     ("L11: Barrier after the threads of a block", CHANGED, function(lambda x: grid(after=barrier))),
+    ("L11: 0 parallel loops in a warp", CHANGED, function(lambda x: warps(lanes=0))),
+    ("L11: 2 parallel loops in a warp", CHANGED, function(lambda x: warps(lanes=2))),
+    ("L11: Barrier after the threads of a warp", CHANGED, function(lambda x: warps(after=barrier))),
+    ("L11: the number of threads differs from warp", CHANGED, function(lambda x: warps(size=True))),
+    ("L8: Allocate outside the threads of a warp", CHANGED, function(lambda x: warps(before=shared))),
+    ("L2: a parallel loop of kind grid", CHANGED, function(lambda x: launch(lambda *_: grid()))),
+    ("L2: the parallel dimensions", EACH, function(lambda x: launch(dimensions=loops.LAUNCH_DIMENSIONS[::-1]))),
     ("L11: 2 parallel loops in a grid", CHANGED, function(lambda x: grid(count=2))),
     ("L11: the number of threads differs", CHANGED, function(lambda x: grid(size=0))),
 ]

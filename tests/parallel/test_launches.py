@@ -16,8 +16,10 @@ from tests.loops.test_evaluation import BOUND, FEW_THREADS, MOST_THREADS, compil
 from tests.programs.program import PROGRAMS, Array, Launch, Program
 from tests.programs.test_programs import arrays_of, assert_same
 from tests.programs.test_programs import compiled as loaded
+from tests.raising.hand_built import run_raised
 
 import windlass as wl
+from windlass.diagnostics import RaisingError
 from windlass.frontends.cuda import find_kernel
 from windlass.frontends.llvm import import_kernel, variable_contents
 from windlass.ir import Module
@@ -88,6 +90,15 @@ def test_what_one_launch_writes_the_next_one_reads(order: int | None) -> None:
         evaluate_program(module, arguments, order=None if order is None else np.random.default_rng(order))
         assert sums.tolist() == [6, 15]
         assert q.tolist() == [3, 3, 7.5, 7.5]
+
+
+def test_a_sequence_is_not_raised_as_if_it_were_its_first_launch() -> None:
+    kernel = imported("__global__ void kernel(int *p) { p[threadIdx.x] += 1; }")
+    p = np.zeros(4, np.int32)
+    module, arguments = make_program([KernelLaunch(kernel, (1,), (4,), [p])] * 2)
+    inline_launches(module)
+    with pytest.raises(RaisingError, match="it is a program of 2 launches"):
+        run_raised(module.main, (1,), (4,), arguments)
 
 
 def test_kernels_that_are_not_known_stay_launches() -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from windlass.ir import BufferType, Function, Module, Op, Value
-from windlass.loops.control import LAUNCH_DIMENSIONS, Parallel
+from windlass.ir import Block, BufferType, Function, Module, Value
+from windlass.loops.control import LAUNCH_DIMENSIONS, WARPS, Parallel
 from windlass.loops.launches import Launch
 from windlass.loops.meeting import Barrier
 from windlass.loops.threads import (
@@ -129,40 +129,68 @@ def _entering(parameter: Value, argument: Any) -> Any:
 
 def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchState) -> None:
     meets_grid = any(isinstance(op, Barrier) and op.scope == "grid" for op in parallel.body.walk())
-    threads = next((op for op in parallel.body.block if isinstance(op, Parallel) and op.kind == "block"), parallel)
-    extents = [int(values[extent]) for extent in (*parallel.extents, *threads.extents)[:6]]
     fibres: list[_Waiting] = []
-    for number, place in launch.in_some_order(_places(extents[:3])):
-        shared: dict[Op, Bytes] = {}
-        of_block, ids = dict(values), place
-        if parallel.kind == "grid":
-            of_block.update(zip(parallel.body.block.arguments, place, strict=True))
-            _enter_block(parallel, Thread(launch, number, 0, shared), of_block)
-            ids = ()
-        for index, inner in launch.in_some_order(_places(extents[3:])):
-            thread = Thread(launch, number, index, shared)
-            thread.values = dict(of_block)
-            fibres.append(_Waiting(thread, thread.run(threads.body.block, *ids, *inner)))
+    for number, place in launch.in_some_order(_places(values, parallel.extents[:3])):
+        leader = Thread(launch, number, 0, {})
+        leader.values = dict(values)
+        for start in launch.in_some_order(list(_find_threads(parallel, place, leader))):
+            thread = Thread(launch, number, start.number, leader.shared)
+            thread.values = dict(start.values)
+            fibres.append(_Waiting(thread, thread.run(start.block, *start.ids)))
         if not meets_grid:
             _run_together(fibres)
             fibres = []
     _run_together(fibres)
 
 
-def _places(extents: Sequence[int]) -> list[tuple[int, Results]]:
+class _Start(NamedTuple):
+    """Where a thread of that number in its block begins: what it runs with these ids, and what it knows then."""
+
+    number: int
+    block: Block
+    ids: Results
+    values: dict[Value, Any]
+
+
+def _find_threads(launch: Parallel, place: Results, leader: Thread) -> Iterator[_Start]:
+    """The threads of the block at a place; the leader knows what is outside of the launch."""
+    if launch.kind == "launch":
+        for number, ids in _places(leader.values, launch.extents[3:]):
+            yield _Start(number, launch.body.block, (*place, *ids), leader.values)
+        return
+    threads = _enter_level(launch, place, leader)
+    for number, ids in _places(leader.values, threads.extents):
+        if threads.dimensions == WARPS:
+            yield from _find_lanes(threads, number, ids, leader)
+        else:
+            yield _Start(number, threads.body.block, ids, leader.values)
+
+
+def _find_lanes(warps: Parallel, warp: int, ids: Results, leader: Thread) -> Iterator[_Start]:
+    first = Thread(leader.launch, leader.block, warp * WARP, leader.shared)
+    first.values = dict(leader.values)
+    lanes = _enter_level(warps, ids, first)
+    for number, inner in _places(first.values, lanes.extents):
+        if number // WARP == warp:
+            yield _Start(number, lanes.body.block, inner, first.values)
+
+
+def _places(values: Mapping[Value, Any], extents: Sequence[Value]) -> list[tuple[int, Results]]:
     """The ids of each point with its number, x fastest."""
-    points = itertools.product(*(range(extent) for extent in reversed(extents)))
+    points = itertools.product(*(range(int(values[extent])) for extent in reversed(extents)))
     return [(number, tuple(np.asarray(each, np.int32) for each in point[::-1])) for number, point in enumerate(points)]
 
 
-def _enter_block(grid: Parallel, leader: Thread, values: dict[Value, Any]) -> None:
-    """Enter into `values` what the block computes before its threads."""
-    leader.values = values
-    for op in grid.body.block:
+def _enter_level(level: Parallel, ids: Results, leader: Thread) -> Parallel:
+    """What is within a level, after the leader has computed what its points have in common."""
+    values = leader.values
+    values.update(zip(level.body.block.arguments, ids, strict=True))
+    for op in level.body.block:
         if isinstance(op, Parallel):
-            return
+            return op
         found = leader.evaluate(op)
         values.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
+    raise TypeError(f"a {level.kind} of nothing")
 
 
 class _Waiting:

@@ -11,7 +11,8 @@
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
 * L9: a thread holds no `Parallel`.
 * L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).
-* L11: a grid holds pure ops, then one `Parallel` over the threads of a block, whose size is the same for each block.
+* L11: a grid holds pure ops, then one `Parallel` over the threads or warps of a block; that over warps holds pure ops,
+  then one of kind "lane" over the block's threads. Their sizes are the same for each block and warp.
 * L12: a `Launch` names a kernel of the program, and gives what the kernel's parameters take.
 
 By profile: kernels as front ends *imported* them or as loop passes *transformed* them, and the main function of a
@@ -23,7 +24,7 @@ By profile: kernels as front ends *imported* them or as loop passes *transformed
 | L7 | as it stands | shared memory may be a grid's, any a serial loop's, global the function's | as transformed |
 | L8 | as it stands | as it stands | no launch size is read |
 | L9 | as it stands | a `Parallel` may be independent: threads do not meet within | as transformed |
-| L11 | there are no grids | holds | holds |
+| L11 | there are no grids | as it stands | as it stands |
 | L12 | there are no `Launch`es | there are no `Launch`es | holds, if the program is known |
 """
 
@@ -138,7 +139,7 @@ class _Checker:
         yield from _check_kind(launch, ("launch",) if self.is_imported else ("launch", "grid"))
         yield from self.check_body(launch, launch.body.block)
         if launch.kind == "grid":
-            yield from _check_grid(launch)
+            yield from _check_level(launch, frozenset())
         shared = [op.variable for op in launch.body.walk() if isinstance(op, loops.Allocate) and op.space == "shared"]
         for name in {name for name in shared if shared.count(name) > 1}:
             yield f"L7: shared variable {name} is allocated {shared.count(name)} times"
@@ -163,8 +164,8 @@ class _Checker:
 
     def check_inner(self, owner: Op, inner: loops.Parallel) -> Iterator[str]:
         """A parallel loop within another."""
-        if isinstance(owner, loops.Parallel) and owner.kind == "grid":
-            yield from _check_kind(inner, ("block",))
+        if isinstance(owner, loops.Parallel) and _is_level(owner):
+            yield from _check_kind(inner, ("block",) if owner.kind == "grid" else ("lane",))
         elif self.is_imported:
             yield f"L9: a parallel loop of kind {inner.kind} within a thread"
         else:
@@ -209,26 +210,37 @@ class _Checker:
 def _check_kind(parallel: loops.Parallel, kinds: tuple[str, ...]) -> Iterator[str]:
     if parallel.kind not in kinds:
         yield f"L2: a parallel loop of kind {parallel.kind} where it should be {' or '.join(kinds)}"
-    elif parallel.dimensions != loops.KIND_DIMENSIONS.get(parallel.kind, parallel.dimensions):
+    known = [loops.KIND_DIMENSIONS.get(parallel.kind, parallel.dimensions)]
+    if parallel.kind == "block":
+        known.append(loops.WARPS)
+    if parallel.kind in kinds and parallel.dimensions not in known:
         yield f"L2: the parallel dimensions are {parallel.dimensions}"
 
 
-def _check_grid(grid: loops.Parallel) -> Iterator[str]:
+def _is_level(parallel: loops.Parallel) -> bool:
+    """Whether there is another level of the launch in it, not yet the threads."""
+    return parallel.kind == "grid" or (parallel.kind == "block" and parallel.dimensions == loops.WARPS)
+
+
+def _check_level(level: loops.Parallel, around: frozenset[Value]) -> Iterator[str]:
+    """What a grid or the warps of a block hold; `around` are the values of the levels around."""
+    what = "block" if level.kind == "grid" else "warp"
+    inside = around.union(level.body.block.arguments, *(op.results for op in level.body.block))
     count = 0
-    inside = {*grid.body.block.arguments, *(result for op in grid.body.block for result in op.results)}
-    for op in grid.body.block:
+    for op in level.body.block:
+        is_shared = level.kind == "grid" and isinstance(op, loops.Allocate) and op.space == "shared"
         if isinstance(op, loops.Parallel):
             count += 1
             if any(extent in inside for extent in op.extents):
-                yield "L11: the number of threads differs from block to block"
+                yield f"L11: the number of threads differs from {what} to {what}"
+            if _is_level(op):
+                yield from _check_level(op, inside)
         elif count and not isinstance(op, loops.Yield):
-            yield f"L11: {type(op).__name__} after the threads of a block"
-        elif not (
-            op.is_pure or isinstance(op, loops.Yield) or (isinstance(op, loops.Allocate) and op.space == "shared")
-        ):
-            yield f"L8: {type(op).__name__} outside the threads of a block"
+            yield f"L11: {type(op).__name__} after the threads of a {what}"
+        elif not (op.is_pure or isinstance(op, loops.Yield) or is_shared):
+            yield f"L8: {type(op).__name__} outside the threads of a {what}"
     if count != 1:
-        yield f"L11: {count} parallel loops in a grid"
+        yield f"L11: {count} parallel loops in a {'grid' if what == 'block' else what}"
 
 
 def _value_of(op: Op) -> Value:
