@@ -24,18 +24,16 @@ from windlass.parallel.register_tiles import has_register_tiles, is_tiled
 from windlass.parallel.serialization import can_be_serialized, serialize
 from windlass.parallel.specialization import specialize
 from windlass.raising import emission
-from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
 from windlass.raising.blocks import run_block
 from windlass.raising.codes import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, TOO_SLOW
 from windlass.raising.interpreter import run_op
-from windlass.raising.items import Item, Pointer
-from windlass.raising.memory import Memory, MemoryState
+from windlass.raising.items import Item, Memory, MemoryState, Pointer
 from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
 from windlass.raising.quotients import find_cuts
 from windlass.raising.records import record_memory, traced_item
 from windlass.raising.reinterpretation import write_back
-from windlass.raising.report import RaisingReport
+from windlass.raising.report import Assumption, RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,
     KnownScalar,

@@ -17,10 +17,11 @@ from windlass.raising.blocks import run_block
 from windlass.raising.codes import LOOP
 from windlass.raising.conditions import merge_items, yielded_dtype
 from windlass.raising.items import Item
-from windlass.raising.obstacle import Attempt, Obstacle
+from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import index_of, predicate_of
 from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
+from windlass.raising.trail import Attempt
 from windlass.raising.vectorization import vectorize
 from windlass.raising.while_loops import run_as_while, run_counted_while
 
