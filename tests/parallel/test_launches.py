@@ -22,12 +22,14 @@ import windlass as wl
 from windlass.diagnostics import RaisingError
 from windlass.frontends.cuda import find_kernel
 from windlass.frontends.llvm import import_kernel, variable_contents
-from windlass.ir import Module
+from windlass.ir import Block, Builder, Function, Module
 from windlass.ir.verifier import verify
+from windlass.loops import Allocate, Parallel, ViewBuffer, evaluate_program
 from windlass.loops import Launch as LaunchOp
-from windlass.loops import Parallel, evaluate_program
 from windlass.loops.text import program_text
 from windlass.loops.verifier import verify_program
+from windlass.ops import Constant, Multiply
+from windlass.ops.regions import Return
 from windlass.parallel.launches import KernelLaunch, inline_launches, make_program
 
 LONG = ("cub", "tensor_cores")
@@ -112,6 +114,30 @@ def test_kernels_that_are_not_known_stay_launches() -> None:
 COPY = """__global__ void kernel(int *to, const int *from, int n) {
     if (from && threadIdx.x < n) to[threadIdx.x] = from[threadIdx.x] + 1;
 }"""
+TWICE = """__global__ void kernel(int *to, const int *from) { to[threadIdx.x] = 2 * from[threadIdx.x]; }"""
+
+
+@pytest.mark.parametrize("size", [16, -1])
+def test_programs_have_memory_of_their_own(size: int) -> None:
+    """A program of two launches, of which one writes what the other reads; nobody else sees that memory."""
+    kernel = imported(TWICE)
+    main = Function("main", Block([kernel.arguments[0].type], ["p"]))
+    with Builder(main.body):
+        one, four, none = (Constant.of(number, "i32") for number in (1, 4, 0))
+        count = Multiply(four, four) if size < 0 else None
+        held = Allocate("global", size, byte_count=count, element_dtype="i32")
+        between = ViewBuffer(held, "global", "i32")
+        for to, source in ((between, main.arguments[0]), (main.arguments[0], between)):
+            LaunchOp("kernel", (one, one, one, four, one, one), none, (to, source))
+        Return(())
+    program = Module([kernel, main])
+    p = np.arange(8, dtype=np.int32)
+    for change in (lambda each: None, inline_launches):
+        change(program)
+        evaluate_program(checked(program), [p])
+    assert p.tolist() == [0, 16, 32, 48, 4, 5, 6, 7]
+
+
 COPY_OF_FLOATS = "__global__ void kernel(float *to, const int *from) { to[threadIdx.x] = from[threadIdx.x]; }"
 
 

@@ -1,6 +1,6 @@
 """Launches as ops: what a program on the host does with kernels, one after another.
 
-A program is a `Module` whose main function holds launches of the module's other functions, over buffers and scalars:
+A program of launches is a `Module` whose main function launches its other functions, over buffers and scalars:
 
     Function main(x: buffer, y: buffer)
       t = Allocate("global", 400)
