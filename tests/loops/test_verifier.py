@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -9,6 +10,7 @@ from tests.frontends.llvm.running import imported
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Builder, Function, Module, Region, Type, Value, tensor_type
+from windlass.loops import verifier
 from windlass.loops.verifier import LoopFault, Profile, find_loop_faults, verify_kernel, verify_program
 from windlass.ops import Add, Constant, Multiply
 from windlass.ops.regions import Return
@@ -198,6 +200,12 @@ CASES = [
 def test_a_broken_rule_is_told_by_its_number(wanted: str, profile: Profile, built: Function) -> None:
     faults = list(find_loop_faults(built, profile))
     assert faults and all(fault.startswith(wanted) for fault in faults)
+
+
+def test_each_rule_is_broken_by_a_program() -> None:
+    assert verifier.__doc__ is not None
+    rules = set(re.findall(r"^\* (L\d+):", verifier.__doc__, re.MULTILINE))
+    assert {wanted.partition(":")[0] for wanted, _, _ in FAULTY} == rules
 
 
 ALLOWED = [pytest.param(built, id=wanted) for wanted, profiles, built in FAULTY if profiles == IMPORTED]

@@ -145,21 +145,20 @@ def inline_launches(program: Module) -> None:
 
 
 def _inline(kernel: Function, launch: Launch) -> None:
-    sizes: dict[str, Value] = dict(zip(LAUNCH_DIMENSIONS, launch.sizes, strict=True))
     mapping: dict[Value, Value] = dict(zip(kernel.arguments, launch.inputs, strict=True))
-    for op in kernel.body:
-        if isinstance(op, LaunchSize):
-            mapping[op] = sizes[op.dimension]
-        elif not isinstance(op, Return):
-            copy = op.clone(mapping)
-            for inner in [each for region in copy.regions for each in region.walk()]:
-                _give_size(inner, launch.shared_bytes)
+    copies = [op.clone(mapping) for op in kernel.body if not isinstance(op, Return)]
+    for copy in copies:
+        for op in (copy, *(inner for region in copy.regions for inner in [*region.walk()])):
+            _enter_sizes(op, launch)
 
 
-def _give_size(op: Op, shared_bytes: Value) -> None:
-    """Make dynamic shared memory as large as the launch says."""
-    if isinstance(op, Allocate) and op.size < 0 and op.byte_count is None:
+def _enter_sizes(op: Op, launch: Launch) -> None:
+    """Put what the launch says in the place of what its kernel asks for."""
+    if isinstance(op, LaunchSize):
+        op.replace_all_uses_with(launch.sizes[LAUNCH_DIMENSIONS.index(op.dimension)])
+        op.erase()
+    elif isinstance(op, Allocate) and op.size < 0 and op.byte_count is None:
         assert op.block is not None
         with Builder(op.block, before=op, source=op.source):
-            op.replace_all_uses_with(op.with_fields((), byte_count=shared_bytes))
+            op.replace_all_uses_with(op.with_fields((), byte_count=launch.shared_bytes))
         op.erase()

@@ -113,9 +113,9 @@ def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> 
 
 def _specialized(kernel: Function, specification: LaunchSpecification) -> Function:
     """The kernel with the numbers that the launch knows: all that follows reads them off the ops."""
-    launches = sum(isinstance(op, Parallel | Launch) for op in kernel.body)
-    if launches > 1:
-        reason = f"it is a program of {launches} launches, of which each has a tensor form of its own"
+    launches = [op for op in kernel.body if isinstance(op, Parallel | Launch)]
+    if len(launches) > 1 or any(isinstance(op, Launch) for op in launches):
+        reason = "it is a program of launches, of which each has a tensor form of its own"
         raise Obstacle(reason, kernel.source, LAUNCH_MISMATCH).as_error(kernel.name)
     if _parallel_of(kernel) is None or len(kernel.arguments) != len(specification.arguments):
         raise Obstacle(
