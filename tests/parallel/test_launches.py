@@ -159,6 +159,13 @@ def test_one_memory_is_one_parameter_and_parts_of_it_are_others() -> None:
     assert whole.tolist() == [4, 5, 4, 5, 6, 5]
 
 
+def test_an_array_with_gaps_is_no_memory() -> None:
+    whole = np.arange(8, dtype=np.int32)
+    launch = KernelLaunch(imported(COPY), (1,), (4,), [whole[:4], whole[::2], 4])
+    with pytest.raises(ValueError, match="the array for from is no run of elements"):
+        make_program([launch])
+
+
 def test_one_memory_may_be_of_several_types() -> None:
     numbers, p = np.zeros(4, np.float32), np.arange(4, dtype=np.int32)
     launches = [

@@ -43,7 +43,8 @@ def make_program(launches: Sequence[KernelLaunch]) -> LaunchProgram:
     arguments of a kernel may. Numbers and sizes are constants of the program. Kernels share the device variables of
     one name, as those of one linked program do.
 
-    Raises ValueError for kernels that differ in the size or kind of a device variable.
+    Raises ValueError for kernels that differ in the size or kind of a device variable, and for arrays that are not
+    C-contiguous.
 
     >>> kernel = Function("k", Block([BufferType.of("global")] * 2))
     >>> with Builder(kernel.body):
@@ -113,6 +114,8 @@ class _Programmer:
             return _as_type(NullBuffer(), type_)
         if type_.space == "parameter" or not isinstance(argument, np.ndarray) or not argument.nbytes:
             return self.add_argument(type_, parameter.name, argument)
+        if not argument.flags.c_contiguous:
+            raise ValueError(f"the array for {parameter.name} is no run of elements, last axis fastest")
         key = (argument.ctypes.data, argument.nbytes)
         if key not in self.memories:
             self.memories[key] = self.add_argument(type_, parameter.name, argument)
