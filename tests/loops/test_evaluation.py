@@ -20,6 +20,9 @@ from windlass.ir import Function
 from windlass.ir.signature import DeviceCode
 from windlass.loops import evaluate_kernel
 from windlass.loops.text import loop_text
+from windlass.loops.verifier import Profile
+from windlass.parallel.dead_code import remove_unused
+from windlass.parallel.nesting import flatten, nest, nest_lanes
 from windlass.parallel.passes import PASSES_OF_TILES, LoopPass, run_passes
 
 MOST_THREADS = 70
@@ -40,20 +43,26 @@ def cases() -> Iterator[Any]:
         # Kernels with textures are compiled for the forms of their textures, at the launch.
         if small and not any(isinstance(each, BOUND) for each in program.draw_arguments(small[0])):
             launch = max(small, key=lambda each: each.threads)
-            marks = [pytest.mark.slow] if number % 5 or launch.threads > FEW_THREADS else []
+            marks = [pytest.mark.slow] if number % 7 or launch.threads > FEW_THREADS else []
             yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
 
 
 def forms_of(code: DeviceCode, name: str) -> list[Function]:
-    """The kernel as structured and after each pass of the loop level that changes it; the verifier holds for all."""
+    """The kernel as structured and after each pass that changes it, then nested; the verifier holds for all."""
     forms: dict[str, Function] = {}
 
-    def note(each: LoopPass, function: Function) -> None:
-        text = loop_text(checked(function))
+    def note(each: LoopPass | None, function: Function, profile: Profile = "imported") -> None:
+        text = loop_text(checked(function, profile))
         if text not in forms:
             forms[text] = function.clone()
 
     run_passes(import_kernel(code, find_kernel(code, name).mangled, watch=note), PASSES_OF_TILES, note)
+    *_, last = forms.values()
+    for changes in ((nest,), (nest_lanes,), (nest_lanes, flatten, remove_unused)):
+        nested = last.clone()
+        for change in changes:
+            change(nested.body)
+        note(None, nested, "transformed")
     return list(forms.values())
 
 

@@ -42,7 +42,7 @@ WAITS = """__global__ void kernel(volatile int *p, int n) {
 def serialized(kernel: Function, what: str) -> Function:
     copy = kernel.clone()
     serialize(copy.body, what)
-    return checked(copy)
+    return checked(copy, "transformed")
 
 
 @pytest.mark.parametrize(("what", "source"), [(BLOCKS, SHARED), (THREADS, COUNTED)])

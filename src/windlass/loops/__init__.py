@@ -1,8 +1,8 @@
 """The loop level: kernels as structured control flow over memory, before raising.
 
 Takes and gives functions of the loop level: `frontends` makes them, `raising` makes tensor programs of them. Here are
-their ops (control.py, memory.py, meeting.py, telling.py), what they mean (`evaluate` of each, evaluation.py), how they
-are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
+their ops (control.py, memory.py, meeting.py, telling.py, launches.py), what they mean (`evaluate` of each,
+evaluation.py), how they are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
 """
 
 from windlass.loops.base import LoopOp
@@ -11,6 +11,7 @@ from windlass.loops.control import (
     KIND_DIMENSIONS,
     LAUNCH_DIMENSIONS,
     THREADS,
+    WARPS,
     Condition,
     DoWhile,
     For,
@@ -21,7 +22,8 @@ from windlass.loops.control import (
     Yield,
     launch_extent,
 )
-from windlass.loops.evaluation import evaluate_kernel
+from windlass.loops.evaluation import evaluate_kernel, evaluate_program
+from windlass.loops.launches import Launch
 from windlass.loops.meeting import Barrier, Collective, collective_name
 from windlass.loops.memory import (
     ATOMIC_KINDS,
@@ -48,6 +50,7 @@ __all__ = [
     "KIND_DIMENSIONS",
     "LAUNCH_DIMENSIONS",
     "THREADS",
+    "WARPS",
     "Allocate",
     "Assert",
     "Atomic",
@@ -65,6 +68,7 @@ __all__ = [
     "DoWhile",
     "For",
     "If",
+    "Launch",
     "LaunchSize",
     "Load",
     "LoopOp",
@@ -81,5 +85,6 @@ __all__ = [
     "collective_name",
     "combine",
     "evaluate_kernel",
+    "evaluate_program",
     "launch_extent",
 ]

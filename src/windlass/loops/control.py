@@ -13,7 +13,8 @@ a record passed by value, space "parameter"). Its body holds one `Parallel` over
       Return()
 
 The same launch may be nested: a `Parallel` of kind "grid" over the blocks, with what is a block's own (shared memory,
-values that its threads have in common), and in it one of kind "block" over the threads of a block.
+values that its threads have in common), and in it one of kind "block" over the threads of a block; or over its warps,
+with what a warp's own values are, and in it one of kind "lane" over the threads of a warp.
 """
 
 from __future__ import annotations
@@ -25,15 +26,23 @@ import numpy as np
 
 from windlass.ir import BufferType, Region, Terminator, Type, TypeFault, Value, tensor_type
 from windlass.loops.base import LoopOp, expect_scalar
-from windlass.loops.threads import NULL, Fibre, Thread
+from windlass.loops.threads import NULL, WARP, Fibre, Thread
 from windlass.ops.combiners import FoldKind, kind_named
 from windlass.ops.loop_writer import LoopWriter, type_text
 
 LAUNCH_DIMENSIONS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
 """What the body arguments of a kernel's `Parallel` are: i32 ids, in this order."""
 
-KIND_DIMENSIONS = {"launch": LAUNCH_DIMENSIONS, "grid": LAUNCH_DIMENSIONS[:3], "block": LAUNCH_DIMENSIONS[3:]}
+KIND_DIMENSIONS = {
+    "launch": LAUNCH_DIMENSIONS,
+    "grid": LAUNCH_DIMENSIONS[:3],
+    "block": LAUNCH_DIMENSIONS[3:],
+    "lane": LAUNCH_DIMENSIONS[3:],
+}
 """The dimensions of each kind of `Parallel` that is a launch or a part of one."""
+
+WARPS = ("warp",)
+"""Those of a block whose points are its warps."""
 
 
 BLOCKS, THREADS = "blocks", "threads"
@@ -71,8 +80,11 @@ class Parallel(LoopOp):
     """Runs the body once for each point of a box, in no order; `Barrier`s inside order the threads of a block.
 
     The body has one i32 argument for each extent and ends in `Yield()`. Its points are, by `kind`, the threads of a
-    "launch", the blocks of a "grid", the threads of a "block", or "independent": points that one thread may run in
-    any order, and at which threads do not meet.
+    "launch", the blocks of a "grid", the threads or warps of a "block", the threads of a "lane" level, or
+    "independent": points that one thread may run in any order, and at which threads do not meet.
+
+    The extents of a "lane" level are the block's. Of these threads it runs those of the warp around it: numbered x
+    first, 32 from 32 times the number of the warp on, or the fewer that a last warp has.
     """
 
     name = "windlass.parallel"
@@ -102,6 +114,8 @@ class Parallel(LoopOp):
     def write_loop(self, writer: LoopWriter) -> None:
         if self.kind == "launch":
             self._write_launch(writer)
+        elif self.kind == "lane":
+            self._write_lanes(writer)
         else:
             self._write_nested(writer)
 
@@ -115,10 +129,36 @@ class Parallel(LoopOp):
         with writer.indented():
             for argument, name in zip(block.arguments, names, strict=True):
                 writer.define(argument, f"arith.index_cast {name} : index to i32")
-            for op in block:
-                if op is not block.terminator:
-                    writer.write(op)
+            self._write_points(writer)
         writer.line(f'}} {{windlass.kind = "{self.kind}"}}')
+
+    def _write_points(self, writer: LoopWriter) -> None:
+        for op in self.body.block:
+            if op is not self.body.block.terminator:
+                writer.write(op)
+
+    def _write_lanes(self, writer: LoopWriter) -> None:
+        """The lanes of the warp around by their number, of which that in the block follows, and of that the ids."""
+        assert isinstance(self.parent_op, Parallel)
+        low, high, step = (writer.temporary(f"arith.constant {number} : index") for number in (0, WARP, 1))
+        lane = writer.fresh()
+        writer.line(f"scf.parallel ({lane}) = ({low}) to ({high}) step ({step}) {{")
+        with writer.indented():
+            width = writer.temporary(f"arith.constant {WARP} : i32")
+            first = writer.temporary(f"arith.muli {writer.use(self.parent_op.body.block.arguments[0])}, {width} : i32")
+            number = writer.temporary(f"arith.index_cast {lane} : index to i32")
+            number = writer.temporary(f"arith.addi {first}, {number} : i32")
+            *inner, last = zip(self.body.block.arguments, (writer.use(extent) for extent in self.extents), strict=True)
+            for argument, extent in inner:
+                writer.define(argument, f"arith.remui {number}, {extent} : i32")
+                number = writer.temporary(f"arith.divui {number}, {extent} : i32")
+            writer.names[last[0]] = number
+            is_there = writer.temporary(f"arith.cmpi ult, {number}, {last[1]} : i32")
+            writer.line(f"scf.if {is_there} {{")
+            with writer.indented():
+                self._write_points(writer)
+            writer.line("}")
+        writer.line('} {windlass.kind = "lane"}')
 
     def _write_launch(self, writer: LoopWriter) -> None:
         axes = ("x", "y", "z")
@@ -127,7 +167,8 @@ class Parallel(LoopOp):
         grid = ", ".join(f"%g{axis} = {size}" for axis, size in zip(axes, sizes[:3], strict=True))
         block = ", ".join(f"%b{axis} = {size}" for axis, size in zip(axes, sizes[3:], strict=True))
         writer.line(f"gpu.launch blocks({', '.join(blocks)}) in ({grid})")
-        writer.line(f"           threads({', '.join(threads)}) in ({block}) {{")
+        shared = f" dynamic_shared_memory_size {writer.shared_bytes}" if writer.shared_bytes else ""
+        writer.line(f"           threads({', '.join(threads)}) in ({block}){shared} {{")
         with writer.indented():
             for argument, name in zip(self.body.block.arguments, (*blocks, *threads), strict=True):
                 writer.define(argument, f"arith.index_cast {name} : index to i32")

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from windlass.ir import BufferType, Function, Op, Value
-from windlass.loops.control import LAUNCH_DIMENSIONS, Parallel
+from windlass.ir import Block, BufferType, Function, Module, Value
+from windlass.loops.control import LAUNCH_DIMENSIONS, WARPS, Parallel
+from windlass.loops.launches import Launch
 from windlass.loops.meeting import Barrier
 from windlass.loops.threads import (
     NULL,
@@ -67,21 +69,48 @@ def evaluate_kernel(
     >>> found.tolist()
     [0, 1, 2, 3]
     """
-    grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
-    held = {name: np.frombuffer(data, np.uint8).copy() for name, data in (variables or {}).items()}
-    launch = LaunchState(dict(zip(LAUNCH_DIMENSIONS, (*grid, *block), strict=True)), shared_bytes, held, order=order)
-    values: dict[Value, Any] = {
-        parameter: _entering(parameter, argument)
-        for parameter, argument in zip(kernel.arguments, arguments, strict=True)
-    }
+    sizes: dict[str, int] = dict(zip(LAUNCH_DIMENSIONS, (*(*grid, 1, 1)[:3], *(*block, 1, 1)[:3]), strict=True))
+    launch = LaunchState(sizes, shared_bytes, _held(variables), order=order)
+    _run(kernel, _enter(kernel, arguments), launch, {})
+    return launch
+
+
+def evaluate_program(
+    program: Module,
+    arguments: Sequence[Any],
+    variables: Mapping[str, bytes] | None = None,
+    order: np.random.Generator | None = None,
+) -> LaunchState:
+    """Run a program of launches (see `windlass.loops.launches`), each after the one before it has ended.
+
+    All is as for `evaluate_kernel`. Raises StoppedError as that does.
+    """
+    launch = LaunchState({}, 0, _held(variables), order=order)
+    _run(program.main, _enter(program.main, arguments), launch, program.functions)
+    return launch
+
+
+def _held(variables: Mapping[str, bytes] | None) -> dict[str, Bytes]:
+    return {name: np.frombuffer(data, np.uint8).copy() for name, data in (variables or {}).items()}
+
+
+def _enter(function: Function, arguments: Sequence[Any]) -> list[Any]:
+    return [_entering(parameter, argument) for parameter, argument in zip(function.arguments, arguments, strict=True)]
+
+
+def _run(function: Function, arguments: Sequence[Any], launch: LaunchState, kernels: Mapping[str, Function]) -> None:
+    values: dict[Value, Any] = dict(zip(function.arguments, arguments, strict=True))
     outside = Thread(launch, 0, 0, {})
     outside.values = values
-    for op in kernel.body:
+    for op in function.body:
         if isinstance(op, Parallel):
             _run_launch(op, values, launch)
-        elif op is not kernel.body.terminator:
+        elif isinstance(op, Launch):
+            sizes = {name: int(values[size]) for name, size in zip(LAUNCH_DIMENSIONS, op.sizes, strict=True)}
+            inner = replace(launch, sizes=sizes, shared_bytes=int(values[op.shared_bytes]))
+            _run(kernels[op.callee], [values[each] for each in op.inputs], inner, kernels)
+        elif op is not function.body.terminator:
             values[op] = outside.evaluate(op)
-    return launch
 
 
 def _entering(parameter: Value, argument: Any) -> Any:
@@ -100,40 +129,68 @@ def _entering(parameter: Value, argument: Any) -> Any:
 
 def _run_launch(parallel: Parallel, values: dict[Value, Any], launch: LaunchState) -> None:
     meets_grid = any(isinstance(op, Barrier) and op.scope == "grid" for op in parallel.body.walk())
-    threads = next((op for op in parallel.body.block if isinstance(op, Parallel) and op.kind == "block"), parallel)
-    extents = [int(values[extent]) for extent in (*parallel.extents, *threads.extents)[:6]]
     fibres: list[_Waiting] = []
-    for number, place in launch.in_some_order(_places(extents[:3])):
-        shared: dict[Op, Bytes] = {}
-        of_block, ids = dict(values), place
-        if parallel.kind == "grid":
-            of_block.update(zip(parallel.body.block.arguments, place, strict=True))
-            _enter_block(parallel, Thread(launch, number, 0, shared), of_block)
-            ids = ()
-        for index, inner in launch.in_some_order(_places(extents[3:])):
-            thread = Thread(launch, number, index, shared)
-            thread.values = dict(of_block)
-            fibres.append(_Waiting(thread, thread.run(threads.body.block, *ids, *inner)))
+    for number, place in launch.in_some_order(_places(values, parallel.extents[:3])):
+        leader = Thread(launch, number, 0, {})
+        leader.values = dict(values)
+        for start in launch.in_some_order(list(_find_threads(parallel, place, leader))):
+            thread = Thread(launch, number, start.number, leader.shared)
+            thread.values = dict(start.values)
+            fibres.append(_Waiting(thread, thread.run(start.block, *start.ids)))
         if not meets_grid:
             _run_together(fibres)
             fibres = []
     _run_together(fibres)
 
 
-def _places(extents: Sequence[int]) -> list[tuple[int, Results]]:
+class _Start(NamedTuple):
+    """Where a thread of that number in its block begins: what it runs with these ids, and what it knows then."""
+
+    number: int
+    block: Block
+    ids: Results
+    values: dict[Value, Any]
+
+
+def _find_threads(launch: Parallel, place: Results, leader: Thread) -> Iterator[_Start]:
+    """The threads of the block at a place; the leader knows what is outside of the launch."""
+    if launch.kind == "launch":
+        for number, ids in _places(leader.values, launch.extents[3:]):
+            yield _Start(number, launch.body.block, (*place, *ids), leader.values)
+        return
+    threads = _enter_level(launch, place, leader)
+    for number, ids in _places(leader.values, threads.extents):
+        if threads.dimensions == WARPS:
+            yield from _find_lanes(threads, number, ids, leader)
+        else:
+            yield _Start(number, threads.body.block, ids, leader.values)
+
+
+def _find_lanes(warps: Parallel, warp: int, ids: Results, leader: Thread) -> Iterator[_Start]:
+    first = Thread(leader.launch, leader.block, warp * WARP, leader.shared)
+    first.values = dict(leader.values)
+    lanes = _enter_level(warps, ids, first)
+    for number, inner in _places(first.values, lanes.extents):
+        if number // WARP == warp:
+            yield _Start(number, lanes.body.block, inner, first.values)
+
+
+def _places(values: Mapping[Value, Any], extents: Sequence[Value]) -> list[tuple[int, Results]]:
     """The ids of each point with its number, x fastest."""
-    points = itertools.product(*(range(extent) for extent in reversed(extents)))
+    points = itertools.product(*(range(int(values[extent])) for extent in reversed(extents)))
     return [(number, tuple(np.asarray(each, np.int32) for each in point[::-1])) for number, point in enumerate(points)]
 
 
-def _enter_block(grid: Parallel, leader: Thread, values: dict[Value, Any]) -> None:
-    """Enter into `values` what the block computes before its threads."""
-    leader.values = values
-    for op in grid.body.block:
+def _enter_level(level: Parallel, ids: Results, leader: Thread) -> Parallel:
+    """What is within a level, after the leader has computed what its points have in common."""
+    values = leader.values
+    values.update(zip(level.body.block.arguments, ids, strict=True))
+    for op in level.body.block:
         if isinstance(op, Parallel):
-            return
+            return op
         found = leader.evaluate(op)
         values.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
+    raise TypeError(f"a {level.kind} of nothing")
 
 
 class _Waiting:

@@ -17,7 +17,8 @@ class Allocate(LoopOp):
     """Fresh memory of `size` bytes: a local array of one thread, or a shared array of one block. Uninitialized.
 
     `element_dtype` is given where the source declares numbers of one type.
-    A size of -1 is dynamic shared memory (`extern __shared__`), whose size the launch gives; all such arrays are one.
+    A size of -1 is `byte_count`, or without that dynamic shared memory (`extern __shared__`), whose size the launch
+    gives; all such arrays are one. Global memory is a program's own: see `windlass.loops.launches`.
     `axes` (stride in bytes and size of each, outer ones first) are given where loops count its elements.
     """
 
@@ -28,19 +29,29 @@ class Allocate(LoopOp):
     variable: str = ""
     element_dtype: str | None = None
     axes: tuple[tuple[int, int], ...] = ()
+    byte_count: Value | None = None
 
     def infer(self) -> Type:
+        if self.byte_count is not None:
+            expect_scalar(self.byte_count, "i32", "a number of bytes")
+            if self.size >= 0:
+                raise TypeFault(f"memory of {self.size} bytes and of a number found at run time")
         return BufferType.of(self.space, self.element_dtype, self.size if self.size >= 0 else None)
 
     def evaluate(self, thread: Thread, *operands: Any) -> Buffer:
-        fresh = np.zeros(self.size if self.size >= 0 else thread.launch.shared_bytes, np.uint8)
+        size = int(operands[0]) if operands else self.size if self.size >= 0 else thread.launch.shared_bytes
+        fresh = np.zeros(size, np.uint8)
         return Buffer(thread.shared.setdefault(self, fresh) if self.space == "shared" else fresh)
 
     def write_loop(self, writer: LoopWriter) -> None:
-        if self.size >= 0:
+        if self.size >= 0 or self.byte_count is not None:
             axes = ", ".join(f"[{stride}, {size}]" for stride, size in self.axes)
             told = f" {{windlass.axes = [{axes}]}}" if axes else ""
-            writer.define(self, f"memref.alloca(){told} : {type_text(self.type)}")
+            size = ""
+            if self.byte_count is not None:
+                size = writer.temporary(f"arith.index_cast {writer.use(self.byte_count)} : i32 to index")
+            kind = "alloc" if self.space == "global" else "alloca"
+            writer.define(self, f"memref.{kind}({size}){told} : {type_text(self.type)}")
             return
         dynamic = "memref<?xi8, #gpu.address_space<workgroup>>"
         memory = writer.temporary(f"gpu.dynamic_shared_memory : {dynamic}")
@@ -104,16 +115,18 @@ class SelectBuffer(LoopOp):
 
 
 class ViewBuffer(LoopOp):
-    """The same buffer under a type that says less: what branches yield whose buffers differ in type."""
+    """The same buffer under another type: what branches yield whose buffers differ in type, or what a kernel takes."""
 
     name = "windlass.view_buffer"
     buffer: Value
     space: str
+    element_dtype: str | None = None
+    size: int | None = None
 
     def infer(self) -> Type:
         if not isinstance(self.buffer.type, BufferType):
             raise TypeFault(f"expected a buffer, got {self.buffer.type}")
-        return BufferType.of(self.space)
+        return BufferType.of(self.space, self.element_dtype, self.size)
 
     def evaluate(self, thread: Thread, *operands: Any) -> Buffer:
         (buffer,) = operands

@@ -3,14 +3,19 @@
 A buffer is a memref of bytes; a scalar is read and written through a `memref.view` at its byte offset. The kernel's
 `Parallel` is a `gpu.launch` whose sizes are the function's first six arguments. Integers are signless: what
 is unsigned shows in the operation (`arith.divui`). Operations that these dialects lack are calls of functions that bear
-the operation's name.
+the operation's name. In a program of launches each is a call of the kernel, whose seventh argument is then the size of
+dynamic shared memory.
 """
 
 from __future__ import annotations
 
-from windlass.ir import Function
+from collections.abc import Sequence
+
+from windlass.ir import Function, Module
 from windlass.loops import LAUNCH_DIMENSIONS, launch_extent
 from windlass.ops.loop_writer import LoopWriter, type_text
+
+_SIZES = [f"{launch_extent(dimension)}: index" for dimension in LAUNCH_DIMENSIONS]
 
 
 def loop_text(function: Function) -> str:
@@ -19,8 +24,34 @@ def loop_text(function: Function) -> str:
     Raises TypeError for functions that are not of the loop level.
     """
     writer = LoopWriter()
-    parameters = [f"{launch_extent(dimension)}: index" for dimension in LAUNCH_DIMENSIONS]
+    return _module_text(writer, _function_lines(writer, function, _SIZES))
+
+
+def program_text(program: Module) -> str:
+    """A program of launches, its kernels first, as the text of an MLIR module, which jaxlib's parser reads.
+
+    Raises TypeError for functions that are not of the loop level.
+    """
+    writer = LoopWriter()
+    main, lines = program.main, list[str]()
+    writer.shared_bytes = "%shared_bytes"
+    for function in program.functions.values():
+        if function is not main:
+            lines += _function_lines(writer, function, [*_SIZES, "%shared_bytes: i32"])
+    writer.shared_bytes = None
+    return _module_text(writer, [*lines, *_function_lines(writer, main, ())])
+
+
+def _module_text(writer: LoopWriter, lines: Sequence[str]) -> str:
+    declared = [f"  {line}" for _, line in sorted(writer.declarations.items())]
+    return "\n".join(["module {", *declared, *lines, "}", ""])
+
+
+def _function_lines(writer: LoopWriter, function: Function, first: Sequence[str]) -> list[str]:
+    """The lines of a function that takes the `first` parameters before its own."""
+    parameters = list(first)
     taken = {f"{name}{axis}" for name in ("grid_", "block_", "bid_", "tid_", "g", "b") for axis in "xyz"}
+    taken.add("shared_bytes")
     for index, argument in enumerate(function.arguments):
         name = "".join(each if each.isalnum() else "_" for each in argument.name or "arg")
         if name in taken or not name[0].isalpha():
@@ -28,8 +59,6 @@ def loop_text(function: Function) -> str:
         taken.add(name)
         writer.names[argument] = f"%{name}"
         parameters.append(f"{writer.names[argument]}: {type_text(argument.type)}")
-    writer.indent = "    "
+    writer.lines, writer.count, writer.indent = [], 0, "    "
     writer.write_block(function.body)
-    head = f'  func.func @"{function.name}"({", ".join(parameters)}) {{'
-    declared = [f"  {line}" for _, line in sorted(writer.declarations.items())]
-    return "\n".join(["module {", *declared, head, *writer.lines, "  }", "}", ""])
+    return [f'  func.func @"{function.name}"({", ".join(parameters)}) {{', *writer.lines, "  }"]

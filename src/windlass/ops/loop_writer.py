@@ -39,6 +39,8 @@ class LoopWriter:
         self.lines: list[str] = []
         self.indent = "  "
         self.declarations: dict[str, str] = {}
+        self.shared_bytes: str | None = None
+        """What gives the size of dynamic shared memory, if the text says."""
 
     # -- lines ----------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
-from windlass.loops import BLOCKS, THREADS, Parallel
+from windlass.loops import BLOCKS, THREADS, Launch, Parallel
 from windlass.ops.composite import expand_composites
 from windlass.ops.conversion import byte_width
 from windlass.ops.regions import Return
@@ -113,6 +113,10 @@ def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> 
 
 def _specialized(kernel: Function, specification: LaunchSpecification) -> Function:
     """The kernel with the numbers that the launch knows: all that follows reads them off the ops."""
+    launches = [op for op in kernel.body if isinstance(op, Parallel | Launch)]
+    if len(launches) > 1 or any(isinstance(op, Launch) for op in launches):
+        reason = "it is a program of launches, of which each has a tensor form of its own"
+        raise Obstacle(reason, kernel.source, LAUNCH_MISMATCH).as_error(kernel.name)
     if _parallel_of(kernel) is None or len(kernel.arguments) != len(specification.arguments):
         raise Obstacle(
             f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",

@@ -13,7 +13,7 @@ from windlass.ir.signature import DeviceCode
 from windlass.ir.verifier import verify
 from windlass.loops import evaluate_kernel
 from windlass.loops.threads import LaunchState
-from windlass.loops.verifier import verify_kernel
+from windlass.loops.verifier import Profile, verify_kernel
 
 
 @functools.cache
@@ -27,10 +27,10 @@ def imported(source: str, kernel: str = "kernel") -> Function:
     return checked(import_kernel(code, find_kernel(code, kernel).mangled))
 
 
-def checked(function: Function) -> Function:
+def checked(function: Function, profile: Profile = "imported") -> Function:
     """The function, in which all rules of the IR and of the loop level hold."""
     verify(function)
-    verify_kernel(function)
+    verify_kernel(function, profile)
     return function
 
 
