@@ -78,8 +78,10 @@ def test_passes_keep_what_a_kernel_does(name: str) -> None:
         "compare-and-swap loops",
         "dead code",
         "guards",
+        "typed subscripts",
         "dead code",
         "rerolling",
+        "typed subscripts",
         "register tiles",
     ]
     results: list[list[Any]] = []

@@ -63,10 +63,10 @@ def test_blocks_in_turn_evaluate_to_what_they_do_side_by_side() -> None:
 
 
 BODY = """
-      %21 = arith.muli %13, %4 : i32
-      %22 = arith.addi %21, %16 : i32
-      %23 = arith.cmpi slt, %22, %0 : i32
-      scf.if %23 {
+      %20 = arith.muli %13, %4 : i32
+      %21 = arith.addi %20, %16 : i32
+      %22 = arith.cmpi slt, %21, %0 : i32
+      scf.if %22 {
 """
 
 

@@ -1,7 +1,8 @@
 """The loop level: kernels as structured control flow over memory, before raising.
 
 Takes and gives functions of the loop level: `frontends` makes them, `raising` makes tensor programs of them. Here are
-their ops (control.py, memory.py, meeting.py, telling.py), what they mean (`evaluate` of each, evaluation.py), how they
+their ops (control.py, memory.py, subscripts.py, meeting.py,
+telling.py), what they mean (`evaluate` of each, evaluation.py), how they
 are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
 """
 
@@ -23,6 +24,7 @@ from windlass.loops.evaluation import evaluate_kernel
 from windlass.loops.meeting import Barrier, Collective, collective_name
 from windlass.loops.memory import (
     ATOMIC_KINDS,
+    Access,
     Allocate,
     Atomic,
     AtomicUpdate,
@@ -35,8 +37,10 @@ from windlass.loops.memory import (
     SelectBuffer,
     Store,
     ViewBuffer,
+    accessed_dtype,
     combine,
 )
+from windlass.loops.subscripts import Subscript
 from windlass.loops.telling import Assert, CheckAlignment, CheckRange, DeviceCall, Print
 from windlass.loops.threads import Buffer, StoppedError
 
@@ -44,6 +48,7 @@ __all__ = [
     "ATOMIC_KINDS",
     "KIND_DIMENSIONS",
     "LAUNCH_DIMENSIONS",
+    "Access",
     "Allocate",
     "Assert",
     "Atomic",
@@ -71,9 +76,11 @@ __all__ = [
     "SelectBuffer",
     "StoppedError",
     "Store",
+    "Subscript",
     "Undefined",
     "ViewBuffer",
     "Yield",
+    "accessed_dtype",
     "collective_name",
     "combine",
     "evaluate_kernel",

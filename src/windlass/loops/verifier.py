@@ -13,6 +13,7 @@
   shared variable once.
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
 * L9: threads do not meet within an independent `Parallel`.
+* L10: an access at a subscript is of a whole element: strides and start are multiples of its width.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from collections.abc import Iterator
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
-from windlass.ops.conversion import bit_width
+from windlass.loops.subscripts import counts_elements
+from windlass.ops.conversion import bit_width, byte_width
 from windlass.ops.regions import Return
 
-_MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
 _MEETING = (loops.Barrier, loops.Collective)
 
 
@@ -132,24 +133,14 @@ def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
         yield "L8: a launch size is read within the parallel loop"
     if isinstance(op, loops.Allocate) and not is_at_top:
         yield f"L7: {op.variable or 'memory'} is allocated within a branch or loop"
-    if isinstance(op, _MEMORY):
-        dtype = op.dtype_read if isinstance(op, loops.Load) else _value_of(op).dtype
+    if isinstance(op, loops.Access):
+        dtype = loops.accessed_dtype(op)
         if bit_width(dtype) < 8:
             yield f"L6: {name} of {dtype}, which has no whole bytes"
+        if isinstance(op.offset, loops.Subscript) and not counts_elements(op.offset, byte_width(dtype)):
+            yield f"L10: {name} of {dtype} at {op.offset.start} and steps of {op.offset.strides} bytes"
     if len([1 for region in op.regions for _ in region.blocks]) != len(op.regions):
         yield f"L3: a region of {name} has several blocks"
         return
     for region in op.regions:
         yield from _check_body(op, region.block)
-
-
-def _value_of(op: Op) -> Value:
-    match op:
-        case loops.Store() | loops.Atomic():
-            return op.value
-        case loops.CompareExchange():
-            return op.expected
-        case loops.AtomicUpdate():
-            return op
-        case _:
-            raise TypeError(f"{type(op).__name__} writes no value")

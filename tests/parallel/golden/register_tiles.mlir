@@ -1,6 +1,6 @@
 // before: register tiles
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -16,7 +16,7 @@ module {
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 0 : i64
-      %13 = memref.alloca() : memref<32xi8, 5>
+      %13 = memref.alloca() : memref<8xi32, 5>
       %14 = arith.constant 0 : i32
       %15 = arith.constant 4 : i64
       %16 = arith.constant 8 : i64
@@ -26,81 +26,61 @@ module {
       %20 = arith.constant 24 : i64
       %21 = arith.constant 28 : i64
       %22 = arith.constant 3 : i32
-      %23 = arith.index_cast %12 : i64 to index
-      %24 = memref.view %13[%23][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %24[] : memref<i32, 5>
-      %25 = arith.index_cast %15 : i64 to index
-      %26 = memref.view %13[%25][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %26[] : memref<i32, 5>
-      %27 = arith.index_cast %16 : i64 to index
-      %28 = memref.view %13[%27][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %28[] : memref<i32, 5>
-      %29 = arith.index_cast %17 : i64 to index
-      %30 = memref.view %13[%29][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %30[] : memref<i32, 5>
-      %31 = arith.index_cast %18 : i64 to index
-      %32 = memref.view %13[%31][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %32[] : memref<i32, 5>
-      %33 = arith.index_cast %19 : i64 to index
-      %34 = memref.view %13[%33][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %34[] : memref<i32, 5>
-      %35 = arith.index_cast %20 : i64 to index
-      %36 = memref.view %13[%35][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %36[] : memref<i32, 5>
-      %37 = arith.index_cast %21 : i64 to index
-      %38 = memref.view %13[%37][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %38[] : memref<i32, 5>
-      %39 = arith.extsi %n : i32 to i64
-      %40 = arith.constant 0 : i64
-      %41 = arith.constant 1 : i64
-      scf.for %42 = %40 to %39 step %41 : i64 {
-        %43 = arith.trunci %42 : i64 to i32
-        %44 = arith.shli %43, %22 : i32
-        %45 = arith.extui %43 : i32 to i64
-        %46 = arith.muli %45, %15 : i64
-        %47 = arith.index_cast %46 : i64 to index
-        %48 = memref.view %p[%47][] : memref<?xi8> to memref<i32>
-        %49 = memref.load %48[] : memref<i32>
-        %50 = arith.constant 0 : i64
-        %51 = arith.constant 1 : i64
-        scf.for %52 = %50 to %16 step %51 : i64 {
-          %53 = arith.trunci %52 : i64 to i32
-          %54 = arith.addi %53, %44 : i32
-          %55 = arith.extui %54 : i32 to i64
-          %56 = arith.muli %55, %15 : i64
-          %57 = arith.index_cast %56 : i64 to index
-          %58 = memref.view %p[%57][] : memref<?xi8> to memref<i32>
-          %59 = memref.load %58[] : memref<i32>
-          %60 = arith.muli %49, %59 : i32
-          %61 = arith.extui %53 : i32 to i64
-          %62 = arith.muli %61, %15 : i64
-          %63 = arith.index_cast %62 : i64 to index
-          %64 = memref.view %13[%63][] : memref<32xi8, 5> to memref<i32, 5>
-          %65 = memref.load %64[] : memref<i32, 5>
-          %66 = arith.addi %65, %60 : i32
-          %67 = arith.index_cast %62 : i64 to index
-          %68 = memref.view %13[%67][] : memref<32xi8, 5> to memref<i32, 5>
-          memref.store %66, %68[] : memref<i32, 5>
+      %23 = arith.constant 0 : index
+      memref.store %14, %13[%23] : memref<8xi32, 5>
+      %24 = arith.constant 1 : index
+      memref.store %14, %13[%24] : memref<8xi32, 5>
+      %25 = arith.constant 2 : index
+      memref.store %14, %13[%25] : memref<8xi32, 5>
+      %26 = arith.constant 3 : index
+      memref.store %14, %13[%26] : memref<8xi32, 5>
+      %27 = arith.constant 4 : index
+      memref.store %14, %13[%27] : memref<8xi32, 5>
+      %28 = arith.constant 5 : index
+      memref.store %14, %13[%28] : memref<8xi32, 5>
+      %29 = arith.constant 6 : index
+      memref.store %14, %13[%29] : memref<8xi32, 5>
+      %30 = arith.constant 7 : index
+      memref.store %14, %13[%30] : memref<8xi32, 5>
+      %31 = arith.extsi %n : i32 to i64
+      %32 = arith.constant 0 : i64
+      %33 = arith.constant 1 : i64
+      scf.for %34 = %32 to %31 step %33 : i64 {
+        %35 = arith.trunci %34 : i64 to i32
+        %36 = arith.shli %35, %22 : i32
+        %37 = arith.extui %35 : i32 to i64
+        %38 = arith.index_cast %37 : i64 to index
+        %39 = memref.load %p[%38] : memref<?xi32>
+        %40 = arith.constant 0 : i64
+        %41 = arith.constant 1 : i64
+        scf.for %42 = %40 to %16 step %41 : i64 {
+          %43 = arith.trunci %42 : i64 to i32
+          %44 = arith.addi %43, %36 : i32
+          %45 = arith.extui %44 : i32 to i64
+          %46 = arith.index_cast %45 : i64 to index
+          %47 = memref.load %p[%46] : memref<?xi32>
+          %48 = arith.muli %39, %47 : i32
+          %49 = arith.extui %43 : i32 to i64
+          %50 = arith.index_cast %49 : i64 to index
+          %51 = memref.load %13[%50] : memref<8xi32, 5>
+          %52 = arith.addi %51, %48 : i32
+          memref.store %52, %13[%50] : memref<8xi32, 5>
           scf.yield
         }
         scf.yield
       }
-      %69 = arith.shli %9, %22 : i32
-      %70 = arith.constant 0 : i64
-      %71 = arith.constant 1 : i64
-      scf.for %72 = %70 to %16 step %71 : i64 {
-        %73 = arith.trunci %72 : i64 to i32
-        %74 = arith.extui %73 : i32 to i64
-        %75 = arith.muli %74, %15 : i64
-        %76 = arith.index_cast %75 : i64 to index
-        %77 = memref.view %13[%76][] : memref<32xi8, 5> to memref<i32, 5>
-        %78 = memref.load %77[] : memref<i32, 5>
-        %79 = arith.addi %73, %69 : i32
-        %80 = arith.extui %79 : i32 to i64
-        %81 = arith.muli %80, %15 : i64
-        %82 = arith.index_cast %81 : i64 to index
-        %83 = memref.view %p[%82][] : memref<?xi8> to memref<i32>
-        memref.store %78, %83[] : memref<i32>
+      %53 = arith.shli %9, %22 : i32
+      %54 = arith.constant 0 : i64
+      %55 = arith.constant 1 : i64
+      scf.for %56 = %54 to %16 step %55 : i64 {
+        %57 = arith.trunci %56 : i64 to i32
+        %58 = arith.extui %57 : i32 to i64
+        %59 = arith.index_cast %58 : i64 to index
+        %60 = memref.load %13[%59] : memref<8xi32, 5>
+        %61 = arith.addi %57, %53 : i32
+        %62 = arith.extui %61 : i32 to i64
+        %63 = arith.index_cast %62 : i64 to index
+        memref.store %60, %p[%63] : memref<?xi32>
         scf.yield
       }
       gpu.terminator
@@ -110,7 +90,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -126,7 +106,7 @@ module {
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 0 : i64
-      %13 = memref.alloca() {windlass.axes = [[4, 8]]} : memref<32xi8, 5>
+      %13 = memref.alloca() {windlass.axes = [[4, 8]]} : memref<8xi32, 5>
       %14 = arith.constant 0 : i32
       %15 = arith.constant 4 : i64
       %16 = arith.constant 8 : i64
@@ -136,81 +116,61 @@ module {
       %20 = arith.constant 24 : i64
       %21 = arith.constant 28 : i64
       %22 = arith.constant 3 : i32
-      %23 = arith.index_cast %12 : i64 to index
-      %24 = memref.view %13[%23][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %24[] : memref<i32, 5>
-      %25 = arith.index_cast %15 : i64 to index
-      %26 = memref.view %13[%25][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %26[] : memref<i32, 5>
-      %27 = arith.index_cast %16 : i64 to index
-      %28 = memref.view %13[%27][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %28[] : memref<i32, 5>
-      %29 = arith.index_cast %17 : i64 to index
-      %30 = memref.view %13[%29][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %30[] : memref<i32, 5>
-      %31 = arith.index_cast %18 : i64 to index
-      %32 = memref.view %13[%31][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %32[] : memref<i32, 5>
-      %33 = arith.index_cast %19 : i64 to index
-      %34 = memref.view %13[%33][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %34[] : memref<i32, 5>
-      %35 = arith.index_cast %20 : i64 to index
-      %36 = memref.view %13[%35][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %36[] : memref<i32, 5>
-      %37 = arith.index_cast %21 : i64 to index
-      %38 = memref.view %13[%37][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %38[] : memref<i32, 5>
-      %39 = arith.extsi %n : i32 to i64
-      %40 = arith.constant 0 : i64
-      %41 = arith.constant 1 : i64
-      scf.for %42 = %40 to %39 step %41 : i64 {
-        %43 = arith.trunci %42 : i64 to i32
-        %44 = arith.shli %43, %22 : i32
-        %45 = arith.extui %43 : i32 to i64
-        %46 = arith.muli %45, %15 : i64
-        %47 = arith.index_cast %46 : i64 to index
-        %48 = memref.view %p[%47][] : memref<?xi8> to memref<i32>
-        %49 = memref.load %48[] : memref<i32>
-        %50 = arith.constant 0 : i64
-        %51 = arith.constant 1 : i64
-        scf.for %52 = %50 to %16 step %51 : i64 {
-          %53 = arith.trunci %52 : i64 to i32
-          %54 = arith.addi %53, %44 : i32
-          %55 = arith.extui %54 : i32 to i64
-          %56 = arith.muli %55, %15 : i64
-          %57 = arith.index_cast %56 : i64 to index
-          %58 = memref.view %p[%57][] : memref<?xi8> to memref<i32>
-          %59 = memref.load %58[] : memref<i32>
-          %60 = arith.muli %49, %59 : i32
-          %61 = arith.extui %53 : i32 to i64
-          %62 = arith.muli %61, %15 : i64
-          %63 = arith.index_cast %62 : i64 to index
-          %64 = memref.view %13[%63][] : memref<32xi8, 5> to memref<i32, 5>
-          %65 = memref.load %64[] : memref<i32, 5>
-          %66 = arith.addi %65, %60 : i32
-          %67 = arith.index_cast %62 : i64 to index
-          %68 = memref.view %13[%67][] : memref<32xi8, 5> to memref<i32, 5>
-          memref.store %66, %68[] : memref<i32, 5>
+      %23 = arith.constant 0 : index
+      memref.store %14, %13[%23] : memref<8xi32, 5>
+      %24 = arith.constant 1 : index
+      memref.store %14, %13[%24] : memref<8xi32, 5>
+      %25 = arith.constant 2 : index
+      memref.store %14, %13[%25] : memref<8xi32, 5>
+      %26 = arith.constant 3 : index
+      memref.store %14, %13[%26] : memref<8xi32, 5>
+      %27 = arith.constant 4 : index
+      memref.store %14, %13[%27] : memref<8xi32, 5>
+      %28 = arith.constant 5 : index
+      memref.store %14, %13[%28] : memref<8xi32, 5>
+      %29 = arith.constant 6 : index
+      memref.store %14, %13[%29] : memref<8xi32, 5>
+      %30 = arith.constant 7 : index
+      memref.store %14, %13[%30] : memref<8xi32, 5>
+      %31 = arith.extsi %n : i32 to i64
+      %32 = arith.constant 0 : i64
+      %33 = arith.constant 1 : i64
+      scf.for %34 = %32 to %31 step %33 : i64 {
+        %35 = arith.trunci %34 : i64 to i32
+        %36 = arith.shli %35, %22 : i32
+        %37 = arith.extui %35 : i32 to i64
+        %38 = arith.index_cast %37 : i64 to index
+        %39 = memref.load %p[%38] : memref<?xi32>
+        %40 = arith.constant 0 : i64
+        %41 = arith.constant 1 : i64
+        scf.for %42 = %40 to %16 step %41 : i64 {
+          %43 = arith.trunci %42 : i64 to i32
+          %44 = arith.addi %43, %36 : i32
+          %45 = arith.extui %44 : i32 to i64
+          %46 = arith.index_cast %45 : i64 to index
+          %47 = memref.load %p[%46] : memref<?xi32>
+          %48 = arith.muli %39, %47 : i32
+          %49 = arith.extui %43 : i32 to i64
+          %50 = arith.index_cast %49 : i64 to index
+          %51 = memref.load %13[%50] : memref<8xi32, 5>
+          %52 = arith.addi %51, %48 : i32
+          memref.store %52, %13[%50] : memref<8xi32, 5>
           scf.yield
         } {windlass.counts_elements}
         scf.yield
       }
-      %69 = arith.shli %9, %22 : i32
-      %70 = arith.constant 0 : i64
-      %71 = arith.constant 1 : i64
-      scf.for %72 = %70 to %16 step %71 : i64 {
-        %73 = arith.trunci %72 : i64 to i32
-        %74 = arith.extui %73 : i32 to i64
-        %75 = arith.muli %74, %15 : i64
-        %76 = arith.index_cast %75 : i64 to index
-        %77 = memref.view %13[%76][] : memref<32xi8, 5> to memref<i32, 5>
-        %78 = memref.load %77[] : memref<i32, 5>
-        %79 = arith.addi %73, %69 : i32
-        %80 = arith.extui %79 : i32 to i64
-        %81 = arith.muli %80, %15 : i64
-        %82 = arith.index_cast %81 : i64 to index
-        %83 = memref.view %p[%82][] : memref<?xi8> to memref<i32>
-        memref.store %78, %83[] : memref<i32>
+      %53 = arith.shli %9, %22 : i32
+      %54 = arith.constant 0 : i64
+      %55 = arith.constant 1 : i64
+      scf.for %56 = %54 to %16 step %55 : i64 {
+        %57 = arith.trunci %56 : i64 to i32
+        %58 = arith.extui %57 : i32 to i64
+        %59 = arith.index_cast %58 : i64 to index
+        %60 = memref.load %13[%59] : memref<8xi32, 5>
+        %61 = arith.addi %57, %53 : i32
+        %62 = arith.extui %61 : i32 to i64
+        %63 = arith.index_cast %62 : i64 to index
+        memref.store %60, %p[%63] : memref<?xi32>
         scf.yield
       } {windlass.counts_elements}
       gpu.terminator
