@@ -81,7 +81,6 @@ def test_passes_keep_what_a_kernel_does(name: str) -> None:
         "typed subscripts",
         "dead code",
         "rerolling",
-        "typed subscripts",
         "register tiles",
     ]
     results: list[list[Any]] = []

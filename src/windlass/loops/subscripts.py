@@ -82,14 +82,10 @@ def write_place(writer: LoopWriter, buffer: Value, offset: Value, dtype: str) ->
     if buffer not in writer.memories:
         place, type_ = writer.view(buffer, offset, dtype)
         return f"{place}[]", type_
+    assert isinstance(offset, Subscript)
     width = byte_width(dtype)
-    if isinstance(offset, Constant):
-        element = write_sum(writer, (), (), int(offset.number) // width, "index")
-    else:
-        assert isinstance(offset, Subscript)
-        indices = [writer.once(f"arith.index_cast {writer.use(each)} : i64 to index") for each in offset.indices]
-        factors = [stride // width for stride in offset.strides]
-        element = write_sum(writer, indices, factors, offset.start // width, "index")
+    indices = [writer.once(f"arith.index_cast {writer.use(each)} : i64 to index") for each in offset.indices]
+    element = write_sum(writer, indices, [each // width for each in offset.strides], offset.start // width, "index")
     return f"{writer.use(buffer)}[{element}]", writer.type_of(buffer)
 
 
@@ -99,12 +95,6 @@ def counts_elements(offset: Value, width: int) -> bool:
     >>> from windlass.ir.values import Argument
     >>> i = Argument(tensor_type((), "i64"))
     >>> [counts_elements(each, 4) for each in (Subscript((i,), (12,), 4), Subscript((i,), (2,)), Constant.of(8, "i64"))]
-    [True, False, True]
+    [True, False, False]
     """
-    match offset:
-        case Constant():
-            return int(offset.number) % width == 0
-        case Subscript():
-            return all(each % width == 0 for each in (*offset.strides, offset.start))
-        case _:
-            return False
+    return isinstance(offset, Subscript) and all(each % width == 0 for each in (*offset.strides, offset.start))

@@ -71,7 +71,6 @@ def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
 
 PASSES_OF_TILES = (
     LoopPass("rerolling", reroll, _FOURS),
-    LoopPass("typed subscripts", type_subscripts, _SQUARE),
     LoopPass("register tiles", mark_register_tiles, _PRODUCTS),
 )
 """Those after which raising tries the elements of local arrays as lanes."""

@@ -33,7 +33,7 @@ def type_subscripts(block: Block) -> None:
     """
     known: dict[tuple[Value, int], Subscript | None] = {}
     for op in list(block.walk()):
-        if not isinstance(op, Access) or isinstance(op.offset, Constant | Subscript):
+        if not isinstance(op, Access) or isinstance(op.offset, Subscript):
             continue
         offset, width = op.offset, byte_width(accessed_dtype(op))
         if op.operands.count(offset) > 1:

@@ -1,6 +1,6 @@
 // before: dead code
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -19,12 +19,15 @@ module {
       %13 = arith.constant 3 : i32
       %14 = arith.constant false
       %15 = arith.constant true
-      %16 = arith.constant 0 : index
-      %17 = memref.load %p[%16] : memref<?xi32>
-      %18 = memref.generic_atomic_rmw %p[%16] : memref<?xi32> {
-      ^bb0(%19: i32):
-        %20 = arith.muli %19, %13 : i32
-        memref.atomic_yield %20 : i32
+      %16 = arith.index_cast %12 : i64 to index
+      %17 = memref.view %p[%16][] : memref<?xi8> to memref<i32>
+      %18 = memref.load %17[] : memref<i32>
+      %19 = arith.index_cast %12 : i64 to index
+      %20 = memref.view %p[%19][] : memref<?xi8> to memref<i32>
+      %21 = memref.generic_atomic_rmw %20[] : memref<i32> {
+      ^bb0(%22: i32):
+        %23 = arith.muli %22, %13 : i32
+        memref.atomic_yield %23 : i32
       }
       gpu.terminator
     }
@@ -33,7 +36,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -50,11 +53,12 @@ module {
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 0 : i64
       %13 = arith.constant 3 : i32
-      %14 = arith.constant 0 : index
-      %15 = memref.generic_atomic_rmw %p[%14] : memref<?xi32> {
-      ^bb0(%16: i32):
-        %17 = arith.muli %16, %13 : i32
-        memref.atomic_yield %17 : i32
+      %14 = arith.index_cast %12 : i64 to index
+      %15 = memref.view %p[%14][] : memref<?xi8> to memref<i32>
+      %16 = memref.generic_atomic_rmw %15[] : memref<i32> {
+      ^bb0(%17: i32):
+        %18 = arith.muli %17, %13 : i32
+        memref.atomic_yield %18 : i32
       }
       gpu.terminator
     }
