@@ -60,18 +60,27 @@ def forms_of(code: DeviceCode, name: str) -> list[Function]:
 @pytest.mark.parametrize(("program", "launch"), list(cases()))
 def test_kernels_evaluate_to_what_their_references_give(program: Program, launch: Launch) -> None:
     code = compiled(program.source)
-    for kernel in forms_of(code, program.kernel):
+    forms = forms_of(code, program.kernel)
+    for kernel in forms:
         check(kernel, code, program, launch)
+    check(forms[-1], code, program, launch, np.random.default_rng(len(program.name)))
 
 
-def check(kernel: Function, code: DeviceCode, program: Program, launch: Launch) -> None:
+def check(
+    kernel: Function,
+    code: DeviceCode,
+    program: Program,
+    launch: Launch,
+    order: np.random.Generator | None = None,
+) -> None:
+    """With an `order`, threads run in a drawn one, and each iteration makes its own part of a reduction."""
     values = program.draw_variables()
     held = variable_contents(code)
     for name, value in values.items():
         held[name] = value.tobytes()
     arguments = program.draw_arguments(launch)
     grid, block = ((each,) if isinstance(each, int) else each for each in (launch.grid, launch.block))
-    state = evaluate_kernel(kernel, grid, block, arguments, held, launch.shared_bytes)
+    state = evaluate_kernel(kernel, grid, block, arguments, held, launch.shared_bytes, order)
     found = arrays_of(arguments)
     for name in program.observed:
         found[name] = np.frombuffer(state.variables[name].tobytes(), values[name].dtype).reshape(values[name].shape)

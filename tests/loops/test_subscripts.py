@@ -134,7 +134,7 @@ def test_a_subscript_within_an_element_is_a_fault() -> None:
         loops.Parallel(sizes, loops.LAUNCH_DIMENSIONS, Region(body))
         Return(())
     (fault,) = find_loop_faults(Function("f", outer))
-    assert fault.startswith("L10: Load of f32")
+    assert fault.startswith("L11: Load of f32")
 
 
 MIXED = """__constant__ float table[8];

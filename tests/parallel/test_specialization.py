@@ -16,8 +16,6 @@ from windlass.loops import LaunchSize, evaluate_kernel
 from windlass.loops.text import loop_text
 from windlass.loops.verifier import verify_kernel
 from windlass.parallel.specialization import specialize
-from windlass.raising import LaunchSpecification
-from windlass.raising.turns import BLOCKS, take_turns
 
 
 def imported(source: str, name: str) -> Function:
@@ -51,12 +49,9 @@ def test_specialized_kernels_do_what_they_did(program: Program, launch: Launch) 
 ADD = 'extern "C" __global__ void add(int n, float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; '
 
 
-def test_blocks_in_turn_evaluate_to_what_they_do_side_by_side() -> None:
+def test_a_specialized_kernel_evaluates_to_what_the_kernel_does() -> None:
     kernel = imported(ADD + "if (i < n) x[i] += n + gridDim.x; }", "add")
-    special = specialize(kernel, (3, 1, 1), (4, 1, 1), {0: 10})
-    turns = take_turns(special, LaunchSpecification((3, 1, 1), (4, 1, 1), 0, (), ()), BLOCKS)
-    assert turns is not None
-    for each in (kernel, special, turns.kernel):
+    for each in (kernel, specialize(kernel, (3, 1, 1), (4, 1, 1), {0: 10})):
         array = np.zeros(12, np.float32)
         evaluate_kernel(each, (3,), (4,), [10, array])
         assert array.tolist() == [13.0] * 10 + [0.0] * 2

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
-    from windlass.raising.assumptions import Assumption
+    from windlass.raising.report import Assumption
 
 Array: TypeAlias = NDArray[Any]
 

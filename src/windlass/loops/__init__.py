@@ -8,8 +8,10 @@ are written (text.py) and what holds of them (verifier.py). Start reading at con
 
 from windlass.loops.base import LoopOp
 from windlass.loops.control import (
+    BLOCKS,
     KIND_DIMENSIONS,
     LAUNCH_DIMENSIONS,
+    THREADS,
     Condition,
     DoWhile,
     For,
@@ -46,8 +48,10 @@ from windlass.loops.threads import Buffer, StoppedError
 
 __all__ = [
     "ATOMIC_KINDS",
+    "BLOCKS",
     "KIND_DIMENSIONS",
     "LAUNCH_DIMENSIONS",
+    "THREADS",
     "Access",
     "Allocate",
     "Assert",

@@ -26,6 +26,7 @@ import numpy as np
 from windlass.ir import BufferType, Region, Terminator, Type, TypeFault, Value, tensor_type
 from windlass.loops.base import LoopOp, expect_scalar
 from windlass.loops.threads import NULL, Fibre, Thread
+from windlass.ops.combiners import FoldKind, kind_named
 from windlass.ops.loop_writer import LoopWriter, type_text
 
 LAUNCH_DIMENSIONS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z")
@@ -33,6 +34,10 @@ LAUNCH_DIMENSIONS = ("block.x", "block.y", "block.z", "thread.x", "thread.y", "t
 
 KIND_DIMENSIONS = {"launch": LAUNCH_DIMENSIONS, "grid": LAUNCH_DIMENSIONS[:3], "block": LAUNCH_DIMENSIONS[3:]}
 """The dimensions of each kind of `Parallel` that is a launch or a part of one."""
+
+
+BLOCKS, THREADS = "blocks", "threads"
+"""What of a launch may run one after another."""
 
 
 def launch_extent(dimension: str) -> str:
@@ -177,8 +182,12 @@ class For(LoopOp):
     """Runs the body `trip_count` times (an i64; none if it is not positive).
 
     The body takes the iteration number (i64, from 0) and the carried values, and ends in `Yield(next values)`. The
-    results are the carried values after the last iteration. A source loop's own counter is `start + iteration * step`.
+    results are the carried values after the last iteration. A source loop's own counter is `start + iteration * step`:
+    all loops go from 0 by ones (docs/decisions/0027).
     `counts_elements` where the iterations are the elements of arrays with `axes` (see `Allocate`).
+    `reductions`, if they are declared, name for each carried value the operation by which it is one, "" if it is none
+    (see `windlass.loops.reductions`): such a value may be folded in parts, each from the operation's identity on.
+    `serializes` says that the iterations are the `BLOCKS` or `THREADS` of a launch.
     """
 
     name = "windlass.for"
@@ -187,16 +196,37 @@ class For(LoopOp):
     initial: tuple[Value, ...]
     body: Region
     counts_elements: bool = False
+    reductions: tuple[str, ...] = ()
+    serializes: str = ""
 
     def infer(self) -> tuple[Type, ...]:
         expect_scalar(self.trip_count, "i64", "the trip count")
         expect_scalar(self.body.block.arguments[0], "i64", "the iteration number")
+        if self.reductions and len(self.reductions) != len(self.initial):
+            raise TypeFault(f"for: {len(self.reductions)} reductions of {len(self.initial)} carried values")
         return _check_carried(self.initial, self.body, 1, "for")
 
+    @property
+    def kinds(self) -> tuple[FoldKind | None, ...]:
+        """By what each carried value is declared to be a reduction."""
+        names = self.reductions or ("",) * len(self.initial)
+        pairs = zip(names, self.initial, strict=True)
+        return tuple(kind_named(name, initial.dtype) if name else None for name, initial in pairs)
+
     def evaluate(self, thread: Thread, *operands: Any) -> Fibre:
+        """Run the iterations; where what has no order is run in a drawn one, each makes its own part of a reduction."""
         count, *carried = operands
+        kinds = self.kinds if thread.launch.order is not None else (None,) * len(carried)
         for iteration in range(int(count)):
-            carried = yield from thread.run(self.body.block, np.asarray(iteration, np.int64), *carried)
+            parts = [
+                before if kind is None else np.asarray(kind.identity(False)).astype(initial.tensor.numpy_dtype)
+                for kind, before, initial in zip(kinds, carried, self.initial, strict=True)
+            ]
+            after = yield from thread.run(self.body.block, np.asarray(iteration, np.int64), *parts)
+            carried = [
+                found if kind is None else kind.combine_numbers(before, found)
+                for kind, before, found in zip(kinds, carried, after, strict=True)
+            ]
         return tuple(carried)
 
     def write_loop(self, writer: LoopWriter) -> None:
@@ -209,7 +239,12 @@ class For(LoopOp):
         head = f"scf.for {counter} = {low} to {writer.use(self.trip_count)} step {step}"
         writer.line(f"{prefix}{head}{carried} : i64 {{")
         writer.write_inner(block)
-        writer.line("} {windlass.counts_elements}" if self.counts_elements else "}")
+        told = ["windlass.counts_elements"] if self.counts_elements else []
+        if any(self.reductions):
+            told.append("windlass.reductions = [" + ", ".join(f'"{name}"' for name in self.reductions) + "]")
+        if self.serializes:
+            told.append(f'windlass.serializes = "{self.serializes}"')
+        writer.line("}" + (f" {{{', '.join(told)}}}" if told else ""))
 
 
 class DoWhile(LoopOp):

@@ -9,11 +9,12 @@
   nothing for `Parallel`.
 * L5: every value within is a scalar or a buffer.
 * L6: memory is accessed through buffers, at i64 offsets, with dtypes of whole bytes.
-* L7: memory is allocated at the top of the threads' `Parallel`, shared memory there or at the top of the grid's; a
-  shared variable once.
+* L7: memory is allocated at the top of the threads' `Parallel`, or of a loop over threads or blocks; shared memory
+  there or at the top of the grid's; a shared variable once.
 * L8: threads meet, print and touch memory within the threads' `Parallel` only; launch sizes are read outside.
 * L9: threads do not meet within an independent `Parallel`.
-* L10: an access at a subscript is of a whole element: strides and start are multiples of its width.
+* L10: what a `For` declares to be a reduction is one by that operation (`windlass.loops.reductions`).
+* L11: an access at a subscript is of a whole element: strides and start are multiples of its width.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections.abc import Iterator
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Op, TensorType, Value
+from windlass.loops.reductions import find_reductions
 from windlass.loops.subscripts import counts_elements
 from windlass.ops.conversion import bit_width, byte_width
 from windlass.ops.regions import Return
@@ -121,7 +123,14 @@ def _check_body(owner: Op, block: Block) -> Iterator[str]:
             yield from _check_kind(op, ("block",) if is_grid else ("independent",))
             if op.kind == "independent" and any(isinstance(each, _MEETING) for each in op.body.walk()):
                 yield "L9: threads meet within an independent parallel loop"
-        yield from _check_op(op, isinstance(owner, loops.Parallel) and owner.kind != "independent")
+        yield from _check_op(op, _is_top(owner))
+
+
+def _is_top(owner: Op) -> bool:
+    """Whether its body is all that a thread, or a block, does."""
+    if isinstance(owner, loops.For):
+        return bool(owner.serializes)
+    return isinstance(owner, loops.Parallel) and owner.kind != "independent"
 
 
 def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
@@ -129,6 +138,10 @@ def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
     for result in op.results if not isinstance(op, loops.Yield | loops.Condition) else ():
         if not is_loop_value(result):
             yield f"L5: {name} gives {result.type}"
+    if isinstance(op, loops.For) and any(op.reductions):
+        for place, (told, found) in enumerate(zip(op.reductions, find_reductions(op), strict=True)):
+            if told not in ("", found):
+                yield f"L10: carried value {place} of {name} is no reduction by {told}"
     if isinstance(op, loops.LaunchSize):
         yield "L8: a launch size is read within the parallel loop"
     if isinstance(op, loops.Allocate) and not is_at_top:
@@ -138,7 +151,7 @@ def _check_op(op: Op, is_at_top: bool) -> Iterator[str]:
         if bit_width(dtype) < 8:
             yield f"L6: {name} of {dtype}, which has no whole bytes"
         if isinstance(op.offset, loops.Subscript) and not counts_elements(op.offset, byte_width(dtype)):
-            yield f"L10: {name} of {dtype} at {op.offset.start} and steps of {op.offset.strides} bytes"
+            yield f"L11: {name} of {dtype} at {op.offset.start} and steps of {op.offset.strides} bytes"
     if len([1 for region in op.regions for _ in region.blocks]) != len(op.regions):
         yield f"L3: a region of {name} has several blocks"
         return

@@ -248,6 +248,18 @@ class FoldKind:
     prefers_numbers: bool = False
 
     @property
+    def name(self) -> str:
+        """What CUDA calls the operation; "fminimum" and "fmaximum" are, as in LLVM, those through which NaN spreads.
+
+        >>> [the_kind(Maximum, dtype).name for dtype in ("i32", "ui32", "f32")], the_kind(Maximum, "f32", True).name
+        (['max', 'umax', 'fmaximum'], 'fmax')
+        """
+        name, is_extreme = name_of(self.combiner), self.combiner in EXTREMES
+        if NUMPY_DTYPES[self.dtype].kind not in "iub":
+            return f"f{name}imum" if is_extreme and not self.prefers_numbers else "f" + name
+        return "u" + name if is_extreme and self.dtype.startswith("u") else name
+
+    @property
     def is_idempotent(self) -> bool:
         """Whether a term may be combined in more than once."""
         return self.combiner in IDEMPOTENT
@@ -274,6 +286,26 @@ class FoldKind:
         """Which numbers change nothing else."""
         found = identity_of(self.combiner, self.dtype)
         return numbers == found if found.dtype.kind not in "iu" else numbers.view(found.dtype) == found
+
+    def combine_numbers(self, left: Array, right: Array) -> Array:
+        """What the op gives for two numbers, which may be signless."""
+        region = combiner_region(self.combine, self.dtype)
+        given = [np.asarray(each).view(NUMPY_DTYPES[self.dtype]) for each in (left, right)]
+        (found,) = evaluate_block(region.block, given)
+        return np.asarray(found).view(np.asarray(left).dtype)
+
+
+def kind_named(name: str, dtype: str) -> FoldKind:
+    """The kind of that `name` on numbers of a type, which may be signless.
+
+    >>> kind_named("umax", "i32") is the_kind(Maximum, "ui32"), kind_named("fmaximum", "f32").prefers_numbers
+    (True, False)
+    """
+    combiner = combiner_named(name.removesuffix("imum"))
+    assert combiner is not None, name
+    is_extreme_of_floats = combiner in EXTREMES and name.startswith("f")
+    unsigned = "u" if name.startswith("u") else ""
+    return the_kind(combiner, unsigned + dtype, is_extreme_of_floats and not name.endswith("imum"))
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from windlass.ir.core import Region, Terminator
 from windlass.ir.types import Type
 from windlass.ir.values import Value
 from windlass.ops.base import Array, TensorOp
-from windlass.ops.lapack import find_solver
+from windlass.ops.lapack import Solver, find_solver
 from windlass.ops.spelling import Int32, MLIRText, QuotedText
 
 
@@ -36,18 +36,25 @@ class CustomCall(TensorOp):
         """Whether the call has no side effect."""
         return not self.has_side_effect
 
+    @property
+    def solver(self) -> Solver | None:
+        """The triangular solver that it calls, if it does: the one library routine that is known."""
+        if len(self.result_types) != 1:
+            return None
+        return find_solver(self.call_target_name, self.inputs, (self.extra or {}).get("mhlo.backend_config", ""))
+
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
 
     def flops(self) -> int:
-        """Those of a triangular solver, the one library routine that is known."""
-        if find_solver(self) is None:
+        """Those of a triangular solver."""
+        if self.solver is None:
             return 0
         matrix, right = (value.tensor for value in self.inputs)
         return right.size * matrix.shape[0]
 
     def evaluate(self, *arrays: Array) -> tuple[Array, ...]:
-        solver = find_solver(self)
+        solver = self.solver
         if solver is None:
             raise NotImplementedError(f"nothing is known of {self.call_target_name}")
         return (solver.solve(*arrays),)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from windlass.ir.types import MLIR_DTYPES
-from windlass.ir.values import tensor
+from windlass.ir.values import Value, tensor
 from windlass.ops.linear_algebra import TriangularSolve
 
 if TYPE_CHECKING:
     from windlass.ops.base import Array
-    from windlass.ops.custom_call import CustomCall
 
 TARGET = re.compile(r"lapack_[sdcz]trsm_ffi$")
 
@@ -36,22 +36,18 @@ class Solver:
         return np.asarray(op.evaluate(a, b))
 
 
-def find_solver(call: CustomCall) -> Solver | None:
+def find_solver(target: str, inputs: Sequence[Value], config: str) -> Solver | None:
     """The solver that a call names, if it is LAPACK's trsm on single matrices.
 
-    >>> from windlass.ir.values import tensor
-    >>> from windlass.ops import CustomCall
     >>> a, b = tensor("f32", 3, 3, name="a"), tensor("f32", 3, 2, name="b")
-    >>> call = CustomCall((a, b), "lapack_strsm_ffi", (b.type,))
-    >>> call.extra = {"mhlo.backend_config": "{diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}"}
-    >>> find_solver(call)
+    >>> config = "{diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}"
+    >>> find_solver("lapack_strsm_ffi", (a, b), config)
     Solver(left_side=True, lower=True, unit_diagonal=True, transpose_a='NO_TRANSPOSE')
     """
-    if not TARGET.match(call.call_target_name) or len(call.inputs) != 2 or len(call.result_types) != 1:
+    if not TARGET.match(target) or len(inputs) != 2:
         return None
-    config = (call.extra or {}).get("mhlo.backend_config", "")
     found = {name: chr(int(code)) for name, code in re.findall(r"(\w+) = (\d+) : ui8", config)}
-    if set(found) != {"diag", "side", "trans_x", "uplo"} or any(value.tensor.rank != 2 for value in call.inputs):
+    if set(found) != {"diag", "side", "trans_x", "uplo"} or any(value.tensor.rank != 2 for value in inputs):
         return None
     transpose = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}.get(found["trans_x"])
     if transpose is None:

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from windlass.ir import Block, BufferType, Op, TensorType, Type, Value
-
-if TYPE_CHECKING:
-    from windlass.ops.base import TensorOp
 
 SPACES = {"global": "", "parameter": "", "constant": ", 4", "shared": ", 3", "local": ", 5"}
 """The memory spaces as NVPTX numbers them."""
@@ -161,7 +158,7 @@ class LoopWriter:
 
     # -- scalars --------------------------------------------------------------------------------------------------
 
-    def write_scalar(self, op: TensorOp, names: LoopNames) -> None:
+    def write_scalar(self, op: Op, names: LoopNames) -> None:
         """An op that has a name in MLIR for the kind of its operands; a call where it has none."""
         operands = op.operands
         type_ = operands[0].tensor

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from windlass.ir import Argument, Block, Op, Value
-from windlass.ops.combiners import EXTREMES, bits_of, name_of, read_step
+from windlass.loops import ATOMIC_KINDS
+from windlass.ops.combiners import bits_of, read_step
 from windlass.ops.conversion import BitcastConvert
-from windlass.ops.elementwise import Multiply, Subtract
+from windlass.ops.elementwise import Subtract
 
 
 def find_kind(new: Value, old: Value, body: Block) -> tuple[str, Value] | None:
@@ -19,13 +20,10 @@ def find_kind(new: Value, old: Value, body: Block) -> tuple[str, Value] | None:
     if step is None:
         return None
     fold, left, right = step
-    is_extreme = fold.combiner in EXTREMES
-    # `Maximum` lets NaN spread, unlike fmax.
-    if fold.combiner is Multiply or (value.tensor.is_float and is_extreme and not fold.prefers_numbers):
+    # There is none that multiplies, and none through which NaN spreads.
+    if fold.name not in ATOMIC_KINDS:
         return None
-    prefix = "f" if value.tensor.is_float else "u" if value.tensor.is_unsigned and is_extreme else ""
-    kind = prefix + name_of(fold.combiner)
-    return _operand(kind, left, right, old, body) or _operand(kind, right, left, old, body)
+    return _operand(fold.name, left, right, old, body) or _operand(fold.name, right, left, old, body)
 
 
 def is_outside(value: Value, body: Block) -> bool:

@@ -9,6 +9,7 @@ from windlass.ir import Block, Function, Op, Value
 from windlass.parallel.compare_and_swap_loops import replace_compare_and_swap_loops
 from windlass.parallel.dead_code import remove_unused
 from windlass.parallel.guards import remove_guards
+from windlass.parallel.loop_reductions import declare_reductions
 from windlass.parallel.register_tiles import mark_register_tiles
 from windlass.parallel.rerolling import reroll
 from windlass.parallel.typed_subscripts import type_subscripts
@@ -66,6 +67,7 @@ def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
         LoopPass("guards", lambda block: remove_guards(block, guards), _SUM),
         LoopPass("typed subscripts", type_subscripts, _SQUARE),
         LoopPass("dead code", remove_unused, _TRIPLE),
+        LoopPass("reductions", declare_reductions, _SUM),
     )
 
 

@@ -24,7 +24,6 @@ from windlass.ops import (
 )
 from windlass.ops.combiners import combiner_region
 from windlass.ops.contraction import matmul
-from windlass.ops.lapack import find_solver
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
@@ -63,7 +62,7 @@ class Solution:
         if isinstance(self.op, TriangularSolve):
             spelled = self.op.transpose_a
         else:
-            solver = find_solver(self.op)
+            solver = self.op.solver
             spelled = solver.transpose_a if solver is not None else "ADJOINT"
         return {"NO_TRANSPOSE": False, "TRANSPOSE": True}.get(spelled)
 
@@ -97,7 +96,7 @@ def find_solution(value: Value) -> Solution | None:
         return Solution(op, op.b) if op.left_side and op.tensor.rank == 2 else None
     if not isinstance(op, CustomCall):
         return None
-    solver = find_solver(op)
+    solver = op.solver
     return Solution(op, op.inputs[1]) if solver is not None and solver.left_side else None
 
 

@@ -8,8 +8,8 @@ its order. Raising takes time in proportion to the kernel and to one block, not 
 
 Start reading at `kernel.py`, then `interpreter.py`; `items.py` says what values become, `index.py` how integers stay
 symbolic, `access.py` what loads and stores become, `loops.py` which forms loops can take. What is found before that:
-`block_folds.py` (scans and trees over a block). What is tried after it: `turns.py` (threads one after another, where
-their order decides). What is only seen as the program runs: `assumptions.py`.
+`block_folds.py` (scans and trees over a block). What is tried after it: the kernel that `parallel/serialization.py`
+makes (threads one after another, where their order decides). What is only seen as the program runs: `assumptions.py`.
 """
 
 from windlass.raising.codes import FAULTS

@@ -11,10 +11,11 @@ from windlass.affine.enumeration import holds_somewhere
 from windlass.affine.index import ZERO, Index
 from windlass.affine.predicate import Predicate
 from windlass.ops.conversion import byte_width
-from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.assumptions import assume_never
 from windlass.raising.codes import MISALIGNED
 from windlass.raising.divisibility import is_multiple
 from windlass.raising.items import Buffer, PointerChoice
+from windlass.raising.report import Assumption
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

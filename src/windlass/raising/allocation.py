@@ -10,8 +10,7 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.index import ZERO, Index
 from windlass.ops.conversion import byte_width
 from windlass.raising import emission
-from windlass.raising.items import UndefinedItem
-from windlass.raising.memory import ELEMENT_ORDER, ElementAxis, Memory, MemoryState, fresh_version
+from windlass.raising.items import ELEMENT_ORDER, ElementAxis, Memory, MemoryState, UndefinedItem, fresh_version
 from windlass.raising.words import store_words, word_index
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Multiply, Not, Or, Select, Xor
-from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.conditions import merge_items
 from windlass.raising.integers import (
     compare_symbolically,
@@ -30,7 +29,15 @@ from windlass.raising.integers import (
     numeric_bounds,
     symbolic_result,
 )
-from windlass.raising.items import UNDEFINED, Item, UndefinedItem, from_lanes, is_integer
+from windlass.raising.items import (
+    UNDEFINED,
+    Accumulation,
+    AccumulationTest,
+    Item,
+    UndefinedItem,
+    from_lanes,
+    is_integer,
+)
 from windlass.raising.lanes import Lanes
 from windlass.raising.reductions import combine
 from windlass.raising.whole_floats import note_whole_float, whole_result

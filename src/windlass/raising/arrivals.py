@@ -11,48 +11,35 @@ have to be of another time: of the blocks' own memory, before or after a barrier
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from windlass.affine.access import Access
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.loops import Atomic
 from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import Add, Subtract
 from windlass.raising import access, emission
-from windlass.raising.items import is_integer
+from windlass.raising.frames import Visit
+from windlass.raising.items import Memory, is_integer
 from windlass.raising.lanes import Lanes
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.running_folds import running_fold
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
     from windlass.raising.state import RaisingState
 
 MOST_LANES = 1 << 26
 """Running sums are made over so many threads at most."""
 
 
-@dataclass(frozen=True)
-class Visit(Access["Memory"]):
-    """An access whose `time` counts the barriers of the source.
-
-    `obstacle` is what is said if another access comes to the same place at the same time, where that matters.
-    """
-
-    obstacle: Obstacle | None = None
-
-    def meets(self, later: Visit, state: RaisingState) -> bool:
-        """Whether threads may make this access and a later one to the same place, in an order that is not told."""
-        if not self.may_meet(later):
-            return False
-        # Blocks don't wait for one another.
-        is_of_block = self.memory.is_shared or math.prod(state.specification.grid) == 1
-        barriers = state.meetings[self.time : later.time]
-        return not (
-            is_of_block and any(_covers(each, self.domain) and _covers(each, later.domain) for each in barriers)
-        )
+def _meet(earlier: Visit, later: Visit, state: RaisingState) -> bool:
+    """Whether threads may make two accesses to the same place, in an order that is not told."""
+    if not earlier.may_meet(later):
+        return False
+    # Blocks don't wait for one another.
+    is_of_block = earlier.memory.is_shared or math.prod(state.specification.grid) == 1
+    barriers = state.meetings[earlier.time : later.time]
+    return not (is_of_block and any(_covers(each, earlier.domain) and _covers(each, later.domain) for each in barriers))
 
 
 def _covers(barrier: Domain, other: Domain) -> bool:
@@ -68,7 +55,7 @@ def note_visit(state: RaisingState, memory: Memory, address: Index, size: int) -
     """
     visit = Visit(memory, address, size, state.domain, len(state.meetings))
     for each in state.visits:
-        if each.obstacle is not None and each.meets(visit, state):
+        if each.obstacle is not None and _meet(each, visit, state):
             raise each.obstacle
     state.visits.append(visit)
 
@@ -82,11 +69,11 @@ def count_arrivals(
     """
     place = address - memory.segment if memory.is_shared else address
     count = math.prod(state.specification.grid) * math.prod(state.specification.block)
-    is_repeated = state.frames or state.while_depth > state.turn_depth
+    is_repeated = state.frames or state.while_depth > state.serial_depth
     if op.kind not in ("add", "sub") or not is_integer(value.dtype) or is_repeated or count > MOST_LANES:
         return None
     visit = Visit(memory, address, byte_width(value.dtype), state.domain, len(state.meetings), obstacle)
-    if place.simplify(state.box).dimensions or any(each.meets(visit, state) for each in state.visits):
+    if place.simplify(state.box).dimensions or any(_meet(each, visit, state) for each in state.visits):
         return None
     state.visits.append(visit)
     return _add_up(state, value, memory.is_shared)

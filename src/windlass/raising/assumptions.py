@@ -7,52 +7,20 @@ says whether all of that held. Where it did not, its results mean nothing, and t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.affine.predicate import Predicate
-from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.ops.comparison import Compare
 from windlass.ops.elementwise import Or, Select
 from windlass.ops.extremes import Maximum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
-from windlass.raising.codes import FAULTS
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import materialize_condition
+from windlass.raising.report import Assumption
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """Something that has to hold of the data: why the kernel can't be raised where it does not."""
-
-    reason: str
-    position: Position | None
-    code: str
-    help: str | None = None
-
-    @property
-    def is_fault(self) -> bool:
-        """Whether the kernel itself is wrong where this does not hold."""
-        return self.code in FAULTS
-
-    def __str__(self) -> str:
-        return f"{self.position or '?'}: emulated if {self.reason}"
-
-    def as_error(self, kernel: str) -> RaisingError:
-        """What the user reads where it does not hold."""
-        return RaisingError(
-            Diagnostic(
-                self.code,
-                f"kernel '{kernel}' can't be raised: {self.reason}",
-                self.position,
-                notes=("that depends on the data: it was seen as the kernel ran",),
-                help=self.help,
-            )
-        )
 
 
 def nothing_is_violated(state: RaisingState) -> Predicate:

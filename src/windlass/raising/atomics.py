@@ -34,10 +34,18 @@ from windlass.raising.arrivals import count_arrivals
 from windlass.raising.codes import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import is_injective
-from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, UndefinedItem, dimensions_of_item, from_lanes
+from windlass.raising.items import (
+    UNDEFINED,
+    Buffer,
+    Item,
+    Memory,
+    Pointer,
+    UndefinedItem,
+    dimensions_of_item,
+    from_lanes,
+)
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.loads_and_stores import read, write
-from windlass.raising.memory import Memory
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import buffer_of, index_of
 from windlass.raising.words import note_access, put_view, read_words, record_access, store_words, view, word_index

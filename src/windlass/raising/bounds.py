@@ -16,11 +16,12 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import Predicate
-from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.assumptions import assume_never
 from windlass.raising.codes import OUTSIDE
+from windlass.raising.items import Memory
+from windlass.raising.report import Assumption
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
     from windlass.raising.state import RaisingState
 
 MOST_CORNERS = 64

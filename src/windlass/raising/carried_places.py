@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Index
-from windlass.raising.memory import Memory, SlotKey
+from windlass.raising.items import Memory, SlotKey
 
 
 @dataclass(frozen=True)

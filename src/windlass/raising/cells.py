@@ -18,14 +18,12 @@ from windlass.affine.index import Data, Index, RuntimeScalar, parts_of
 from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Result
 from windlass.ops.conversion import byte_width
-from windlass.raising.accumulations import Accumulation, Root
 from windlass.raising.carried_places import Cell, NeedsCells, PlaceCell, SlotCell
 from windlass.raising.conditions import merge_items
 from windlass.raising.dependences import varies
 from windlass.raising.frames import VectorFrame
-from windlass.raising.items import Item, UndefinedItem
+from windlass.raising.items import Accumulation, Item, Memory, Root, Slot, SlotKey, UndefinedItem, fresh_version
 from windlass.raising.lanes import lanes_of
-from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
 from windlass.raising.reductions import finish
 from windlass.raising.slots import store_slot
 from windlass.raising.words import read_words, record_access, write_words

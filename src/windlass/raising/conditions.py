@@ -13,9 +13,17 @@ from windlass.affine.predicate import (
     Predicate,
 )
 from windlass.ir import Block, Op, TensorType
-from windlass.raising.accumulations import PENDING, AccumulatedTerm, Accumulation, AccumulationTest
 from windlass.raising.extremes import complete_pending
-from windlass.raising.items import Item, Pointer, PointerChoice, UndefinedItem
+from windlass.raising.items import (
+    PENDING,
+    AccumulatedTerm,
+    Accumulation,
+    AccumulationTest,
+    Item,
+    Pointer,
+    PointerChoice,
+    UndefinedItem,
+)
 from windlass.raising.origins import origin
 from windlass.raising.selecting import select_lanes
 from windlass.raising.words import load_words

@@ -10,18 +10,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.index import Atom, Data, Index, RuntimeScalar, dimensions_of, parts_of, range_of
 from windlass.diagnostics import Position
 from windlass.raising.frames import AccessRecord, VectorFrame
+from windlass.raising.items import Memory
 from windlass.raising.lanes import lanes_of
 from windlass.raising.obstacle import Obstacle
-
-if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
-
 
 MOST_DISTANCES = 256
 """So many distances between iterations are looked at one by one."""

@@ -20,19 +20,27 @@ from windlass.ir import Value
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Multiply
 from windlass.raising import emission
-from windlass.raising.accumulations import AccumulatedTerm, Accumulation
 from windlass.raising.carried_places import Cell, NeedsCells, SlotCell
 from windlass.raising.frames import VectorFrame
-from windlass.raising.items import UNDEFINED, Item, UndefinedItem, integer_item
+from windlass.raising.items import (
+    UNDEFINED,
+    AccumulatedTerm,
+    Accumulation,
+    Item,
+    Memory,
+    Slot,
+    SlotKey,
+    UndefinedItem,
+    fresh_version,
+    integer_item,
+)
 from windlass.raising.iterations import lanes_at
 from windlass.raising.lanes import Lanes, lanes_of
-from windlass.raising.memory import Slot, fresh_version
 from windlass.raising.obstacle import Obstacle
 from windlass.raising.reductions import contract
 from windlass.raising.slots import store_slot
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory, SlotKey
     from windlass.raising.state import RaisingState
 
 Renaming: TypeAlias = Mapping[Dimension, Dimension]

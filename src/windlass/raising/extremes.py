@@ -12,16 +12,16 @@ from windlass.affine.index import Index
 from windlass.affine.predicate import DataCondition, Predicate
 from windlass.ops.combiners import EXTREMES, extreme_kept
 from windlass.ops.comparison import MIRRORED, OPPOSITE, Compare
-from windlass.raising.accumulations import (
+from windlass.raising.items import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
     PENDING,
     AccumulatedTerm,
     Accumulation,
     AccumulationTest,
-    check_depth,
+    Item,
+    is_float,
 )
-from windlass.raising.items import Item, is_float
 from windlass.raising.lanes import Lanes, lanes_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
         return _select_by_nan(state, test.accumulation, on_true, on_false)
     accumulation, direction = test.accumulation, test.direction
     dtype = accumulation.root.dtype
-    check_depth(state, accumulation)
+    state.check_depth(accumulation)
     if on_true is accumulation and is_same(on_false, test.item) and not is_float(dtype):
         direction = OPPOSITE[direction]
         on_true, on_false = on_false, on_true
@@ -68,7 +68,7 @@ def select_by_test(state: RaisingState, test: AccumulationTest, on_true: Item, o
         terms = (*accumulation.terms, AccumulatedTerm(test.item, state.domain))
         return Accumulation(accumulation.root, combiner, terms, nan)
     if isinstance(on_false, Accumulation) and not on_false.terms and not isinstance(on_true, Accumulation):
-        check_depth(state, on_false)
+        state.check_depth(on_false)
         if accumulation.terms:
             raise state.obstacle("what is kept with a minimum or maximum depends on the order")
         if direction in ("LE", "GE") and is_float(dtype):

@@ -16,10 +16,9 @@ from windlass.ops.extremes import Minimum
 from windlass.ops.reduction import Reduce
 from windlass.ops.regions import make_region
 from windlass.raising import emission
-from windlass.raising.accumulations import LEAVES_NAN, Accumulation, AccumulationTest
 from windlass.raising.extremes import is_same, select_by_test
 from windlass.raising.integers import is_bare
-from windlass.raising.items import Item, from_lanes, is_float
+from windlass.raising.items import LEAVES_NAN, Accumulation, AccumulationTest, Item, from_lanes, is_float
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import dtype_of_places
 from windlass.raising.reductions import relevant_mask, without_axis

@@ -9,46 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from windlass.affine.access import byte_range
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
-from windlass.affine.predicate import TRUE, Predicate, at_least_zero
+from windlass.affine.predicate import Predicate, at_least_zero
 from windlass.ops.conversion import byte_width
 from windlass.raising import access, emission
+from windlass.raising.items import StoreRecord
 from windlass.raising.lanes import Lanes
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
+    pass
 
 MOST_STORES = 64
 """So many stores of a memory are remembered."""
-
-
-@dataclass(frozen=True)
-class LoadSource:
-    """Where a value was loaded from, and the number that it is instead where the guard does not hold."""
-
-    memory: Memory
-    version: int
-    dtype: str
-    index: Index
-    guard: Predicate = TRUE
-    filling: Any = None
-
-
-@dataclass(frozen=True)
-class StoreRecord:
-    """What lanes stored: each active lane of the domain its value, at the word `index` of words of a type."""
-
-    index: Index
-    dtype: str
-    value: Lanes
-    domain: Domain
-    source: LoadSource | None
-    """Where the value comes from, if it was just loaded."""
 
 
 @dataclass(frozen=True)

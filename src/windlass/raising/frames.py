@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from windlass.affine.access import Access
 from windlass.affine.dimensions import Dimension
@@ -13,9 +12,8 @@ from windlass.affine.index import Index
 from windlass.diagnostics import Position
 from windlass.ir import Argument, Block, Op, Value
 from windlass.raising.history import LASTING
-
-if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
+from windlass.raising.items import Memory
+from windlass.raising.obstacle import Obstacle
 
 
 @dataclass(frozen=True)
@@ -86,3 +84,13 @@ def is_within(op: Op, outer: Op) -> bool:
             return True
         inner = inner.parent_op
     return False
+
+
+@dataclass(frozen=True)
+class Visit(Access["Memory"]):
+    """An access whose `time` counts the barriers of the source.
+
+    `obstacle` is what is said if another access comes to the same place at the same time, where that matters.
+    """
+
+    obstacle: Obstacle | None = None

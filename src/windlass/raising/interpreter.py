@@ -13,23 +13,23 @@ from windlass.affine.index import ZERO, Index
 from windlass.affine.predicate import FALSE, TRUE, Predicate
 from windlass.ir import Op, TensorType
 from windlass.ops.creation import Constant
-from windlass.raising.accumulations import AccumulationTest
 from windlass.raising.alignment import check_vector_alignment
 from windlass.raising.allocation import allocate_local, allocate_shared
 from windlass.raising.arithmetic import constant_item, run_scalar_op, run_subscript
-from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.assumptions import assume_never
 from windlass.raising.atomics import run_atomic, run_compare_exchange
 from windlass.raising.blocks import run_branch
 from windlass.raising.codes import LAUNCH_MISMATCH, LOOP, NOT_RAISED, STOPS
 from windlass.raising.collectives import run_collective
 from windlass.raising.conditions import merge_items, split_domains, yielded_dtype
 from windlass.raising.extremes import select_by_test
-from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice, UndefinedItem
+from windlass.raising.items import UNDEFINED, AccumulationTest, Buffer, Item, Pointer, PointerChoice, UndefinedItem
 from windlass.raising.loads_and_stores import read, write
 from windlass.raising.loops import run_do_while, run_for
 from windlass.raising.obstacle import UncountedObstacle
 from windlass.raising.operands import buffer_of, index_of, predicate_of
 from windlass.raising.racing import check_race, note_load
+from windlass.raising.report import Assumption
 from windlass.raising.trail import readable
 from windlass.raising.updates import run_atomic_update
 

@@ -14,27 +14,26 @@ from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
-from windlass.loops import For, Parallel
+from windlass.loops import BLOCKS, THREADS, Parallel
 from windlass.ops.composite import expand_composites
 from windlass.ops.conversion import byte_width
 from windlass.ops.regions import Return
 from windlass.parallel.nesting import flatten
 from windlass.parallel.passes import PASSES_OF_TILES, run_passes
 from windlass.parallel.register_tiles import has_register_tiles, is_tiled
+from windlass.parallel.serialization import can_be_serialized, serialize
 from windlass.parallel.specialization import specialize
 from windlass.raising import emission
-from windlass.raising.assumptions import Assumption
 from windlass.raising.block_folds import find_block_folds
 from windlass.raising.blocks import run_block
 from windlass.raising.codes import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, TOO_SLOW
 from windlass.raising.interpreter import run_op
-from windlass.raising.items import Item, Pointer
-from windlass.raising.memory import Memory, MemoryState
+from windlass.raising.items import Item, Memory, MemoryState, Pointer
 from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
 from windlass.raising.quotients import find_cuts
 from windlass.raising.records import record_memory, traced_item
 from windlass.raising.reinterpretation import write_back
-from windlass.raising.report import RaisingReport
+from windlass.raising.report import Assumption, RaisingReport
 from windlass.raising.specification import (
     NULL_MEMORY,
     KnownScalar,
@@ -45,8 +44,12 @@ from windlass.raising.specification import (
 )
 from windlass.raising.state import CountingBuilder, RaisingState
 from windlass.raising.threads import ThreadIds, split_dimensions, thread_ids
-from windlass.raising.turns import BLOCKS, THREADS, take_turns
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
+
+MOST_SERIALIZED = 1 << 16
+"""So many blocks or threads run one after another at most: each takes a round of the loop, however little it does."""
+MOST_SERIALIZED_BYTES = 1 << 32
+"""Their number times the bytes of the memories at most: in the worst case each copies them, half a second in all."""
 
 
 @dataclass
@@ -102,7 +105,7 @@ def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> 
             return found
         return _raise_kernel(kernel, specification)[0]
     except Obstacle as obstacle:
-        raised = _raise_in_turn(kernel, specification, obstacle)
+        raised = _raise_serialized(kernel, specification, obstacle)
         if raised is None:
             raise obstacle.as_error(kernel.name) from obstacle
         return raised
@@ -121,7 +124,15 @@ def _specialized(kernel: Function, specification: LaunchSpecification) -> Functi
     return specialize(kernel, specification.grid, specification.block, known)
 
 
-def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacle: Obstacle) -> RaisedKernel | None:
+def _is_worth_serializing(specification: LaunchSpecification, what: str) -> bool:
+    """Whether there are several blocks or threads, but not too many."""
+    extents = specification.grid if what == BLOCKS else (*specification.grid, *specification.block)
+    count = math.prod(extents)
+    work = count * sum(memory.size_bytes for memory in specification.memories)
+    return 1 < count <= MOST_SERIALIZED and work <= MOST_SERIALIZED_BYTES
+
+
+def _raise_serialized(kernel: Function, specification: LaunchSpecification, obstacle: Obstacle) -> RaisedKernel | None:
     """The kernel with its blocks one after another, or else its threads.
 
     None where neither has a form, or the obstacle is none that an order takes away.
@@ -130,11 +141,13 @@ def _raise_in_turn(kernel: Function, specification: LaunchSpecification, obstacl
         return None
     uncounted: list[UncountedObstacle] = []
     for what in (BLOCKS, THREADS):
-        turns = take_turns(kernel, specification, what)
-        if turns is None:
+        if not (_is_worth_serializing(specification, what) and can_be_serialized(kernel, what)):
             continue
+        serial = kernel.clone()
+        serialize(serial.body, what)
+        block = specification.block if what == BLOCKS else (1, 1, 1)
         try:
-            raised, _ = _raise_kernel(turns.kernel, turns.specification, turns=turns.loop)
+            raised, _ = _raise_kernel(serial, replace(specification, grid=(1, 1, 1), block=block))
         except UncountedObstacle as other:
             uncounted.append(other)
         except Obstacle:
@@ -178,7 +191,6 @@ def _raise_kernel(
     kernel: Function,
     specification: LaunchSpecification,
     cuts: Mapping[int, Sequence[int]] | None = None,
-    turns: For | None = None,
 ) -> tuple[RaisedKernel, RaisingState]:
     parallel = _parallel_of(kernel)
     assert parallel is not None
@@ -195,7 +207,6 @@ def _raise_kernel(
         ids = split_dimensions(thread_ids(kernel, parallel, specification), cuts or {})
         state = RaisingState(run_op, specification, builder, Domain(ids.dimensions, Box(), TRUE))
         state.has_tiles = is_tiled(kernel.body)
-        state.turns = turns
         state.folds = find_block_folds(kernel, parallel, specification)
         _enter_memories(state, words)
         traced = iter(body.arguments[len(specification.memories) :])

@@ -10,8 +10,7 @@ from windlass.raising.cells import find_place, set_place
 from windlass.raising.codes import NO_MEMORY
 from windlass.raising.conditions import merge_items
 from windlass.raising.elements import read_element, write_element
-from windlass.raising.items import UNDEFINED, Buffer, Item, Pointer, PointerChoice
-from windlass.raising.memory import Memory
+from windlass.raising.items import UNDEFINED, Buffer, Item, Memory, Pointer, PointerChoice
 from windlass.raising.slots import read_slot, write_slot
 from windlass.raising.words import read_words, record_access, write_words
 

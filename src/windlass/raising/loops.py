@@ -17,10 +17,11 @@ from windlass.raising.blocks import run_block
 from windlass.raising.codes import LOOP
 from windlass.raising.conditions import merge_items, yielded_dtype
 from windlass.raising.items import Item
-from windlass.raising.obstacle import Attempt, Obstacle
+from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import index_of, predicate_of
 from windlass.raising.privatization import has_barrier, stored_to
 from windlass.raising.report import LoopNote
+from windlass.raising.trail import Attempt
 from windlass.raising.vectorization import vectorize
 from windlass.raising.while_loops import run_as_while, run_counted_while
 
@@ -52,11 +53,11 @@ def run_for(state: RaisingState, op: For) -> None:
     can_unroll = (
         not op.counts_elements
         and is_static
-        and count <= (MOST_UNROLLED_TRIPS if op is not state.turns else FEW_TRIPS)
+        and count <= (FEW_TRIPS if op.serializes else MOST_UNROLLED_TRIPS)
         and count * weight(op.body.block) <= MOST_UNROLLED_OPS
     )
     forms: list[Form] = []
-    if is_static and count > 1 and op is not state.turns:
+    if is_static and count > 1 and not op.serializes:
         forms.append(("vectorize", lambda: vectorize(state, op, trips, count, can_unroll)))
     if can_unroll:
         # Barriers in a loop are a sign of tiles: all of them at once may be one contraction. A loop that fills a tile
@@ -138,9 +139,8 @@ def _unroll_for(state: RaisingState, op: For, trips: Index, count: int) -> str:
         inner = domain.restrict(runs)
         if runs.is_false or inner.is_empty:
             break
-        if op is state.turns:
-            state.meetings.append(domain)  # All that one turn does comes before all that the next does.
-            state.turn_depth = state.while_depth
+        if op.serializes:
+            state.serial_depth = state.while_depth
         state.environment[body.arguments[0]] = Index(iteration)
         state.environment.update(zip(body.arguments[1:], items, strict=True))
         with state.within(inner):

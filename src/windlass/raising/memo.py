@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Index
 from windlass.ir import Op, Value
 from windlass.raising.history import Saved
-
-if TYPE_CHECKING:
-    from windlass.raising.forwarding import LoadSource
-    from windlass.raising.lanes import Lanes
-    from windlass.raising.reductions import Contraction
+from windlass.raising.items import LoadSource
+from windlass.raising.lanes import Lanes
 
 FactT = TypeVar("FactT")
 
@@ -61,3 +59,12 @@ class Memo(Saved):
     """What block folds begin with: the words of an array at an op, or of a value (see block_folds.py)."""
     idle: set[Value] = field(default_factory=set[Value])
     """Values that may stay without a user, and are removed then: their size does not count."""
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """Two factors whose product was summed over some dimensions."""
+
+    left: Lanes
+    right: Lanes
+    over: tuple[Dimension, ...]

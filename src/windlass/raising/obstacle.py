@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.diagnostics import Diagnostic, Position, RaisingError
 from windlass.raising.codes import HELP, LOOP
-from windlass.raising.trail import find_trail
+from windlass.raising.trail import Attempt, find_trail
 
 if TYPE_CHECKING:
     from windlass.ir import Op, Value
 
 
 POINTER_CHANGES = "a pointer goes into different arrays from one iteration to the next"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A form of a loop that did not work, and why; `reason` is empty for the one in which an obstacle ended all."""
-
-    loop: Op
-    form: str
-    reason: str = ""
 
 
 class Obstacle(Exception):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.affine.index import Data, Index
 from windlass.affine.predicate import Predicate
-from windlass.raising.forwarding import LoadSource
-from windlass.raising.items import Item
+from windlass.raising.items import Item, LoadSource
 from windlass.raising.lanes import Lanes, lanes_of
 
 if TYPE_CHECKING:

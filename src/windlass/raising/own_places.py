@@ -22,14 +22,15 @@ from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import And, Or
 from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
-from windlass.raising.assumptions import Assumption, assume_never
+from windlass.raising.assumptions import assume_never
 from windlass.raising.codes import RACE
 from windlass.raising.dependences import is_injective
+from windlass.raising.items import Memory
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import dtype_of_places, materialize, materialize_condition
+from windlass.raising.report import Assumption
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
     from windlass.raising.state import RaisingState
 
 HELP = "use atomicAdd, or let one thread do it"

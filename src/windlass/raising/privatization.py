@@ -27,9 +27,8 @@ from windlass.loops import Atomic, AtomicUpdate, Barrier, CompareExchange, DoWhi
 from windlass.ops.conversion import byte_width
 from windlass.raising import emission
 from windlass.raising.frames import AccessRecord, VectorFrame, is_within
-from windlass.raising.items import Pointer
+from windlass.raising.items import Memory, MemoryState, Pointer, fresh_version
 from windlass.raising.lanes import lanes_of
-from windlass.raising.memory import Memory, MemoryState, fresh_version
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

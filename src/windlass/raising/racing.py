@@ -15,11 +15,10 @@ from windlass.ir import Argument, Op, Value
 from windlass.loops import Load, Store
 from windlass.ops.conversion import byte_width
 from windlass.raising.codes import RACE
-from windlass.raising.items import Pointer, dimensions_of_item
+from windlass.raising.items import Memory, Pointer, dimensions_of_item
 from windlass.raising.own_places import HELP, check_own_places, have_own_places
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
     from windlass.raising.state import RaisingState
 
 MOST_VISITED = 2000

@@ -11,8 +11,7 @@ from windlass.affine.predicate import TRUE
 from windlass.ir import Value
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.raising.arithmetic import constant_item
-from windlass.raising.items import Item, Pointer, is_integer, scalar_item
-from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey
+from windlass.raising.items import Item, Memory, MemoryState, Pointer, Slot, SlotKey, is_integer, scalar_item
 from windlass.raising.reductions import wrapped
 from windlass.raising.specification import KnownScalar, RecordArgument
 

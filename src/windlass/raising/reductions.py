@@ -9,7 +9,6 @@ whose factors lie over different dimensions become contractions.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from windlass.affine.choices import box_condition
@@ -35,27 +34,29 @@ from windlass.ops.elementwise import (
 from windlass.ops.extremes import Maximum, Minimum
 from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
-from windlass.raising.accumulations import (
+from windlass.raising.conditions import merge_items
+from windlass.raising.extremes import make_test, select_by_test
+from windlass.raising.integers import fit
+from windlass.raising.items import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
     PENDING,
     AccumulatedTerm,
     Accumulation,
     AccumulationTest,
+    Item,
     Root,
-    check_depth,
+    dtype_range,
+    from_lanes,
+    is_float,
 )
-from windlass.raising.conditions import merge_items
-from windlass.raising.extremes import make_test, select_by_test
-from windlass.raising.integers import fit
-from windlass.raising.items import Item, dtype_range, from_lanes, is_float
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import materialize_condition
-from windlass.raising.strides import split_back
+from windlass.raising.memo import Contraction
+from windlass.raising.strides import Fusion, split_back
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState
-    from windlass.raising.strides import Fusion
 
 
 def combine(state: RaisingState, op: Op, items: list[Item]) -> Item:
@@ -107,7 +108,7 @@ def _merge_truths(state: RaisingState, condition: Predicate, on_true: Item, on_f
 
 
 def _with_term(state: RaisingState, accumulation: Accumulation, combiner: Combiner, item: Item) -> Accumulation:
-    check_depth(state, accumulation)
+    state.check_depth(accumulation)
     # A pair of half an `fmin` starts from what numbers were kept before.
     is_extreme = combiner in EXTREMES and accumulation.nan == KEEPS_NUMBERS
     if accumulation.combiner not in (None, combiner) or (accumulation.nan and not is_extreme) or accumulation.leader:
@@ -259,7 +260,7 @@ def _apply(state: RaisingState, combiner: Combiner, item: Item, total: Lanes, dt
             test = AccumulationTest("LT" if combiner is Minimum else "GT", from_lanes(total), item)
             return select_by_test(state, test, test.item, item)
         if nan == KEEPS_NUMBERS:
-            check_depth(state, item)
+            state.check_depth(item)
             if item.terms and (item.combiner is not combiner or item.nan != nan):
                 raise state.obstacle("a value is accumulated by several different operations")
             terms = (*item.terms, AccumulatedTerm(from_lanes(total), state.domain))
@@ -357,15 +358,6 @@ def box_difference(inner: Box, outer: Box) -> list[Dimension]:
 
 CONTRACTED_INTEGERS = ("i32", "i64")
 """The integers whose sums of products become contractions, which wrap around as sums do."""
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """Two factors whose product was summed over some dimensions."""
-
-    left: Lanes
-    right: Lanes
-    over: tuple[Dimension, ...]
 
 
 def _contract(

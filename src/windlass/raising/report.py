@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from windlass.diagnostics import Diagnostic, Position
+from windlass.diagnostics import Diagnostic, Position, RaisingError
+from windlass.raising.codes import FAULTS
 
 if TYPE_CHECKING:
-    from windlass.raising.assumptions import Assumption
+    pass
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,33 @@ class RaisingReport:
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.accesses), *map(str, self.loops), *map(str, self.assumptions), *self.notes])
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Something that has to hold of the data: why the kernel can't be raised where it does not."""
+
+    reason: str
+    position: Position | None
+    code: str
+    help: str | None = None
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the kernel itself is wrong where this does not hold."""
+        return self.code in FAULTS
+
+    def __str__(self) -> str:
+        return f"{self.position or '?'}: emulated if {self.reason}"
+
+    def as_error(self, kernel: str) -> RaisingError:
+        """What the user reads where it does not hold."""
+        return RaisingError(
+            Diagnostic(
+                self.code,
+                f"kernel '{kernel}' can't be raised: {self.reason}",
+                self.position,
+                notes=("that depends on the data: it was seen as the kernel ran",),
+                help=self.help,
+            )
+        )

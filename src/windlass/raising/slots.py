@@ -9,11 +9,9 @@ from windlass.affine.choices import box_condition
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.ops.conversion import byte_width
-from windlass.raising.accumulations import Accumulation
 from windlass.raising.carried_places import NeedsCells, SlotCell
 from windlass.raising.conditions import merge_items
-from windlass.raising.items import UNDEFINED, Item, UndefinedItem
-from windlass.raising.memory import Memory, Slot, SlotKey, fresh_version
+from windlass.raising.items import UNDEFINED, Accumulation, Item, Memory, Slot, SlotKey, UndefinedItem, fresh_version
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

@@ -20,11 +20,13 @@ from windlass.diagnostics.deadline import is_late
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops.conversion import Convert
 from windlass.raising import emission
+from windlass.raising.carried_places import PlaceCell
 from windlass.raising.codes import LOOP, TOO_IRREGULAR
 from windlass.raising.fold_recipes import BlockFolds
+from windlass.raising.frames import VectorFrame, Visit
 from windlass.raising.history import LASTING, restore_fields, saved_fields
 from windlass.raising.integers import symbolic_result
-from windlass.raising.items import Item, UndefinedItem
+from windlass.raising.items import Accumulation, Item, Memory, MemoryState, Slot, UndefinedItem
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.materialize import materialize, materialize_condition
 from windlass.raising.memo import Memo
@@ -33,11 +35,7 @@ from windlass.raising.report import RaisingReport
 from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
-    from windlass.loops import For, Load
-    from windlass.raising.arrivals import Visit
-    from windlass.raising.carried_places import PlaceCell
-    from windlass.raising.frames import VectorFrame
-    from windlass.raising.memory import Memory, MemoryState, Slot
+    from windlass.loops import Load
 
 MOST_OPS = 8_000
 """Kernels that need more tensor ops than this are better run as loops."""
@@ -137,10 +135,8 @@ class RaisingState:
     while_depth: int = 0
     block_depths: dict[Block, int] = field(default_factory=dict[Block, int], metadata=LASTING)
     """How many loops each block of a loop's body stands in. Blocks that were given up do no harm; frames share it."""
-    turns: For | None = None
-    """The loop over blocks or threads that have to run one after another."""
-    turn_depth: int = 0
-    """The `while_depth` of a turn's own ops."""
+    serial_depth: int = 0
+    """The `while_depth` of a block's or thread's own ops, where these run one after another."""
     folds: BlockFolds = field(default_factory=BlockFolds)
     """What threads of a block fold together."""
     reduction_mask: Predicate = TRUE
@@ -159,6 +155,15 @@ class RaisingState:
     def position(self) -> Position | None:
         """Where the op that is being raised stands."""
         return self.builder.source
+
+    def check_depth(self, accumulation: Accumulation) -> None:
+        """Raise Obstacle unless the innermost loop is the one that carries the accumulation."""
+        if accumulation.root.while_depth != self.while_depth:
+            raise self.obstacle("a sum over an outer loop is made within a loop that can't be vectorized")
+        counters = {counter for counter, _ in accumulation.elements}
+        depth = accumulation.root.loop_depth
+        if depth > len(self.frames) or any(frame.dimension not in counters for frame in self.frames[depth:]):
+            raise self.obstacle("a sum over an outer loop is made within an inner one in a way that is no reduction")
 
     def obstacle(self, reason: str, code: str = LOOP, help: str | None = None, value: Value | None = None) -> Obstacle:
         """An obstacle at the op that is being raised; `value` is what stands in the way, where it is one value."""

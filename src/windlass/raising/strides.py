@@ -22,8 +22,7 @@ from windlass.affine.predicate import (
 )
 from windlass.ir import Block
 from windlass.raising import emission
-from windlass.raising.accumulations import Accumulation, AccumulationTest
-from windlass.raising.items import Item, Pointer, PointerChoice, integer_item
+from windlass.raising.items import Accumulation, AccumulationTest, Item, Pointer, PointerChoice, integer_item
 from windlass.raising.lanes import Lanes, condition_of, lanes_of
 from windlass.raising.materialize import materialize_condition
 

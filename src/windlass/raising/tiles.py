@@ -24,13 +24,11 @@ from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, at_least_zero
 from windlass.ops.conversion import byte_width
 from windlass.raising import emission
-from windlass.raising.forwarding import LoadSource, StoreRecord
-from windlass.raising.items import Item
+from windlass.raising.items import Item, LoadSource, Memory, StoreRecord
 from windlass.raising.lanes import Lanes
 from windlass.raising.selecting import select_lanes
 
 if TYPE_CHECKING:
-    from windlass.raising.memory import Memory
     from windlass.raising.state import RaisingState
 
 WORD_ORDER = 300

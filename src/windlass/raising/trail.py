@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Protocol
 
 from windlass import loops
 from windlass.diagnostics import Position, Step
 from windlass.ir import Argument, Block, Op, Result, Value
 from windlass.ops.creation import Constant
 from windlass.raising.codes import MISALIGNED, OUTSIDE, RACE, RESULT_OF_ATOMIC
-
-if TYPE_CHECKING:
-    from windlass.raising.obstacle import Obstacle
 
 MOST_STEPS = 8
 MOST_VISITED = 400
@@ -33,10 +31,30 @@ FORMS = {
 
 COMPUTES = "computes it"
 
+
+@dataclass(frozen=True)
+class Attempt:
+    """A form of a loop that did not work, and why; `reason` is empty for the one in which an obstacle ended all."""
+
+    loop: Op
+    form: str
+    reason: str = ""
+
+
+class Blocked(Protocol):
+    """What a trail leads to, as `Obstacle` says it."""
+
+    op: Op | None
+    value: Value | None
+    code: str
+    position: Position | None
+    attempts: tuple[Attempt, ...]
+
+
 Neighbours = Callable[[Value], Iterable[Value]]
 
 
-def find_trail(obstacle: Obstacle) -> tuple[Step, ...]:
+def find_trail(obstacle: Blocked) -> tuple[Step, ...]:
     """The lines that led to an obstacle, in the program's order, each once."""
     op = obstacle.op
     if op is None:
@@ -59,7 +77,7 @@ def find_trail(obstacle: Obstacle) -> tuple[Step, ...]:
     return _in_order(obstacle, op, said)
 
 
-def _beginning(obstacle: Obstacle, op: Op) -> list[Value]:
+def _beginning(obstacle: Blocked, op: Op) -> list[Value]:
     """The values in the way, as far as is known."""
     if obstacle.value is not None:
         return [obstacle.value]
@@ -236,7 +254,7 @@ def _memory_name(buffer: Value) -> str:
     return "memory"
 
 
-def _in_order(obstacle: Obstacle, op: Op, said: dict[Op, list[str]]) -> tuple[Step, ...]:
+def _in_order(obstacle: Blocked, op: Op, said: dict[Op, list[str]]) -> tuple[Step, ...]:
     """One step for each line, in the order of the program; those that say most, where there are many."""
     lines: dict[tuple[str, int], tuple[Position, list[str]]] = {}
     for each in _outermost(op).walk():

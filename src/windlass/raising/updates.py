@@ -35,7 +35,6 @@ from windlass.ops.elementwise import (
 from windlass.ops.reduction import reduce_with
 from windlass.ops.regions import Return
 from windlass.raising import emission
-from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.atomics import (
     as_words,
     combine_into,
@@ -47,10 +46,17 @@ from windlass.raising.atomics import (
     target_memory,
 )
 from windlass.raising.blocks import run_block
-from windlass.raising.items import UNDEFINED, Item, dimensions_of_item, from_lanes
+from windlass.raising.items import (
+    UNDEFINED,
+    Accumulation,
+    AccumulationTest,
+    Item,
+    Memory,
+    dimensions_of_item,
+    from_lanes,
+)
 from windlass.raising.lanes import Lanes
 from windlass.raising.loads_and_stores import read, write
-from windlass.raising.memory import Memory
 from windlass.raising.operands import buffer_of, index_of
 from windlass.raising.while_loops import close_over
 from windlass.raising.words import put_view, view

@@ -14,7 +14,6 @@ from windlass.ir import Argument, Op, TensorType, Value
 from windlass.loops import For
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Subtract
-from windlass.raising.accumulations import Accumulation, AccumulationTest, Root
 from windlass.raising.blocks import run_block
 from windlass.raising.carried_places import Cell, NeedsCells, SlotCell
 from windlass.raising.cells import bind_cells, check_addresses, finish_cells, places_to_carry, replace_slot
@@ -23,7 +22,17 @@ from windlass.raising.elements import check_elements
 from windlass.raising.followers import finish_led
 from windlass.raising.frames import VectorFrame, is_within
 from windlass.raising.integers import fit
-from windlass.raising.items import UNDEFINED, Item, Pointer, PointerChoice, UndefinedItem, is_integer
+from windlass.raising.items import (
+    UNDEFINED,
+    Accumulation,
+    AccumulationTest,
+    Item,
+    Pointer,
+    PointerChoice,
+    Root,
+    UndefinedItem,
+    is_integer,
+)
 from windlass.raising.iterations import at_iteration
 from windlass.raising.obstacle import POINTER_CHANGES, Obstacle
 from windlass.raising.privatization import give_copies, has_barrier, take_back_copies

@@ -21,7 +21,6 @@ from windlass.ops.creation import Constant
 from windlass.ops.elementwise import And, Select
 from windlass.ops.regions import Return
 from windlass.raising import emission
-from windlass.raising.accumulations import Accumulation, AccumulationTest
 from windlass.raising.allocation import make_addressable
 from windlass.raising.assumptions import nothing_is_violated
 from windlass.raising.blocks import run_block
@@ -29,16 +28,21 @@ from windlass.raising.cells import replace_slot
 from windlass.raising.integers import fit
 from windlass.raising.items import (
     UNDEFINED,
+    Accumulation,
+    AccumulationTest,
     Item,
+    Memory,
+    MemoryState,
     Pointer,
     PointerChoice,
+    Slot,
+    SlotKey,
     UndefinedItem,
     dimensions_of_item,
     from_lanes,
 )
 from windlass.raising.lanes import Lanes
 from windlass.raising.loop_tests import AllTogether, Carrier, Count, EachLane, LoopTest
-from windlass.raising.memory import Memory, MemoryState, Slot, SlotKey
 from windlass.raising.obstacle import POINTER_CHANGES
 from windlass.raising.operands import predicate_of
 from windlass.raising.reinterpretation import reinterpret
@@ -248,8 +252,8 @@ class _WhileAttempt:
         state, body = self.state, self.op.body.block
         before = {memory: memory.state for memory in state.memories}
         with state.inside(self.carrier.block):
-            if self.op is state.turns:
-                state.turn_depth = state.while_depth
+            if isinstance(self.op, For) and self.op.serializes:
+                state.serial_depth = state.while_depth
             self._enter()
             marks = {memory: memory.state for memory in before}
             with state.within(self.domain):

@@ -16,10 +16,9 @@ from windlass.raising.alignment import check_alignment
 from windlass.raising.arrivals import note_visit
 from windlass.raising.bounds import check_inside, find_outside
 from windlass.raising.codes import MISALIGNED, OUTSIDE
-from windlass.raising.forwarding import MOST_STORES, LoadSource, StoreRecord, forward, is_stored
+from windlass.raising.forwarding import MOST_STORES, forward, is_stored
 from windlass.raising.frames import AccessRecord
-from windlass.raising.items import Item, from_lanes
-from windlass.raising.memory import Memory
+from windlass.raising.items import Item, LoadSource, Memory, StoreRecord, from_lanes
 from windlass.raising.origins import note_source, source_of
 from windlass.raising.quotients import note_quotients
 from windlass.raising.reinterpretation import reinterpret, write_back

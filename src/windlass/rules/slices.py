@@ -83,14 +83,15 @@ def stays(whole: Value, goes: Callable[[Op], bool]) -> bool:
 
 
 @rewrite(Slice(x, start, limit, stride))
-def slice_of_everything(x: Value, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
+def slice_of_everything(op: Slice, x: Value) -> Value | None:
     """slice(x, 0, shape, 1) = x
 
-    >>> slice_of_everything(Slice(tensor("f32", 4), (0,), (4,), (1,)))
+    The step along an axis of one element does not matter.
+
+    >>> slice_of_everything(Slice(tensor("f32", 4, 1), (0, 0), (4, 1), (1, 3)))
     x
     """
-    whole = all(first == 0 for first in start) and limit == x.shape and all(step == 1 for step in stride)
-    return x if whole else None
+    return x if op.shape == x.shape else None
 
 
 @rewrite(Slice(Slice(x, inner_start, inner_limit, inner_stride), start, limit, stride))
@@ -197,16 +198,17 @@ def slice_of_transpose(
 
 @rewrite(Slice(Reverse(x, dimensions), start, limit, stride))
 def slice_of_reverse(op: Slice, x: Value, dimensions: Sizes, start: Sizes, limit: Sizes, stride: Sizes) -> Value | None:
-    """slice(reverse(x), a, b) = reverse(slice(x, n - b, n - a)) for stride 1
+    """slice(reverse(x), a, a + s·(m - 1) + 1, s) = reverse(slice(x, n - a - s·(m - 1) - 1, n - a, s)), m its size
 
-    >>> slice_of_reverse(Slice(Reverse(tensor("f32", 5), (0,)), (1,), (3,), (1,)))
-    Reverse(Slice(x, start_indices=(2,), limit_indices=(4,), strides=(1,)), dimensions=(0,))
+    >>> slice_of_reverse(Slice(Reverse(tensor("f32", 6), (0,)), (1,), (5,), (2,)))
+    Reverse(Slice(x, start_indices=(2,), limit_indices=(5,), strides=(2,)), dimensions=(0,))
     """
-    if any(stride[axis] != 1 for axis in dimensions) or not is_only_sliced(op.operand):
+    if not is_only_sliced(op.operand):
         return None
     first, last = list(start), list(limit)
     for axis in dimensions:
-        first[axis], last[axis] = x.shape[axis] - limit[axis], x.shape[axis] - start[axis]
+        last[axis] = x.shape[axis] - start[axis]
+        first[axis] = last[axis] - stride[axis] * (op.shape[axis] - 1) - 1 if op.shape[axis] else last[axis]
     return Reverse(Slice(x, tuple(first), tuple(last), stride), dimensions)
 
 
