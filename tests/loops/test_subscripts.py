@@ -117,6 +117,16 @@ def test_a_pointer_that_walks_by_rows_counts_elements() -> None:
     assert isinstance(found.indices[0], Multiply) and found.indices[0].operands == tuple(block.arguments)
 
 
+def test_sums_of_very_many_parts_stay_in_bytes() -> None:
+    block = Block([tensor_type((), "i64")] * 2)
+    one, other = block.arguments
+    with Builder(block):
+        for _ in range(3000):  # each is the sum of the two before: 2**2000 ways lead to the first
+            one, other = other, Add(one, other)
+        Return(())
+    assert typed(other, "i8") == [other]
+
+
 def test_subscripts_need_a_stride_each() -> None:
     with pytest.raises(TypeFault, match="1 subscripts with 2 strides"):
         Subscript((Constant.of(1, "i64"),), (4, 8))

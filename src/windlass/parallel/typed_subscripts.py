@@ -17,6 +17,9 @@ from windlass.ops.elementwise import Add, Multiply, ShiftLeft, Subtract
 Terms = dict[Value, int]
 """A sum of multiples."""
 
+MOST_PARTS = 64
+"""Sums of more are not looked through."""
+
 
 def type_subscripts(block: Block) -> None:
     """Make subscripts of the offsets of accesses in a block and within its ops.
@@ -52,42 +55,52 @@ def _subscript_of(offset: Value, width: int) -> Subscript | None:
     before = op.next if isinstance(op, Op) else op.block.first
     assert before is not None
     with Builder(op.block, before, before.source):
-        terms: Terms = {}
-        start = _signed(_collect(offset, 1, width, terms))
-        terms = {index: stride for index, factor in terms.items() if (stride := _signed(factor))}
+        found = _collect(offset, width)
+        if found is None:
+            return None
+        terms = {index: stride for index, factor in found[0].items() if (stride := _signed(factor))}
+        start = _signed(found[1])
         if start % width or any(stride % width for stride in terms.values()):
             return None
         return Subscript(tuple(terms), tuple(terms.values()), start)
 
 
-def _collect(value: Value, factor: int, width: int, terms: Terms) -> int:
-    """Add a multiple of an i64 to the terms of a sum; what it is without them is the result.
+def _collect(offset: Value, width: int) -> tuple[Terms, int] | None:
+    """What an i64 is a sum of, and the constant in it; None where that is too much.
 
     What is multiplied by whole elements already is an index of the source, and is not looked into.
     """
-    if factor == 1 or factor % width:
-        match value:
-            case Subscript():
-                pairs = zip(value.indices, value.strides, strict=True)
-                parts = [_collect(index, factor * stride, width, terms) for index, stride in pairs]
-                return sum(parts) + factor * value.start
-            case Add():
-                return _collect(value.lhs, factor, width, terms) + _collect(value.rhs, factor, width, terms)
-            case Subtract():
-                return _collect(value.lhs, factor, width, terms) + _collect(value.rhs, -factor, width, terms)
-            case Multiply() | ShiftLeft():
-                inner, scale = _unscaled(value)
-                if inner is not value:
-                    return _collect(inner, factor * scale, width, terms)
-                (left, scale), (right, other) = _unscaled(value.lhs), _unscaled(value.rhs)
-                if isinstance(value, Multiply) and scale * other != 1:
-                    value, factor = Multiply(left, right), factor * scale * other
-            case _:
-                pass
-    if isinstance(value, Constant):
-        return factor * int(value.number)
-    terms[value] = terms.get(value, 0) + factor
-    return 0
+    terms, start, waiting = Terms(), 0, [(offset, 1)]
+    for _ in range(MOST_PARTS):
+        if not waiting:
+            return terms, start
+        value, factor = waiting.pop()
+        if isinstance(value, Constant):
+            start += factor * int(value.number)
+            continue
+        parts = _parts(value) if factor == 1 or factor % width else ()
+        waiting += [(part, factor * scale) for part, scale in reversed(parts)]
+        if not parts:
+            terms[value] = terms.get(value, 0) + factor
+    return None
+
+
+def _parts(value: Value) -> tuple[tuple[Value, int], ...]:
+    """The multiples of which a value is the sum; none where it is no sum."""
+    match value:
+        case Add():
+            return (value.lhs, 1), (value.rhs, 1)
+        case Subtract():
+            return (value.lhs, 1), (value.rhs, -1)
+        case Multiply() | ShiftLeft():
+            inner, scale = _unscaled(value)
+            if inner is not value:
+                return ((inner, scale),)
+            (left, scale), (right, other) = _unscaled(value.lhs), _unscaled(value.rhs)
+            is_scaled = isinstance(value, Multiply) and scale * other != 1
+            return ((Multiply(left, right), scale * other),) if is_scaled else ()
+        case _:
+            return ()
 
 
 def _unscaled(value: Value) -> tuple[Value, int]:
