@@ -187,3 +187,12 @@ def test_a_kernel_does_the_same_with_subscripts_expanded() -> None:
         evaluate_kernel(function, (1,), (4,), [x, pairs, words, 2], {"table": bytes(32)})
         results.append([each.tobytes() for each in (x, pairs, words)])
     assert results[0] == results[1]
+
+
+def test_an_argument_is_a_subscript_of_bytes() -> None:
+    function = imported("__global__ void kernel(char *p, long long n) { p[n] = 7; p[n + 1] = 8; }")
+    p = np.zeros(4, np.int8)
+    evaluate_kernel(function, (1,), (1,), [p, 2])
+    assert p.tolist() == [0, 0, 7, 8]
+    with jax_mlir.make_ir_context():
+        assert mlir.Module.parse(loop_text(function)).operation.verify()
