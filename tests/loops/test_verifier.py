@@ -80,8 +80,8 @@ def function(build: Callable[[Value], object], argument: Type = BUFFER, returns:
     return built
 
 
-def load(buffer: Value, dtype: str = "i32") -> Value:
-    return loops.Load(buffer, Constant.of(0, "i64"), dtype)
+def load(buffer: Value, dtype: str = "i32", offset: Value | None = None) -> Value:
+    return loops.Load(buffer, offset or Constant.of(0, "i64"), dtype)
 
 
 def independent(body: Body = nothing) -> None:
@@ -185,6 +185,7 @@ FAULTY: list[tuple[str, tuple[Profile, ...], Function]] = [
     ("L2: a parallel loop of kind grid", CHANGED, function(lambda x: launch(lambda *_: grid()))),
     ("L2: the parallel dimensions", EACH, function(lambda x: launch(dimensions=loops.LAUNCH_DIMENSIONS[::-1]))),
     ("L11: 2 parallel loops in a grid", CHANGED, function(lambda x: grid(count=2))),
+    ("L13: Load of i32 at 2", EACH, function(lambda x: launch(lambda *_: load(x, offset=loops.Subscript((), (), 2))))),
     ("L11: the number of threads differs", CHANGED, function(lambda x: grid(size=0))),
 ]
 

@@ -27,17 +27,14 @@ SAXPY = """__global__ void saxpy(int n, float a, const float *x, float *y) {
 }"""
 
 GOLDEN = """
-      %12 = arith.constant 4 : i64
-      %13 = arith.muli %6, %3 : i32
-      %14 = arith.addi %13, %9 : i32
-      %15 = arith.cmpi slt, %14, %n : i32
-      scf.if %15 {
-        %16 = arith.extsi %14 : i32 to i64
-        %17 = arith.muli %16, %12 : i64
-        %18 = arith.index_cast %17 : i64 to index
-        %19 = memref.view %x[%18][] : memref<?xi8> to memref<f32>
-        %20 = memref.load %19[] : memref<f32>
-        %21 = arith.mulf %a, %20 : f32
+      %12 = arith.muli %6, %3 : i32
+      %13 = arith.addi %12, %9 : i32
+      %14 = arith.cmpi slt, %13, %n : i32
+      scf.if %14 {
+        %15 = arith.extsi %13 : i32 to i64
+        %16 = arith.index_cast %15 : i64 to index
+        %17 = memref.load %x[%16] : memref<?xf32>
+        %18 = arith.mulf %a, %17 : f32
 """
 
 

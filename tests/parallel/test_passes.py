@@ -78,6 +78,7 @@ def test_passes_keep_what_a_kernel_does(name: str) -> None:
         "compare-and-swap loops",
         "dead code",
         "guards",
+        "typed subscripts",
         "dead code",
         "reductions",
         "rerolling",

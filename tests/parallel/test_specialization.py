@@ -58,10 +58,10 @@ def test_a_specialized_kernel_evaluates_to_what_the_kernel_does() -> None:
 
 
 BODY = """
-      %21 = arith.muli %13, %4 : i32
-      %22 = arith.addi %21, %16 : i32
-      %23 = arith.cmpi slt, %22, %0 : i32
-      scf.if %23 {
+      %20 = arith.muli %13, %4 : i32
+      %21 = arith.addi %20, %16 : i32
+      %22 = arith.cmpi slt, %21, %0 : i32
+      scf.if %22 {
 """
 
 

@@ -24,10 +24,10 @@ def test_a_value_that_is_used_twice_is_looked_at_once() -> None:
     ops, leaves = found
     assert len(ops) == LARGEST_CONE
     assert len(leaves) == 1
-    places: dict[Value, int] = {each: place for place, each in enumerate(ops)}
-    assert all(
-        places[operand] < place for each, place in places.items() for operand in each.operands if operand in places
-    )
+    before: set[Value] = set()
+    for each in ops:
+        assert all(operand in before or operand in leaves for operand in each.operands)
+        before.add(each)
     assert isinstance(reshape_undone_after_elementwise(op), Add)
 
 

@@ -1,8 +1,8 @@
 """The loop level: kernels as structured control flow over memory, before raising.
 
 Takes and gives functions of the loop level: `frontends` makes them, `raising` makes tensor programs of them. Here are
-their ops (control.py, memory.py, meeting.py, telling.py, launches.py), what they mean (`evaluate` of each,
-evaluation.py), how they are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
+their ops (control.py, memory.py, subscripts.py, meeting.py, telling.py, launches.py), what they mean (`evaluate` of
+each, evaluation.py), how they are written (text.py) and what holds of them (verifier.py). Start reading at control.py.
 """
 
 from windlass.loops.base import LoopOp
@@ -27,6 +27,7 @@ from windlass.loops.launches import Launch
 from windlass.loops.meeting import Barrier, Collective, collective_name
 from windlass.loops.memory import (
     ATOMIC_KINDS,
+    Access,
     Allocate,
     Atomic,
     AtomicUpdate,
@@ -39,8 +40,10 @@ from windlass.loops.memory import (
     SelectBuffer,
     Store,
     ViewBuffer,
+    accessed_dtype,
     combine,
 )
+from windlass.loops.subscripts import Subscript
 from windlass.loops.telling import Assert, CheckAlignment, CheckRange, DeviceCall, Print
 from windlass.loops.threads import Buffer, StoppedError
 
@@ -51,6 +54,7 @@ __all__ = [
     "LAUNCH_DIMENSIONS",
     "THREADS",
     "WARPS",
+    "Access",
     "Allocate",
     "Assert",
     "Atomic",
@@ -79,9 +83,11 @@ __all__ = [
     "SelectBuffer",
     "StoppedError",
     "Store",
+    "Subscript",
     "Undefined",
     "ViewBuffer",
     "Yield",
+    "accessed_dtype",
     "collective_name",
     "combine",
     "evaluate_kernel",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from windlass.ir import BufferType, Region, Type, TypeFault, Value, tensor_type
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.loops.base import LoopOp, expect_access, expect_scalar
+from windlass.loops.subscripts import write_place
 from windlass.loops.threads import NULL, Buffer, Fibre, Thread
 from windlass.ops.loop_writer import LoopWriter, type_text
 
@@ -51,7 +52,7 @@ class Allocate(LoopOp):
             if self.byte_count is not None:
                 size = writer.temporary(f"arith.index_cast {writer.use(self.byte_count)} : i32 to index")
             kind = "alloc" if self.space == "global" else "alloca"
-            writer.define(self, f"memref.{kind}({size}){told} : {type_text(self.type)}")
+            writer.define(self, f"memref.{kind}({size}){told} : {writer.type_of(self)}")
             return
         dynamic = "memref<?xi8, #gpu.address_space<workgroup>>"
         memory = writer.temporary(f"gpu.dynamic_shared_memory : {dynamic}")
@@ -73,7 +74,7 @@ class DeviceVariableBuffer(LoopOp):
         return Buffer(thread.launch.variables.setdefault(self.variable, np.zeros(self.size, np.uint8)))
 
     def write_loop(self, writer: LoopWriter) -> None:
-        symbol, type_ = f'@"{self.variable}"', type_text(self.type)
+        symbol, type_ = f'@"{self.variable}"', writer.type_of(self)
         writer.declarations[symbol] = f'memref.global "private" {symbol} : {type_}'
         writer.define(self, f"memref.get_global {symbol} : {type_}")
 
@@ -202,8 +203,8 @@ class Load(LoopOp):
         return buffer.view(offset, NUMPY_DTYPES[self.dtype_read])[0].copy()
 
     def write_loop(self, writer: LoopWriter) -> None:
-        place, type_ = writer.view(self.buffer, self.offset, self.dtype_read)
-        writer.define(self, f"memref.load {place}[] : {type_}")
+        place, type_ = write_place(writer, self.buffer, self.offset, self.dtype_read)
+        writer.define(self, f"memref.load {place} : {type_}")
 
 
 class Store(LoopOp):
@@ -227,8 +228,8 @@ class Store(LoopOp):
         return ()
 
     def write_loop(self, writer: LoopWriter) -> None:
-        place, type_ = writer.view(self.buffer, self.offset, self.value.dtype)
-        writer.line(f"memref.store {writer.use(self.value)}, {place}[] : {type_}")
+        place, type_ = write_place(writer, self.buffer, self.offset, self.value.dtype)
+        writer.line(f"memref.store {writer.use(self.value)}, {place} : {type_}")
 
 
 ATOMIC_KINDS = {
@@ -326,8 +327,8 @@ class Atomic(LoopOp):
         if kind is None:
             writer.call(self, f"atomic.{self.kind}", self.operands)
             return
-        place, type_ = writer.view(self.buffer, self.offset, self.value.dtype)
-        value = f"{writer.use(self.value)}, {place}[] : ({type_text(self.value.type)}, {type_})"
+        place, type_ = write_place(writer, self.buffer, self.offset, self.dtype)
+        value = f"{writer.use(self.value)}, {place} : ({type_text(self.value.type)}, {type_})"
         writer.define(self, f"memref.atomic_rmw {kind} {value} -> {type_text(self.type)}")
 
 
@@ -383,13 +384,22 @@ class AtomicUpdate(LoopOp):
         return (old,)
 
     def write_loop(self, writer: LoopWriter) -> None:
-        place, type_ = writer.view(self.buffer, self.offset, self.dtype)
+        place, type_ = write_place(writer, self.buffer, self.offset, self.dtype)
         (old,) = self.body.block.arguments
         # MLIR's op gives the new value: nothing can stand for the old one but a load before it.
         if self.uses:
-            writer.define(self, f"memref.load {place}[] : {type_}")
-        writer.line(f"{writer.fresh()} = memref.generic_atomic_rmw {place}[] : {type_} {{")
+            writer.define(self, f"memref.load {place} : {type_}")
+        writer.line(f"{writer.fresh()} = memref.generic_atomic_rmw {place} : {type_} {{")
         writer.names[old] = writer.fresh()
         writer.line(f"^bb0({writer.use(old)}: {type_text(old.type)}):")
         writer.write_inner(self.body.block)
         writer.line("}")
+
+
+Access: TypeAlias = Load | Store | Atomic | AtomicUpdate | CompareExchange
+"""What reads or writes a scalar in memory."""
+
+
+def accessed_dtype(access: Access) -> str:
+    """The element type as which memory is read or written."""
+    return access.value.dtype if isinstance(access, Store) else access.dtype

@@ -14,6 +14,7 @@
 * L11: a grid holds pure ops, then one `Parallel` over the threads or warps of a block; that over warps holds pure ops,
   then one of kind "lane" over the block's threads. Their sizes are the same for each block and warp.
 * L12: a `Launch` names a kernel of the program, and gives what the kernel's parameters take.
+* L13: an access at a subscript is of a whole element: strides and start are multiples of its width.
 
 By profile: kernels as front ends *imported* them or as loop passes *transformed* them, and the main function of a
 *program* of launches. Rules that are not in the table hold in all of them.
@@ -36,12 +37,12 @@ from typing import Literal, TypeAlias
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Module, Op, TensorType, Value
 from windlass.loops.reductions import find_reductions
-from windlass.ops.conversion import bit_width
+from windlass.loops.subscripts import counts_elements
+from windlass.ops.conversion import bit_width, byte_width
 from windlass.ops.regions import Return
 
 Profile: TypeAlias = Literal["imported", "transformed", "program"]
 
-_MEMORY = (loops.Load, loops.Store, loops.Atomic, loops.AtomicUpdate, loops.CompareExchange)
 _MEETING = (loops.Barrier, loops.Collective)
 
 
@@ -196,10 +197,12 @@ class _Checker:
             yield f"L7: {op.variable or 'memory'} is allocated within a branch or loop"
         if isinstance(op, loops.Allocate) and op.space == "global":
             yield f"L7: {op.variable or 'global memory'} is allocated within the parallel loop"
-        if isinstance(op, _MEMORY):
-            dtype = op.dtype_read if isinstance(op, loops.Load) else _value_of(op).dtype
+        if isinstance(op, loops.Access):
+            dtype = loops.accessed_dtype(op)
             if bit_width(dtype) < 8:
                 yield f"L6: {name} of {dtype}, which has no whole bytes"
+            if isinstance(op.offset, loops.Subscript) and not counts_elements(op.offset, byte_width(dtype)):
+                yield f"L13: {name} of {dtype} at {op.offset.start} and steps of {op.offset.strides} bytes"
         if len([1 for region in op.regions for _ in region.blocks]) != len(op.regions):
             yield f"L3: a region of {name} has several blocks"
             return
@@ -241,15 +244,3 @@ def _check_level(level: loops.Parallel, around: frozenset[Value]) -> Iterator[st
             yield f"L8: {type(op).__name__} outside the threads of a {what}"
     if count != 1:
         yield f"L11: {count} parallel loops in a {'grid' if what == 'block' else what}"
-
-
-def _value_of(op: Op) -> Value:
-    match op:
-        case loops.Store() | loops.Atomic():
-            return op.value
-        case loops.CompareExchange():
-            return op.expected
-        case loops.AtomicUpdate():
-            return op
-        case _:
-            raise TypeError(f"{type(op).__name__} writes no value")

@@ -7,7 +7,7 @@ bears the op's name.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -31,9 +31,12 @@ class LoopNames(NamedTuple):
 
 
 class LoopWriter:
-    """The lines written so far, the names of the values they define, and the declarations they need."""
+    """The lines written so far, the names of the values they define, and the declarations they need.
 
-    def __init__(self) -> None:
+    `memories` are the types of buffers that are written as memory of elements, and not of bytes.
+    """
+
+    def __init__(self, memories: Mapping[Value, str] | None = None) -> None:
         self.names: dict[Value, str] = {}
         self.count = 0
         self.lines: list[str] = []
@@ -41,6 +44,9 @@ class LoopWriter:
         self.declarations: dict[str, str] = {}
         self.shared_bytes: str | None = None
         """What gives the size of dynamic shared memory, if the text says."""
+        self.known: dict[str, str] = {}
+        """Names of what was computed at this place or around it, by its text."""
+        self.memories: Mapping[Value, str] = memories or {}
 
     # -- lines ----------------------------------------------------------------------------------------------------
 
@@ -60,6 +66,12 @@ class LoopWriter:
         self.line(f"{name} = {text}")
         return name
 
+    def once(self, text: str) -> str:
+        """The name of something without effect, which is computed anew only where it isn't known."""
+        if text not in self.known:
+            self.known[text] = self.temporary(text)
+        return self.known[text]
+
     def use(self, value: Value) -> str:
         return self.names[value]
 
@@ -72,9 +84,9 @@ class LoopWriter:
     @contextmanager
     def indented(self) -> Generator[None]:
         """Lines written inside stand two columns further in."""
-        outer, self.indent = self.indent, self.indent + "  "
+        outer, self.indent, known = self.indent, self.indent + "  ", dict(self.known)
         yield
-        self.indent = outer
+        self.indent, self.known = outer, known
 
     def write_inner(self, block: Block) -> None:
         with self.indented():
@@ -116,6 +128,10 @@ class LoopWriter:
         self.line(f"{prefix}func.call {symbol}({self.listed(operands)}) : ({given}) -> ({results})")
 
     # -- memory ---------------------------------------------------------------------------------------------------
+
+    def type_of(self, value: Value) -> str:
+        """A value's type, as memory of elements where these are known."""
+        return self.memories.get(value) or type_text(value.type)
 
     def view(self, buffer: Value, offset: Value, dtype: str) -> tuple[str, str]:
         """A scalar's place in memory, and its type."""

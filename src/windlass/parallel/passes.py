@@ -12,6 +12,7 @@ from windlass.parallel.guards import remove_guards
 from windlass.parallel.loop_reductions import declare_reductions
 from windlass.parallel.register_tiles import mark_register_tiles
 from windlass.parallel.rerolling import reroll
+from windlass.parallel.typed_subscripts import type_subscripts
 
 Guards: TypeAlias = Mapping[Op, "tuple[Value, bool]"]
 """For each loop that stands behind a guard which its trip count makes superfluous: the condition, and what it gives."""
@@ -50,6 +51,13 @@ for (int k = 0; k < n; k++)
 for (int i = 0; i < 8; i++) p[8 * threadIdx.x + i] = sums[i];
 """
 
+_SQUARE = """
+__shared__ int tile[16][17];
+tile[threadIdx.y][threadIdx.x] = p[threadIdx.x];
+__syncthreads();
+p[threadIdx.y * n + threadIdx.x] = tile[threadIdx.x][threadIdx.y + 1];
+"""
+
 
 def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
     """Those for a kernel as its control flow was structured; the structurer knows the guards."""
@@ -57,6 +65,7 @@ def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
         LoopPass("compare-and-swap loops", replace_compare_and_swap_loops, _TRIPLE),
         LoopPass("dead code", remove_unused, _TRIPLE),
         LoopPass("guards", lambda block: remove_guards(block, guards), _SUM),
+        LoopPass("typed subscripts", type_subscripts, _SQUARE),
         LoopPass("dead code", remove_unused, _TRIPLE),
         LoopPass("reductions", declare_reductions, _SUM),
     )

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.ir import Argument, Block, Op, Result, Value
-from windlass.loops import Allocate, DoWhile, For, Load, Store, ViewBuffer
+from windlass.loops import Allocate, DoWhile, For, Load, Store, Subscript, ViewBuffer
 from windlass.ops.conversion import BitcastConvert, Convert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
@@ -117,6 +117,16 @@ def _place(offset: Value) -> tuple[int, Strides] | None:
             return None
         case Convert() | BitcastConvert():
             return _place(offset.operand)
+        case Subscript():
+            constant, strides = offset.start, Strides()
+            for index, stride in zip(offset.indices, offset.strides, strict=True):
+                place = _place(index)
+                if place is None:
+                    return None
+                constant += stride * place[0]
+                for loop, step in place[1].items():
+                    strides[loop] = strides.get(loop, 0) + stride * step
+            return constant, {loop: stride for loop, stride in strides.items() if stride}
         case Add() | Or() | Subtract():
             one, other = (_place(operand) for operand in offset.operands)
             if one is None or other is None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.ir import Block, Builder, Op, Region, TensorType, Value, tensor_type
-from windlass.loops import Allocate, CheckAlignment, For, Load, Store, ViewBuffer, Yield
+from windlass.loops import Allocate, CheckAlignment, For, Load, Store, Subscript, ViewBuffer, Yield
 from windlass.ops.conversion import Convert, byte_width
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or
@@ -170,7 +170,7 @@ class _Joined:
 
     `kind` is "same" (one value), "op" (the example's op on other operands) or "step": its only part, if it has one,
     with `start`, the copy's place in its row times `step` and the row's times `leap` added to it (or put into its bits,
-    if the example is an `Or`).
+    if the example is an `Or`). For a `Subscript` the parts are its indices, of which these are two more.
     """
 
     kind: str
@@ -195,8 +195,11 @@ class _Joined:
 
     def _emit_step(self, counters: Sequence[Value], parts: Sequence[Value]) -> Value:
         dtype = self.example.dtype
+        steps = (self.step, self.leap)[: len(counters)]
+        if isinstance(self.example, Subscript):
+            return Subscript((*parts, *counters), (*self.example.strides, *steps[::-1]), self.start)
         number: Value = Constant.of(self.start, dtype)
-        for counter, factor in zip(reversed(counters), (self.step, self.leap), strict=False):
+        for counter, factor in zip(reversed(counters), steps, strict=True):
             place = counter if counter.dtype == dtype else Convert(counter, dtype)
             number = Add(number, Multiply(place, Constant.of(factor, dtype)))
         if not parts:
@@ -226,10 +229,9 @@ class _Copies:
         if depth > DEEPEST or any(value.type is not first.type for value in values):
             return None
         if isinstance(first.type, TensorType) and first.type.is_integer:
-            for kind in (Add, Or):
-                steps = _steps(values, kind, self.row)
-                if steps is not None:
-                    return steps
+            steps = _steps(values, Add, self.row) or _steps(values, Or, self.row) or _places(values, self.row)
+            if steps is not None:
+                return steps
         ops = [value for value in values if isinstance(value, Op)]
         example = ops[0] if ops else None
         if len(ops) < len(values) or example is None or isinstance(example, Constant) or example.regions:
@@ -249,15 +251,34 @@ class _Copies:
 
 def _steps(values: Sequence[Value], kind: type[Add | Or], row: int) -> _Joined | None:
     """Integers of which each is the one before with a number added."""
-    stripped = [_without_number(value, kind) for value in values]
-    root, start = stripped[0]
-    step, leap = stripped[1][1] - start, stripped[row % len(values)][1] - start
-    for place, (each, number) in enumerate(stripped):
-        if each is not root or number != start + place % row * step + place // row * leap:
-            return None
+    roots, numbers = zip(*(_without_number(value, kind) for value in values), strict=True)
+    root, steps = roots[0], _even_steps(numbers, row)
+    if steps is None or any(each is not root for each in roots):
+        return None
     if root is None:
-        return _Joined("step", values[0], (), start, step, leap) if kind is Add else None
-    return _Joined("step", values[1], (_Joined("same", root),), start, step, leap)
+        return _Joined("step", values[0], (), *steps) if kind is Add else None
+    return _Joined("step", values[1], (_Joined("same", root),), *steps)
+
+
+def _places(values: Sequence[Value], row: int) -> _Joined | None:
+    """Subscripts of which each is the one before, so many bytes further."""
+    places = [value for value in values if isinstance(value, Subscript)]
+    if len(places) < len(values):
+        return None
+    first, steps = places[0], _even_steps([place.start for place in places], row)
+    if steps is None or any((place.indices, place.strides) != (first.indices, first.strides) for place in places):
+        return None
+    return _Joined("step", first, tuple(_Joined("same", index) for index in first.indices), *steps)
+
+
+def _even_steps(numbers: Sequence[int], row: int) -> tuple[int, int, int] | None:
+    """Where numbers start, and by how much they grow from copy to copy and from row to row; None if they don't."""
+    start = numbers[0]
+    step, leap = numbers[1] - start, numbers[row % len(numbers)] - start
+    for place, number in enumerate(numbers):
+        if number != start + place % row * step + place // row * leap:
+            return None
+    return start, step, leap
 
 
 def _without_number(value: Value, kind: type[Add | Or]) -> tuple[Value | None, int]:

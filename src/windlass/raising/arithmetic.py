@@ -13,8 +13,9 @@ import numpy as np
 
 from windlass.affine.index import Index
 from windlass.affine.predicate import FALSE, TRUE, Predicate
-from windlass.ir import Op, Value
+from windlass.ir import Block, Builder, Op, Value
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.loops import Subscript
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
@@ -110,6 +111,24 @@ def run_scalar_op(state: RaisingState, op: Op, items: list[Item]) -> Item:
     result = _on_lanes(state, op, items, dtypes)
     note_whole_float(state, op, items, numbers, result)
     return result
+
+
+def run_subscript(state: RaisingState, op: Subscript) -> Item:
+    """The bytes up to an element: symbolic as one sum, or else op by op."""
+    items = [state.lookup(index) for index in op.indices]
+    indices = [item for item in items if isinstance(item, Index)]
+    if len(indices) == len(items):
+        symbolic = symbolic_result(op, indices, state.box)
+        if symbolic is not None:
+            return symbolic
+        state.retried[op] = state.box
+    with Builder(Block(), source=op.source) as steps:
+        total = op.expand()
+    for step in steps.block:
+        operands = [state.lookup(operand) for operand in step.operands]
+        is_number = isinstance(step, Constant)
+        state.environment[step] = Index(int(step.number)) if is_number else run_scalar_op(state, step, operands)
+    return state.environment[total]
 
 
 def _signed_operands(state: RaisingState, op: Compare) -> tuple[Index, Index] | None:

@@ -119,6 +119,8 @@ class BlockExecution:
         match op:
             case Constant():
                 self.values[op] = np.full(self.count, op.number, op.array.dtype)
+            case loops.Subscript() if not op.indices:
+                self.values[op] = np.full(self.count, op.start, np.int64)
             case loops.Allocate():
                 self.values[op] = self.allocate(op) if op.space == "shared" else ELSEWHERE
             case loops.DeviceVariableBuffer() | loops.NullBuffer():

@@ -10,6 +10,7 @@ from windlass.affine.dimensions import Box
 from windlass.affine.index import Data, FloorDivide, Index, Modulo, Range, RuntimeScalar
 from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
+from windlass.loops import Subscript
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.ops.elementwise import (
@@ -33,7 +34,7 @@ from windlass.raising.items import dtype_range
 
 MOST_SYMBOLIC = 2**61
 """Greater numbers are not materialized symbolically: their intermediate results might not fit 64 bits."""
-LINEAR = (Add, Subtract, Multiply, Negate, Not, ShiftLeft, Convert, BitcastConvert)
+LINEAR = (Add, Subtract, Multiply, Negate, Not, ShiftLeft, Convert, BitcastConvert, Subscript)
 """What may wrap around on the way and still come out right."""
 
 
@@ -100,6 +101,9 @@ def _exact(op: Op, operands: list[Index], box: Box) -> Index | None:
             return a.maximum(-a, box)
         case Convert() | BitcastConvert(), [a]:
             return a
+        case Subscript(), _:
+            terms = (index.scale(stride) for index, stride in zip(operands, op.strides, strict=True))
+            return sum(terms, Index()) + op.start
         case Divide(), [a, b]:
             quotient_and_rest = _truncating_division(a, b, box)
             return quotient_and_rest[0] if quotient_and_rest else None

@@ -15,7 +15,7 @@ from windlass.ir import Op, TensorType
 from windlass.ops.creation import Constant
 from windlass.raising.alignment import check_vector_alignment
 from windlass.raising.allocation import allocate_local, allocate_shared
-from windlass.raising.arithmetic import constant_item, run_scalar_op
+from windlass.raising.arithmetic import constant_item, run_scalar_op, run_subscript
 from windlass.raising.assumptions import assume_never
 from windlass.raising.atomics import run_atomic, run_compare_exchange
 from windlass.raising.blocks import run_branch
@@ -43,6 +43,8 @@ def run_op(state: RaisingState, op: Op) -> None:
     match op:
         case Constant():
             environment[op] = constant_item(op.number, op.dtype)
+        case loops.Subscript():
+            environment[op] = run_subscript(state, op)
         case loops.Load():
             offset = index_of(state, op.offset)
             if op.alignment:

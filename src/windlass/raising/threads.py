@@ -6,13 +6,14 @@ one dimension, so that a guard on that sum is a box. Where it uses them apart th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Index
 from windlass.ir import Function, Op, TensorType, Value
-from windlass.loops import Parallel
+from windlass.loops import Parallel, Subscript
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
@@ -150,6 +151,9 @@ def _form_of(op: Op, forms: dict[Value, _Form]) -> _Form | None:
             if operands[0].known is not None:
                 return operands[1].times(operands[0].known)
             return None
+        case Subscript():
+            terms = (each.times(stride) for each, stride in zip(operands, op.strides, strict=True))
+            return functools.reduce(_Form.plus, terms, _Form(known=op.start))
         case ShiftLeft() if operands[1].known is not None:
             return operands[0].times(2 ** operands[1].known)
         case Convert() | BitcastConvert() if isinstance(op.type, TensorType) and is_integer(op.dtype):

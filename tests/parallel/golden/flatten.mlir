@@ -1,6 +1,6 @@
 // before: flatten
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -22,7 +22,7 @@ module {
       %20 = arith.index_cast %17 : index to i32
       %21 = arith.index_cast %18 : index to i32
       %22 = arith.index_cast %19 : index to i32
-      %23 = memref.alloca() : memref<16xi8, 3>
+      %23 = memref.alloca() : memref<4xi32, 3>
       %24 = arith.constant 0 : index
       %25 = arith.constant 1 : index
       %26 = arith.index_cast %11 : i32 to index
@@ -45,33 +45,24 @@ module {
           %43 = arith.cmpi ult, %42, %5 : i32
           scf.if %43 {
             %44 = arith.constant 2 : i32
-            %45 = arith.constant 4 : i64
-            %46 = arith.constant 3 : i32
-            %47 = arith.shli %20, %44 : i32
-            %48 = arith.addi %47, %39 : i32
-            %49 = arith.extsi %48 : i32 to i64
-            %50 = arith.muli %49, %45 : i64
-            %51 = arith.index_cast %50 : i64 to index
-            %52 = memref.view %p[%51][] : memref<?xi8> to memref<i32>
-            %53 = memref.load %52[] : memref<i32>
-            %54 = arith.muli %53, %n : i32
-            %55 = arith.extui %39 : i32 to i64
-            %56 = arith.muli %55, %45 : i64
-            %57 = arith.index_cast %56 : i64 to index
-            %58 = memref.view %23[%57][] : memref<16xi8, 3> to memref<i32, 3>
-            memref.store %54, %58[] : memref<i32, 3>
+            %45 = arith.constant 3 : i32
+            %46 = arith.shli %20, %44 : i32
+            %47 = arith.addi %46, %39 : i32
+            %48 = arith.extsi %47 : i32 to i64
+            %49 = arith.index_cast %48 : i64 to index
+            %50 = memref.load %p[%49] : memref<?xi32>
+            %51 = arith.muli %50, %n : i32
+            %52 = arith.extui %39 : i32 to i64
+            %53 = arith.index_cast %52 : i64 to index
+            memref.store %51, %23[%53] : memref<4xi32, 3>
             gpu.barrier
-            %59 = arith.subi %46, %39 : i32
-            %60 = arith.extsi %59 : i32 to i64
-            %61 = arith.muli %60, %45 : i64
-            %62 = arith.index_cast %61 : i64 to index
-            %63 = memref.view %23[%62][] : memref<16xi8, 3> to memref<i32, 3>
-            %64 = memref.load %63[] : memref<i32, 3>
-            %65 = arith.addi %64, %20 : i32
-            %66 = arith.addi %65, %30 : i32
-            %67 = arith.index_cast %50 : i64 to index
-            %68 = memref.view %p[%67][] : memref<?xi8> to memref<i32>
-            memref.store %66, %68[] : memref<i32>
+            %54 = arith.subi %45, %39 : i32
+            %55 = arith.extsi %54 : i32 to i64
+            %56 = arith.index_cast %55 : i64 to index
+            %57 = memref.load %23[%56] : memref<4xi32, 3>
+            %58 = arith.addi %57, %20 : i32
+            %59 = arith.addi %58, %30 : i32
+            memref.store %59, %p[%49] : memref<?xi32>
           }
         } {windlass.kind = "lane"}
       } {windlass.kind = "block"}
@@ -81,7 +72,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -108,37 +99,28 @@ module {
       %21 = arith.addi %15, %20 : i32
       %22 = arith.constant 32 : i32
       %23 = arith.divsi %21, %22 : i32
-      %24 = memref.alloca() : memref<16xi8, 3>
+      %24 = memref.alloca() : memref<4xi32, 3>
       %25 = arith.constant 10 : i32
       %26 = arith.muli %23, %25 : i32
       %27 = arith.constant 2 : i32
-      %28 = arith.constant 4 : i64
-      %29 = arith.constant 3 : i32
-      %30 = arith.shli %12, %27 : i32
-      %31 = arith.addi %30, %15 : i32
-      %32 = arith.extsi %31 : i32 to i64
-      %33 = arith.muli %32, %28 : i64
-      %34 = arith.index_cast %33 : i64 to index
-      %35 = memref.view %p[%34][] : memref<?xi8> to memref<i32>
-      %36 = memref.load %35[] : memref<i32>
-      %37 = arith.muli %36, %n : i32
-      %38 = arith.extui %15 : i32 to i64
-      %39 = arith.muli %38, %28 : i64
-      %40 = arith.index_cast %39 : i64 to index
-      %41 = memref.view %24[%40][] : memref<16xi8, 3> to memref<i32, 3>
-      memref.store %37, %41[] : memref<i32, 3>
+      %28 = arith.constant 3 : i32
+      %29 = arith.shli %12, %27 : i32
+      %30 = arith.addi %29, %15 : i32
+      %31 = arith.extsi %30 : i32 to i64
+      %32 = arith.index_cast %31 : i64 to index
+      %33 = memref.load %p[%32] : memref<?xi32>
+      %34 = arith.muli %33, %n : i32
+      %35 = arith.extui %15 : i32 to i64
+      %36 = arith.index_cast %35 : i64 to index
+      memref.store %34, %24[%36] : memref<4xi32, 3>
       gpu.barrier
-      %42 = arith.subi %29, %15 : i32
-      %43 = arith.extsi %42 : i32 to i64
-      %44 = arith.muli %43, %28 : i64
-      %45 = arith.index_cast %44 : i64 to index
-      %46 = memref.view %24[%45][] : memref<16xi8, 3> to memref<i32, 3>
-      %47 = memref.load %46[] : memref<i32, 3>
-      %48 = arith.addi %47, %12 : i32
-      %49 = arith.addi %48, %26 : i32
-      %50 = arith.index_cast %33 : i64 to index
-      %51 = memref.view %p[%50][] : memref<?xi8> to memref<i32>
-      memref.store %49, %51[] : memref<i32>
+      %37 = arith.subi %28, %15 : i32
+      %38 = arith.extsi %37 : i32 to i64
+      %39 = arith.index_cast %38 : i64 to index
+      %40 = memref.load %24[%39] : memref<4xi32, 3>
+      %41 = arith.addi %40, %12 : i32
+      %42 = arith.addi %41, %26 : i32
+      memref.store %42, %p[%32] : memref<?xi32>
       gpu.terminator
     }
     return

@@ -15,49 +15,50 @@ module {
       %9 = arith.index_cast %tid_x : index to i32
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
-      %12 = arith.constant 4 : i64
-      %13 = arith.constant 0 : i32
-      %14 = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
-      %15 = memref.memory_space_cast %14 : memref<?xi8, #gpu.address_space<workgroup>> to memref<?xi8, 3>
-      %16 = arith.muli %6, %3 : i32
-      %17 = arith.addi %16, %9 : i32
-      %18 = arith.cmpi slt, %17, %n : i32
-      %19 = scf.if %18 -> (i32) {
-        %20 = arith.extsi %17 : i32 to i64
-        %21 = arith.muli %20, %12 : i64
+      %12 = arith.constant 0 : i32
+      %13 = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+      %14 = memref.memory_space_cast %13 : memref<?xi8, #gpu.address_space<workgroup>> to memref<?xi8, 3>
+      %15 = arith.muli %6, %3 : i32
+      %16 = arith.addi %15, %9 : i32
+      %17 = arith.cmpi slt, %16, %n : i32
+      %18 = scf.if %17 -> (i32) {
+        %19 = arith.extsi %16 : i32 to i64
+        %20 = arith.constant 4 : i64
+        %21 = arith.muli %19, %20 : i64
         %22 = arith.index_cast %21 : i64 to index
         %23 = memref.view %p[%22][] : memref<?xi8> to memref<i32>
         %24 = memref.load %23[] : memref<i32>
         scf.yield %24 : i32
       } else {
-        scf.yield %13 : i32
+        scf.yield %12 : i32
       }
       %25 = arith.extui %9 : i32 to i64
-      %26 = arith.muli %25, %12 : i64
-      %27 = arith.index_cast %26 : i64 to index
-      %28 = memref.view %15[%27][] : memref<?xi8, 3> to memref<i32, 3>
-      memref.store %19, %28[] : memref<i32, 3>
+      %26 = arith.constant 4 : i64
+      %27 = arith.muli %25, %26 : i64
+      %28 = arith.index_cast %27 : i64 to index
+      %29 = memref.view %14[%28][] : memref<?xi8, 3> to memref<i32, 3>
+      memref.store %18, %29[] : memref<i32, 3>
       gpu.barrier
-      %29 = arith.cmpi eq, %9, %13 : i32
-      scf.if %29 {
-        %30 = arith.extsi %3 : i32 to i64
-        %31 = arith.constant 0 : i64
-        %32 = arith.constant 1 : i64
-        %33 = scf.for %34 = %31 to %30 step %32 iter_args(%35 = %13) -> (i32) : i64 {
-          %36 = arith.trunci %34 : i64 to i32
-          %37 = arith.extui %36 : i32 to i64
-          %38 = arith.muli %37, %12 : i64
-          %39 = arith.index_cast %38 : i64 to index
-          %40 = memref.view %15[%39][] : memref<?xi8, 3> to memref<i32, 3>
-          %41 = memref.load %40[] : memref<i32, 3>
-          %42 = arith.addi %41, %35 : i32
-          scf.yield %42 : i32
+      %30 = arith.cmpi eq, %9, %12 : i32
+      scf.if %30 {
+        %31 = arith.extsi %3 : i32 to i64
+        %32 = arith.constant 0 : i64
+        %33 = arith.constant 1 : i64
+        %34 = scf.for %35 = %32 to %31 step %33 iter_args(%36 = %12) -> (i32) : i64 {
+          %37 = arith.trunci %35 : i64 to i32
+          %38 = arith.extui %37 : i32 to i64
+          %39 = arith.muli %38, %26 : i64
+          %40 = arith.index_cast %39 : i64 to index
+          %41 = memref.view %14[%40][] : memref<?xi8, 3> to memref<i32, 3>
+          %42 = memref.load %41[] : memref<i32, 3>
+          %43 = arith.addi %42, %36 : i32
+          scf.yield %43 : i32
         } {windlass.reductions = ["add"]}
-        %43 = arith.extui %6 : i32 to i64
-        %44 = arith.muli %43, %12 : i64
-        %45 = arith.index_cast %44 : i64 to index
-        %46 = memref.view %sums[%45][] : memref<?xi8> to memref<i32>
-        memref.store %33, %46[] : memref<i32>
+        %44 = arith.extui %6 : i32 to i64
+        %45 = arith.muli %44, %26 : i64
+        %46 = arith.index_cast %45 : i64 to index
+        %47 = memref.view %sums[%46][] : memref<?xi8> to memref<i32>
+        memref.store %34, %47[] : memref<i32>
         scf.yield
       }
       gpu.terminator
@@ -81,22 +82,22 @@ module {
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 1 : i32
       %13 = memref.alloca() : memref<8xi8, 3>
-      %14 = arith.constant 4 : i64
-      %15 = arith.andi %9, %12 : i32
-      %16 = arith.extui %15 : i32 to i64
-      %17 = arith.muli %16, %14 : i64
+      %14 = arith.andi %9, %12 : i32
+      %15 = arith.extui %14 : i32 to i64
+      %16 = arith.constant 4 : i64
+      %17 = arith.muli %15, %16 : i64
       %18 = arith.index_cast %17 : i64 to index
       %19 = memref.view %13[%18][] : memref<8xi8, 3> to memref<f32, 3>
       memref.store %factor, %19[] : memref<f32, 3>
       gpu.barrier
       %20 = arith.subi %12, %9 : i32
       %21 = arith.extsi %20 : i32 to i64
-      %22 = arith.muli %21, %14 : i64
+      %22 = arith.muli %21, %16 : i64
       %23 = arith.index_cast %22 : i64 to index
       %24 = memref.view %13[%23][] : memref<8xi8, 3> to memref<f32, 3>
       %25 = memref.load %24[] : memref<f32, 3>
       %26 = arith.extui %6 : i32 to i64
-      %27 = arith.muli %26, %14 : i64
+      %27 = arith.muli %26, %16 : i64
       %28 = arith.index_cast %27 : i64 to index
       %29 = memref.view %sums[%28][] : memref<?xi8> to memref<i32>
       %30 = memref.load %29[] : memref<i32>
@@ -105,7 +106,7 @@ module {
       %33 = arith.shli %6, %12 : i32
       %34 = arith.addi %33, %9 : i32
       %35 = arith.extui %34 : i32 to i64
-      %36 = arith.muli %35, %14 : i64
+      %36 = arith.muli %35, %16 : i64
       %37 = arith.index_cast %36 : i64 to index
       %38 = memref.view %p[%37][] : memref<?xi8> to memref<f32>
       %39 = memref.load %38[] : memref<f32>
@@ -164,103 +165,104 @@ module {
       %14 = arith.index_cast %tid_x : index to i32
       %15 = arith.index_cast %tid_y : index to i32
       %16 = arith.index_cast %tid_z : index to i32
-      %17 = arith.constant 4 : i64
-      %18 = arith.constant 0 : i32
-      %19 = arith.index_cast %3 : i32 to index
-      %20 = memref.alloca(%19) : memref<?xi8, 3>
-      %21 = arith.muli %11, %2 : i32
-      %22 = arith.addi %21, %14 : i32
-      %23 = arith.cmpi slt, %22, %4 : i32
-      %24 = scf.if %23 -> (i32) {
-        %25 = arith.extsi %22 : i32 to i64
-        %26 = arith.muli %25, %17 : i64
+      %17 = arith.constant 0 : i32
+      %18 = arith.index_cast %3 : i32 to index
+      %19 = memref.alloca(%18) : memref<?xi8, 3>
+      %20 = arith.muli %11, %2 : i32
+      %21 = arith.addi %20, %14 : i32
+      %22 = arith.cmpi slt, %21, %4 : i32
+      %23 = scf.if %22 -> (i32) {
+        %24 = arith.extsi %21 : i32 to i64
+        %25 = arith.constant 4 : i64
+        %26 = arith.muli %24, %25 : i64
         %27 = arith.index_cast %26 : i64 to index
         %28 = memref.view %p[%27][] : memref<?xi8> to memref<i32>
         %29 = memref.load %28[] : memref<i32>
         scf.yield %29 : i32
       } else {
-        scf.yield %18 : i32
+        scf.yield %17 : i32
       }
       %30 = arith.extui %14 : i32 to i64
-      %31 = arith.muli %30, %17 : i64
-      %32 = arith.index_cast %31 : i64 to index
-      %33 = memref.view %20[%32][] : memref<?xi8, 3> to memref<i32, 3>
-      memref.store %24, %33[] : memref<i32, 3>
+      %31 = arith.constant 4 : i64
+      %32 = arith.muli %30, %31 : i64
+      %33 = arith.index_cast %32 : i64 to index
+      %34 = memref.view %19[%33][] : memref<?xi8, 3> to memref<i32, 3>
+      memref.store %23, %34[] : memref<i32, 3>
       gpu.barrier
-      %34 = arith.cmpi eq, %14, %18 : i32
-      scf.if %34 {
-        %35 = arith.extsi %2 : i32 to i64
-        %36 = arith.constant 0 : i64
-        %37 = arith.constant 1 : i64
-        %38 = scf.for %39 = %36 to %35 step %37 iter_args(%40 = %18) -> (i32) : i64 {
-          %41 = arith.trunci %39 : i64 to i32
-          %42 = arith.extui %41 : i32 to i64
-          %43 = arith.muli %42, %17 : i64
-          %44 = arith.index_cast %43 : i64 to index
-          %45 = memref.view %20[%44][] : memref<?xi8, 3> to memref<i32, 3>
-          %46 = memref.load %45[] : memref<i32, 3>
-          %47 = arith.addi %46, %40 : i32
-          scf.yield %47 : i32
+      %35 = arith.cmpi eq, %14, %17 : i32
+      scf.if %35 {
+        %36 = arith.extsi %2 : i32 to i64
+        %37 = arith.constant 0 : i64
+        %38 = arith.constant 1 : i64
+        %39 = scf.for %40 = %37 to %36 step %38 iter_args(%41 = %17) -> (i32) : i64 {
+          %42 = arith.trunci %40 : i64 to i32
+          %43 = arith.extui %42 : i32 to i64
+          %44 = arith.muli %43, %31 : i64
+          %45 = arith.index_cast %44 : i64 to index
+          %46 = memref.view %19[%45][] : memref<?xi8, 3> to memref<i32, 3>
+          %47 = memref.load %46[] : memref<i32, 3>
+          %48 = arith.addi %47, %41 : i32
+          scf.yield %48 : i32
         } {windlass.reductions = ["add"]}
-        %48 = arith.extui %11 : i32 to i64
-        %49 = arith.muli %48, %17 : i64
-        %50 = arith.index_cast %49 : i64 to index
-        %51 = memref.view %sums[%50][] : memref<?xi8> to memref<i32>
-        memref.store %38, %51[] : memref<i32>
+        %49 = arith.extui %11 : i32 to i64
+        %50 = arith.muli %49, %31 : i64
+        %51 = arith.index_cast %50 : i64 to index
+        %52 = memref.view %sums[%51][] : memref<?xi8> to memref<i32>
+        memref.store %39, %52[] : memref<i32>
         scf.yield
       }
       gpu.terminator
     }
-    %52 = arith.constant 0 : i32
-    %53 = arith.constant 0.5 : f32
-    %54 = arith.index_cast %0 : i32 to index
-    %55 = arith.index_cast %1 : i32 to index
+    %53 = arith.constant 0 : i32
+    %54 = arith.constant 0.5 : f32
+    %55 = arith.index_cast %0 : i32 to index
     %56 = arith.index_cast %1 : i32 to index
-    %57 = arith.index_cast %0 : i32 to index
-    %58 = arith.index_cast %1 : i32 to index
+    %57 = arith.index_cast %1 : i32 to index
+    %58 = arith.index_cast %0 : i32 to index
     %59 = arith.index_cast %1 : i32 to index
-    gpu.launch blocks(%bid_x, %bid_y, %bid_z) in (%gx = %54, %gy = %55, %gz = %56)
-               threads(%tid_x, %tid_y, %tid_z) in (%bx = %57, %by = %58, %bz = %59) {
-      %60 = arith.index_cast %bid_x : index to i32
-      %61 = arith.index_cast %bid_y : index to i32
-      %62 = arith.index_cast %bid_z : index to i32
-      %63 = arith.index_cast %tid_x : index to i32
-      %64 = arith.index_cast %tid_y : index to i32
-      %65 = arith.index_cast %tid_z : index to i32
-      %66 = arith.constant 1 : i32
-      %67 = memref.alloca() : memref<8xi8, 3>
-      %68 = arith.constant 4 : i64
-      %69 = arith.andi %63, %66 : i32
+    %60 = arith.index_cast %1 : i32 to index
+    gpu.launch blocks(%bid_x, %bid_y, %bid_z) in (%gx = %55, %gy = %56, %gz = %57)
+               threads(%tid_x, %tid_y, %tid_z) in (%bx = %58, %by = %59, %bz = %60) {
+      %61 = arith.index_cast %bid_x : index to i32
+      %62 = arith.index_cast %bid_y : index to i32
+      %63 = arith.index_cast %bid_z : index to i32
+      %64 = arith.index_cast %tid_x : index to i32
+      %65 = arith.index_cast %tid_y : index to i32
+      %66 = arith.index_cast %tid_z : index to i32
+      %67 = arith.constant 1 : i32
+      %68 = memref.alloca() : memref<8xi8, 3>
+      %69 = arith.andi %64, %67 : i32
       %70 = arith.extui %69 : i32 to i64
-      %71 = arith.muli %70, %68 : i64
-      %72 = arith.index_cast %71 : i64 to index
-      %73 = memref.view %67[%72][] : memref<8xi8, 3> to memref<f32, 3>
-      memref.store %53, %73[] : memref<f32, 3>
+      %71 = arith.constant 4 : i64
+      %72 = arith.muli %70, %71 : i64
+      %73 = arith.index_cast %72 : i64 to index
+      %74 = memref.view %68[%73][] : memref<8xi8, 3> to memref<f32, 3>
+      memref.store %54, %74[] : memref<f32, 3>
       gpu.barrier
-      %74 = arith.subi %66, %63 : i32
-      %75 = arith.extsi %74 : i32 to i64
-      %76 = arith.muli %75, %68 : i64
-      %77 = arith.index_cast %76 : i64 to index
-      %78 = memref.view %67[%77][] : memref<8xi8, 3> to memref<f32, 3>
-      %79 = memref.load %78[] : memref<f32, 3>
-      %80 = arith.extui %60 : i32 to i64
-      %81 = arith.muli %80, %68 : i64
-      %82 = arith.index_cast %81 : i64 to index
-      %83 = memref.view %sums[%82][] : memref<?xi8> to memref<i32>
-      %84 = memref.load %83[] : memref<i32>
-      %85 = arith.sitofp %84 : i32 to f32
-      %86 = arith.mulf %79, %85 : f32
-      %87 = arith.shli %60, %66 : i32
-      %88 = arith.addi %87, %63 : i32
-      %89 = arith.extui %88 : i32 to i64
-      %90 = arith.muli %89, %68 : i64
-      %91 = arith.index_cast %90 : i64 to index
-      %92 = memref.view %p_2[%91][] : memref<?xi8> to memref<f32>
-      %93 = memref.load %92[] : memref<f32>
-      %94 = arith.mulf %93, %86 : f32
-      %95 = arith.index_cast %90 : i64 to index
-      %96 = memref.view %p_2[%95][] : memref<?xi8> to memref<f32>
-      memref.store %94, %96[] : memref<f32>
+      %75 = arith.subi %67, %64 : i32
+      %76 = arith.extsi %75 : i32 to i64
+      %77 = arith.muli %76, %71 : i64
+      %78 = arith.index_cast %77 : i64 to index
+      %79 = memref.view %68[%78][] : memref<8xi8, 3> to memref<f32, 3>
+      %80 = memref.load %79[] : memref<f32, 3>
+      %81 = arith.extui %61 : i32 to i64
+      %82 = arith.muli %81, %71 : i64
+      %83 = arith.index_cast %82 : i64 to index
+      %84 = memref.view %sums[%83][] : memref<?xi8> to memref<i32>
+      %85 = memref.load %84[] : memref<i32>
+      %86 = arith.sitofp %85 : i32 to f32
+      %87 = arith.mulf %80, %86 : f32
+      %88 = arith.shli %61, %67 : i32
+      %89 = arith.addi %88, %64 : i32
+      %90 = arith.extui %89 : i32 to i64
+      %91 = arith.muli %90, %71 : i64
+      %92 = arith.index_cast %91 : i64 to index
+      %93 = memref.view %p_2[%92][] : memref<?xi8> to memref<f32>
+      %94 = memref.load %93[] : memref<f32>
+      %95 = arith.mulf %94, %87 : f32
+      %96 = arith.index_cast %91 : i64 to index
+      %97 = memref.view %p_2[%96][] : memref<?xi8> to memref<f32>
+      memref.store %95, %97[] : memref<f32>
       gpu.terminator
     }
     return

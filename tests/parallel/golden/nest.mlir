@@ -1,6 +1,6 @@
 // before: nest
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -16,33 +16,24 @@ module {
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 2 : i32
-      %13 = arith.constant 4 : i64
-      %14 = memref.alloca() : memref<16xi8, 3>
-      %15 = arith.constant 3 : i32
-      %16 = arith.shli %6, %12 : i32
-      %17 = arith.addi %16, %9 : i32
-      %18 = arith.extsi %17 : i32 to i64
-      %19 = arith.muli %18, %13 : i64
-      %20 = arith.index_cast %19 : i64 to index
-      %21 = memref.view %p[%20][] : memref<?xi8> to memref<i32>
-      %22 = memref.load %21[] : memref<i32>
-      %23 = arith.muli %22, %n : i32
-      %24 = arith.extui %9 : i32 to i64
-      %25 = arith.muli %24, %13 : i64
-      %26 = arith.index_cast %25 : i64 to index
-      %27 = memref.view %14[%26][] : memref<16xi8, 3> to memref<i32, 3>
-      memref.store %23, %27[] : memref<i32, 3>
+      %13 = memref.alloca() : memref<4xi32, 3>
+      %14 = arith.constant 3 : i32
+      %15 = arith.shli %6, %12 : i32
+      %16 = arith.addi %15, %9 : i32
+      %17 = arith.extsi %16 : i32 to i64
+      %18 = arith.index_cast %17 : i64 to index
+      %19 = memref.load %p[%18] : memref<?xi32>
+      %20 = arith.muli %19, %n : i32
+      %21 = arith.extui %9 : i32 to i64
+      %22 = arith.index_cast %21 : i64 to index
+      memref.store %20, %13[%22] : memref<4xi32, 3>
       gpu.barrier
-      %28 = arith.subi %15, %9 : i32
-      %29 = arith.extsi %28 : i32 to i64
-      %30 = arith.muli %29, %13 : i64
-      %31 = arith.index_cast %30 : i64 to index
-      %32 = memref.view %14[%31][] : memref<16xi8, 3> to memref<i32, 3>
-      %33 = memref.load %32[] : memref<i32, 3>
-      %34 = arith.addi %33, %6 : i32
-      %35 = arith.index_cast %19 : i64 to index
-      %36 = memref.view %p[%35][] : memref<?xi8> to memref<i32>
-      memref.store %34, %36[] : memref<i32>
+      %23 = arith.subi %14, %9 : i32
+      %24 = arith.extsi %23 : i32 to i64
+      %25 = arith.index_cast %24 : i64 to index
+      %26 = memref.load %13[%25] : memref<4xi32, 3>
+      %27 = arith.addi %26, %6 : i32
+      memref.store %27, %p[%18] : memref<?xi32>
       gpu.terminator
     }
     return
@@ -50,7 +41,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -66,7 +57,7 @@ module {
       %14 = arith.index_cast %11 : index to i32
       %15 = arith.index_cast %12 : index to i32
       %16 = arith.index_cast %13 : index to i32
-      %17 = memref.alloca() : memref<16xi8, 3>
+      %17 = memref.alloca() : memref<4xi32, 3>
       %18 = arith.constant 0 : index
       %19 = arith.constant 1 : index
       %20 = arith.index_cast %3 : i32 to index
@@ -77,32 +68,23 @@ module {
         %27 = arith.index_cast %24 : index to i32
         %28 = arith.index_cast %25 : index to i32
         %29 = arith.constant 2 : i32
-        %30 = arith.constant 4 : i64
-        %31 = arith.constant 3 : i32
-        %32 = arith.shli %14, %29 : i32
-        %33 = arith.addi %32, %26 : i32
-        %34 = arith.extsi %33 : i32 to i64
-        %35 = arith.muli %34, %30 : i64
-        %36 = arith.index_cast %35 : i64 to index
-        %37 = memref.view %p[%36][] : memref<?xi8> to memref<i32>
-        %38 = memref.load %37[] : memref<i32>
-        %39 = arith.muli %38, %n : i32
-        %40 = arith.extui %26 : i32 to i64
-        %41 = arith.muli %40, %30 : i64
-        %42 = arith.index_cast %41 : i64 to index
-        %43 = memref.view %17[%42][] : memref<16xi8, 3> to memref<i32, 3>
-        memref.store %39, %43[] : memref<i32, 3>
+        %30 = arith.constant 3 : i32
+        %31 = arith.shli %14, %29 : i32
+        %32 = arith.addi %31, %26 : i32
+        %33 = arith.extsi %32 : i32 to i64
+        %34 = arith.index_cast %33 : i64 to index
+        %35 = memref.load %p[%34] : memref<?xi32>
+        %36 = arith.muli %35, %n : i32
+        %37 = arith.extui %26 : i32 to i64
+        %38 = arith.index_cast %37 : i64 to index
+        memref.store %36, %17[%38] : memref<4xi32, 3>
         gpu.barrier
-        %44 = arith.subi %31, %26 : i32
-        %45 = arith.extsi %44 : i32 to i64
-        %46 = arith.muli %45, %30 : i64
-        %47 = arith.index_cast %46 : i64 to index
-        %48 = memref.view %17[%47][] : memref<16xi8, 3> to memref<i32, 3>
-        %49 = memref.load %48[] : memref<i32, 3>
-        %50 = arith.addi %49, %14 : i32
-        %51 = arith.index_cast %35 : i64 to index
-        %52 = memref.view %p[%51][] : memref<?xi8> to memref<i32>
-        memref.store %50, %52[] : memref<i32>
+        %39 = arith.subi %30, %26 : i32
+        %40 = arith.extsi %39 : i32 to i64
+        %41 = arith.index_cast %40 : i64 to index
+        %42 = memref.load %17[%41] : memref<4xi32, 3>
+        %43 = arith.addi %42, %14 : i32
+        memref.store %43, %p[%34] : memref<?xi32>
       } {windlass.kind = "block"}
     } {windlass.kind = "grid"}
     return

@@ -1,6 +1,6 @@
 // before: nest_lanes
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -16,33 +16,24 @@ module {
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 2 : i32
-      %13 = arith.constant 4 : i64
-      %14 = memref.alloca() : memref<16xi8, 3>
-      %15 = arith.constant 3 : i32
-      %16 = arith.shli %6, %12 : i32
-      %17 = arith.addi %16, %9 : i32
-      %18 = arith.extsi %17 : i32 to i64
-      %19 = arith.muli %18, %13 : i64
-      %20 = arith.index_cast %19 : i64 to index
-      %21 = memref.view %p[%20][] : memref<?xi8> to memref<i32>
-      %22 = memref.load %21[] : memref<i32>
-      %23 = arith.muli %22, %n : i32
-      %24 = arith.extui %9 : i32 to i64
-      %25 = arith.muli %24, %13 : i64
-      %26 = arith.index_cast %25 : i64 to index
-      %27 = memref.view %14[%26][] : memref<16xi8, 3> to memref<i32, 3>
-      memref.store %23, %27[] : memref<i32, 3>
+      %13 = memref.alloca() : memref<4xi32, 3>
+      %14 = arith.constant 3 : i32
+      %15 = arith.shli %6, %12 : i32
+      %16 = arith.addi %15, %9 : i32
+      %17 = arith.extsi %16 : i32 to i64
+      %18 = arith.index_cast %17 : i64 to index
+      %19 = memref.load %p[%18] : memref<?xi32>
+      %20 = arith.muli %19, %n : i32
+      %21 = arith.extui %9 : i32 to i64
+      %22 = arith.index_cast %21 : i64 to index
+      memref.store %20, %13[%22] : memref<4xi32, 3>
       gpu.barrier
-      %28 = arith.subi %15, %9 : i32
-      %29 = arith.extsi %28 : i32 to i64
-      %30 = arith.muli %29, %13 : i64
-      %31 = arith.index_cast %30 : i64 to index
-      %32 = memref.view %14[%31][] : memref<16xi8, 3> to memref<i32, 3>
-      %33 = memref.load %32[] : memref<i32, 3>
-      %34 = arith.addi %33, %6 : i32
-      %35 = arith.index_cast %19 : i64 to index
-      %36 = memref.view %p[%35][] : memref<?xi8> to memref<i32>
-      memref.store %34, %36[] : memref<i32>
+      %23 = arith.subi %14, %9 : i32
+      %24 = arith.extsi %23 : i32 to i64
+      %25 = arith.index_cast %24 : i64 to index
+      %26 = memref.load %13[%25] : memref<4xi32, 3>
+      %27 = arith.addi %26, %6 : i32
+      memref.store %27, %p[%18] : memref<?xi32>
       gpu.terminator
     }
     return
@@ -50,7 +41,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -72,7 +63,7 @@ module {
       %20 = arith.index_cast %17 : index to i32
       %21 = arith.index_cast %18 : index to i32
       %22 = arith.index_cast %19 : index to i32
-      %23 = memref.alloca() : memref<16xi8, 3>
+      %23 = memref.alloca() : memref<4xi32, 3>
       %24 = arith.constant 0 : index
       %25 = arith.constant 1 : index
       %26 = arith.index_cast %11 : i32 to index
@@ -93,32 +84,23 @@ module {
           %41 = arith.cmpi ult, %40, %5 : i32
           scf.if %41 {
             %42 = arith.constant 2 : i32
-            %43 = arith.constant 4 : i64
-            %44 = arith.constant 3 : i32
-            %45 = arith.shli %20, %42 : i32
-            %46 = arith.addi %45, %37 : i32
-            %47 = arith.extsi %46 : i32 to i64
-            %48 = arith.muli %47, %43 : i64
-            %49 = arith.index_cast %48 : i64 to index
-            %50 = memref.view %p[%49][] : memref<?xi8> to memref<i32>
-            %51 = memref.load %50[] : memref<i32>
-            %52 = arith.muli %51, %n : i32
-            %53 = arith.extui %37 : i32 to i64
-            %54 = arith.muli %53, %43 : i64
-            %55 = arith.index_cast %54 : i64 to index
-            %56 = memref.view %23[%55][] : memref<16xi8, 3> to memref<i32, 3>
-            memref.store %52, %56[] : memref<i32, 3>
+            %43 = arith.constant 3 : i32
+            %44 = arith.shli %20, %42 : i32
+            %45 = arith.addi %44, %37 : i32
+            %46 = arith.extsi %45 : i32 to i64
+            %47 = arith.index_cast %46 : i64 to index
+            %48 = memref.load %p[%47] : memref<?xi32>
+            %49 = arith.muli %48, %n : i32
+            %50 = arith.extui %37 : i32 to i64
+            %51 = arith.index_cast %50 : i64 to index
+            memref.store %49, %23[%51] : memref<4xi32, 3>
             gpu.barrier
-            %57 = arith.subi %44, %37 : i32
-            %58 = arith.extsi %57 : i32 to i64
-            %59 = arith.muli %58, %43 : i64
-            %60 = arith.index_cast %59 : i64 to index
-            %61 = memref.view %23[%60][] : memref<16xi8, 3> to memref<i32, 3>
-            %62 = memref.load %61[] : memref<i32, 3>
-            %63 = arith.addi %62, %20 : i32
-            %64 = arith.index_cast %48 : i64 to index
-            %65 = memref.view %p[%64][] : memref<?xi8> to memref<i32>
-            memref.store %63, %65[] : memref<i32>
+            %52 = arith.subi %43, %37 : i32
+            %53 = arith.extsi %52 : i32 to i64
+            %54 = arith.index_cast %53 : i64 to index
+            %55 = memref.load %23[%54] : memref<4xi32, 3>
+            %56 = arith.addi %55, %20 : i32
+            memref.store %56, %p[%47] : memref<?xi32>
           }
         } {windlass.kind = "lane"}
       } {windlass.kind = "block"}

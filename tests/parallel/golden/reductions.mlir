@@ -1,6 +1,6 @@
 // before: reductions
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -16,29 +16,24 @@ module {
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 0 : i32
-      %13 = arith.constant 4 : i64
-      %14 = arith.extsi %9 : i32 to i64
-      %15 = arith.extsi %n : i32 to i64
-      %16 = arith.subi %15, %14 : i64
-      %17 = arith.constant 0 : i64
-      %18 = arith.constant 1 : i64
-      %19 = scf.for %20 = %17 to %16 step %18 iter_args(%21 = %12) -> (i32) : i64 {
-        %22 = arith.trunci %20 : i64 to i32
-        %23 = arith.addi %9, %22 : i32
-        %24 = arith.extui %23 : i32 to i64
-        %25 = arith.muli %24, %13 : i64
-        %26 = arith.index_cast %25 : i64 to index
-        %27 = memref.view %p[%26][] : memref<?xi8> to memref<i32>
-        %28 = memref.load %27[] : memref<i32>
-        %29 = arith.addi %28, %21 : i32
-        scf.yield %29 : i32
+      %13 = arith.extsi %9 : i32 to i64
+      %14 = arith.extsi %n : i32 to i64
+      %15 = arith.subi %14, %13 : i64
+      %16 = arith.constant 0 : i64
+      %17 = arith.constant 1 : i64
+      %18 = scf.for %19 = %16 to %15 step %17 iter_args(%20 = %12) -> (i32) : i64 {
+        %21 = arith.trunci %19 : i64 to i32
+        %22 = arith.addi %9, %21 : i32
+        %23 = arith.extui %22 : i32 to i64
+        %24 = arith.index_cast %23 : i64 to index
+        %25 = memref.load %p[%24] : memref<?xi32>
+        %26 = arith.addi %25, %20 : i32
+        scf.yield %26 : i32
       }
-      %30 = arith.addi %n, %9 : i32
-      %31 = arith.extui %30 : i32 to i64
-      %32 = arith.muli %31, %13 : i64
-      %33 = arith.index_cast %32 : i64 to index
-      %34 = memref.view %p[%33][] : memref<?xi8> to memref<i32>
-      memref.store %19, %34[] : memref<i32>
+      %27 = arith.addi %n, %9 : i32
+      %28 = arith.extui %27 : i32 to i64
+      %29 = arith.index_cast %28 : i64 to index
+      memref.store %18, %p[%29] : memref<?xi32>
       gpu.terminator
     }
     return
@@ -46,7 +41,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -62,29 +57,24 @@ module {
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
       %12 = arith.constant 0 : i32
-      %13 = arith.constant 4 : i64
-      %14 = arith.extsi %9 : i32 to i64
-      %15 = arith.extsi %n : i32 to i64
-      %16 = arith.subi %15, %14 : i64
-      %17 = arith.constant 0 : i64
-      %18 = arith.constant 1 : i64
-      %19 = scf.for %20 = %17 to %16 step %18 iter_args(%21 = %12) -> (i32) : i64 {
-        %22 = arith.trunci %20 : i64 to i32
-        %23 = arith.addi %9, %22 : i32
-        %24 = arith.extui %23 : i32 to i64
-        %25 = arith.muli %24, %13 : i64
-        %26 = arith.index_cast %25 : i64 to index
-        %27 = memref.view %p[%26][] : memref<?xi8> to memref<i32>
-        %28 = memref.load %27[] : memref<i32>
-        %29 = arith.addi %28, %21 : i32
-        scf.yield %29 : i32
+      %13 = arith.extsi %9 : i32 to i64
+      %14 = arith.extsi %n : i32 to i64
+      %15 = arith.subi %14, %13 : i64
+      %16 = arith.constant 0 : i64
+      %17 = arith.constant 1 : i64
+      %18 = scf.for %19 = %16 to %15 step %17 iter_args(%20 = %12) -> (i32) : i64 {
+        %21 = arith.trunci %19 : i64 to i32
+        %22 = arith.addi %9, %21 : i32
+        %23 = arith.extui %22 : i32 to i64
+        %24 = arith.index_cast %23 : i64 to index
+        %25 = memref.load %p[%24] : memref<?xi32>
+        %26 = arith.addi %25, %20 : i32
+        scf.yield %26 : i32
       } {windlass.reductions = ["add"]}
-      %30 = arith.addi %n, %9 : i32
-      %31 = arith.extui %30 : i32 to i64
-      %32 = arith.muli %31, %13 : i64
-      %33 = arith.index_cast %32 : i64 to index
-      %34 = memref.view %p[%33][] : memref<?xi8> to memref<i32>
-      memref.store %19, %34[] : memref<i32>
+      %27 = arith.addi %n, %9 : i32
+      %28 = arith.extui %27 : i32 to i64
+      %29 = arith.index_cast %28 : i64 to index
+      memref.store %18, %p[%29] : memref<?xi32>
       gpu.terminator
     }
     return

@@ -1,6 +1,6 @@
 // before: register tiles
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -15,92 +15,65 @@ module {
       %9 = arith.index_cast %tid_x : index to i32
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
-      %12 = arith.constant 0 : i64
-      %13 = memref.alloca() : memref<32xi8, 5>
-      %14 = arith.constant 0 : i32
-      %15 = arith.constant 4 : i64
-      %16 = arith.constant 8 : i64
-      %17 = arith.constant 12 : i64
-      %18 = arith.constant 16 : i64
-      %19 = arith.constant 20 : i64
-      %20 = arith.constant 24 : i64
-      %21 = arith.constant 28 : i64
-      %22 = arith.constant 3 : i32
-      %23 = arith.index_cast %12 : i64 to index
-      %24 = memref.view %13[%23][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %24[] : memref<i32, 5>
-      %25 = arith.index_cast %15 : i64 to index
-      %26 = memref.view %13[%25][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %26[] : memref<i32, 5>
-      %27 = arith.index_cast %16 : i64 to index
-      %28 = memref.view %13[%27][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %28[] : memref<i32, 5>
-      %29 = arith.index_cast %17 : i64 to index
-      %30 = memref.view %13[%29][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %30[] : memref<i32, 5>
-      %31 = arith.index_cast %18 : i64 to index
-      %32 = memref.view %13[%31][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %32[] : memref<i32, 5>
-      %33 = arith.index_cast %19 : i64 to index
-      %34 = memref.view %13[%33][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %34[] : memref<i32, 5>
-      %35 = arith.index_cast %20 : i64 to index
-      %36 = memref.view %13[%35][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %36[] : memref<i32, 5>
-      %37 = arith.index_cast %21 : i64 to index
-      %38 = memref.view %13[%37][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %38[] : memref<i32, 5>
-      %39 = arith.extsi %n : i32 to i64
-      %40 = arith.constant 0 : i64
-      %41 = arith.constant 1 : i64
-      scf.for %42 = %40 to %39 step %41 : i64 {
-        %43 = arith.trunci %42 : i64 to i32
-        %44 = arith.shli %43, %22 : i32
-        %45 = arith.extui %43 : i32 to i64
-        %46 = arith.muli %45, %15 : i64
-        %47 = arith.index_cast %46 : i64 to index
-        %48 = memref.view %p[%47][] : memref<?xi8> to memref<i32>
-        %49 = memref.load %48[] : memref<i32>
-        %50 = arith.constant 0 : i64
-        %51 = arith.constant 1 : i64
-        scf.for %52 = %50 to %16 step %51 : i64 {
-          %53 = arith.trunci %52 : i64 to i32
-          %54 = arith.addi %53, %44 : i32
-          %55 = arith.extui %54 : i32 to i64
-          %56 = arith.muli %55, %15 : i64
-          %57 = arith.index_cast %56 : i64 to index
-          %58 = memref.view %p[%57][] : memref<?xi8> to memref<i32>
-          %59 = memref.load %58[] : memref<i32>
-          %60 = arith.muli %49, %59 : i32
-          %61 = arith.extui %53 : i32 to i64
-          %62 = arith.muli %61, %15 : i64
-          %63 = arith.index_cast %62 : i64 to index
-          %64 = memref.view %13[%63][] : memref<32xi8, 5> to memref<i32, 5>
-          %65 = memref.load %64[] : memref<i32, 5>
-          %66 = arith.addi %65, %60 : i32
-          %67 = arith.index_cast %62 : i64 to index
-          %68 = memref.view %13[%67][] : memref<32xi8, 5> to memref<i32, 5>
-          memref.store %66, %68[] : memref<i32, 5>
+      %12 = memref.alloca() : memref<8xi32, 5>
+      %13 = arith.constant 0 : i32
+      %14 = arith.constant 8 : i64
+      %15 = arith.constant 3 : i32
+      %16 = arith.constant 0 : index
+      memref.store %13, %12[%16] : memref<8xi32, 5>
+      %17 = arith.constant 1 : index
+      memref.store %13, %12[%17] : memref<8xi32, 5>
+      %18 = arith.constant 2 : index
+      memref.store %13, %12[%18] : memref<8xi32, 5>
+      %19 = arith.constant 3 : index
+      memref.store %13, %12[%19] : memref<8xi32, 5>
+      %20 = arith.constant 4 : index
+      memref.store %13, %12[%20] : memref<8xi32, 5>
+      %21 = arith.constant 5 : index
+      memref.store %13, %12[%21] : memref<8xi32, 5>
+      %22 = arith.constant 6 : index
+      memref.store %13, %12[%22] : memref<8xi32, 5>
+      %23 = arith.constant 7 : index
+      memref.store %13, %12[%23] : memref<8xi32, 5>
+      %24 = arith.extsi %n : i32 to i64
+      %25 = arith.constant 0 : i64
+      %26 = arith.constant 1 : i64
+      scf.for %27 = %25 to %24 step %26 : i64 {
+        %28 = arith.trunci %27 : i64 to i32
+        %29 = arith.shli %28, %15 : i32
+        %30 = arith.extui %28 : i32 to i64
+        %31 = arith.index_cast %30 : i64 to index
+        %32 = memref.load %p[%31] : memref<?xi32>
+        %33 = arith.constant 0 : i64
+        %34 = arith.constant 1 : i64
+        scf.for %35 = %33 to %14 step %34 : i64 {
+          %36 = arith.trunci %35 : i64 to i32
+          %37 = arith.addi %36, %29 : i32
+          %38 = arith.extui %37 : i32 to i64
+          %39 = arith.index_cast %38 : i64 to index
+          %40 = memref.load %p[%39] : memref<?xi32>
+          %41 = arith.muli %32, %40 : i32
+          %42 = arith.extui %36 : i32 to i64
+          %43 = arith.index_cast %42 : i64 to index
+          %44 = memref.load %12[%43] : memref<8xi32, 5>
+          %45 = arith.addi %44, %41 : i32
+          memref.store %45, %12[%43] : memref<8xi32, 5>
           scf.yield
         }
         scf.yield
       }
-      %69 = arith.shli %9, %22 : i32
-      %70 = arith.constant 0 : i64
-      %71 = arith.constant 1 : i64
-      scf.for %72 = %70 to %16 step %71 : i64 {
-        %73 = arith.trunci %72 : i64 to i32
-        %74 = arith.extui %73 : i32 to i64
-        %75 = arith.muli %74, %15 : i64
-        %76 = arith.index_cast %75 : i64 to index
-        %77 = memref.view %13[%76][] : memref<32xi8, 5> to memref<i32, 5>
-        %78 = memref.load %77[] : memref<i32, 5>
-        %79 = arith.addi %73, %69 : i32
-        %80 = arith.extui %79 : i32 to i64
-        %81 = arith.muli %80, %15 : i64
-        %82 = arith.index_cast %81 : i64 to index
-        %83 = memref.view %p[%82][] : memref<?xi8> to memref<i32>
-        memref.store %78, %83[] : memref<i32>
+      %46 = arith.shli %9, %15 : i32
+      %47 = arith.constant 0 : i64
+      %48 = arith.constant 1 : i64
+      scf.for %49 = %47 to %14 step %48 : i64 {
+        %50 = arith.trunci %49 : i64 to i32
+        %51 = arith.extui %50 : i32 to i64
+        %52 = arith.index_cast %51 : i64 to index
+        %53 = memref.load %12[%52] : memref<8xi32, 5>
+        %54 = arith.addi %50, %46 : i32
+        %55 = arith.extui %54 : i32 to i64
+        %56 = arith.index_cast %55 : i64 to index
+        memref.store %53, %p[%56] : memref<?xi32>
         scf.yield
       }
       gpu.terminator
@@ -110,7 +83,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -125,92 +98,65 @@ module {
       %9 = arith.index_cast %tid_x : index to i32
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
-      %12 = arith.constant 0 : i64
-      %13 = memref.alloca() {windlass.axes = [[4, 8]]} : memref<32xi8, 5>
-      %14 = arith.constant 0 : i32
-      %15 = arith.constant 4 : i64
-      %16 = arith.constant 8 : i64
-      %17 = arith.constant 12 : i64
-      %18 = arith.constant 16 : i64
-      %19 = arith.constant 20 : i64
-      %20 = arith.constant 24 : i64
-      %21 = arith.constant 28 : i64
-      %22 = arith.constant 3 : i32
-      %23 = arith.index_cast %12 : i64 to index
-      %24 = memref.view %13[%23][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %24[] : memref<i32, 5>
-      %25 = arith.index_cast %15 : i64 to index
-      %26 = memref.view %13[%25][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %26[] : memref<i32, 5>
-      %27 = arith.index_cast %16 : i64 to index
-      %28 = memref.view %13[%27][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %28[] : memref<i32, 5>
-      %29 = arith.index_cast %17 : i64 to index
-      %30 = memref.view %13[%29][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %30[] : memref<i32, 5>
-      %31 = arith.index_cast %18 : i64 to index
-      %32 = memref.view %13[%31][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %32[] : memref<i32, 5>
-      %33 = arith.index_cast %19 : i64 to index
-      %34 = memref.view %13[%33][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %34[] : memref<i32, 5>
-      %35 = arith.index_cast %20 : i64 to index
-      %36 = memref.view %13[%35][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %36[] : memref<i32, 5>
-      %37 = arith.index_cast %21 : i64 to index
-      %38 = memref.view %13[%37][] : memref<32xi8, 5> to memref<i32, 5>
-      memref.store %14, %38[] : memref<i32, 5>
-      %39 = arith.extsi %n : i32 to i64
-      %40 = arith.constant 0 : i64
-      %41 = arith.constant 1 : i64
-      scf.for %42 = %40 to %39 step %41 : i64 {
-        %43 = arith.trunci %42 : i64 to i32
-        %44 = arith.shli %43, %22 : i32
-        %45 = arith.extui %43 : i32 to i64
-        %46 = arith.muli %45, %15 : i64
-        %47 = arith.index_cast %46 : i64 to index
-        %48 = memref.view %p[%47][] : memref<?xi8> to memref<i32>
-        %49 = memref.load %48[] : memref<i32>
-        %50 = arith.constant 0 : i64
-        %51 = arith.constant 1 : i64
-        scf.for %52 = %50 to %16 step %51 : i64 {
-          %53 = arith.trunci %52 : i64 to i32
-          %54 = arith.addi %53, %44 : i32
-          %55 = arith.extui %54 : i32 to i64
-          %56 = arith.muli %55, %15 : i64
-          %57 = arith.index_cast %56 : i64 to index
-          %58 = memref.view %p[%57][] : memref<?xi8> to memref<i32>
-          %59 = memref.load %58[] : memref<i32>
-          %60 = arith.muli %49, %59 : i32
-          %61 = arith.extui %53 : i32 to i64
-          %62 = arith.muli %61, %15 : i64
-          %63 = arith.index_cast %62 : i64 to index
-          %64 = memref.view %13[%63][] : memref<32xi8, 5> to memref<i32, 5>
-          %65 = memref.load %64[] : memref<i32, 5>
-          %66 = arith.addi %65, %60 : i32
-          %67 = arith.index_cast %62 : i64 to index
-          %68 = memref.view %13[%67][] : memref<32xi8, 5> to memref<i32, 5>
-          memref.store %66, %68[] : memref<i32, 5>
+      %12 = memref.alloca() {windlass.axes = [[4, 8]]} : memref<8xi32, 5>
+      %13 = arith.constant 0 : i32
+      %14 = arith.constant 8 : i64
+      %15 = arith.constant 3 : i32
+      %16 = arith.constant 0 : index
+      memref.store %13, %12[%16] : memref<8xi32, 5>
+      %17 = arith.constant 1 : index
+      memref.store %13, %12[%17] : memref<8xi32, 5>
+      %18 = arith.constant 2 : index
+      memref.store %13, %12[%18] : memref<8xi32, 5>
+      %19 = arith.constant 3 : index
+      memref.store %13, %12[%19] : memref<8xi32, 5>
+      %20 = arith.constant 4 : index
+      memref.store %13, %12[%20] : memref<8xi32, 5>
+      %21 = arith.constant 5 : index
+      memref.store %13, %12[%21] : memref<8xi32, 5>
+      %22 = arith.constant 6 : index
+      memref.store %13, %12[%22] : memref<8xi32, 5>
+      %23 = arith.constant 7 : index
+      memref.store %13, %12[%23] : memref<8xi32, 5>
+      %24 = arith.extsi %n : i32 to i64
+      %25 = arith.constant 0 : i64
+      %26 = arith.constant 1 : i64
+      scf.for %27 = %25 to %24 step %26 : i64 {
+        %28 = arith.trunci %27 : i64 to i32
+        %29 = arith.shli %28, %15 : i32
+        %30 = arith.extui %28 : i32 to i64
+        %31 = arith.index_cast %30 : i64 to index
+        %32 = memref.load %p[%31] : memref<?xi32>
+        %33 = arith.constant 0 : i64
+        %34 = arith.constant 1 : i64
+        scf.for %35 = %33 to %14 step %34 : i64 {
+          %36 = arith.trunci %35 : i64 to i32
+          %37 = arith.addi %36, %29 : i32
+          %38 = arith.extui %37 : i32 to i64
+          %39 = arith.index_cast %38 : i64 to index
+          %40 = memref.load %p[%39] : memref<?xi32>
+          %41 = arith.muli %32, %40 : i32
+          %42 = arith.extui %36 : i32 to i64
+          %43 = arith.index_cast %42 : i64 to index
+          %44 = memref.load %12[%43] : memref<8xi32, 5>
+          %45 = arith.addi %44, %41 : i32
+          memref.store %45, %12[%43] : memref<8xi32, 5>
           scf.yield
         } {windlass.counts_elements}
         scf.yield
       }
-      %69 = arith.shli %9, %22 : i32
-      %70 = arith.constant 0 : i64
-      %71 = arith.constant 1 : i64
-      scf.for %72 = %70 to %16 step %71 : i64 {
-        %73 = arith.trunci %72 : i64 to i32
-        %74 = arith.extui %73 : i32 to i64
-        %75 = arith.muli %74, %15 : i64
-        %76 = arith.index_cast %75 : i64 to index
-        %77 = memref.view %13[%76][] : memref<32xi8, 5> to memref<i32, 5>
-        %78 = memref.load %77[] : memref<i32, 5>
-        %79 = arith.addi %73, %69 : i32
-        %80 = arith.extui %79 : i32 to i64
-        %81 = arith.muli %80, %15 : i64
-        %82 = arith.index_cast %81 : i64 to index
-        %83 = memref.view %p[%82][] : memref<?xi8> to memref<i32>
-        memref.store %78, %83[] : memref<i32>
+      %46 = arith.shli %9, %15 : i32
+      %47 = arith.constant 0 : i64
+      %48 = arith.constant 1 : i64
+      scf.for %49 = %47 to %14 step %48 : i64 {
+        %50 = arith.trunci %49 : i64 to i32
+        %51 = arith.extui %50 : i32 to i64
+        %52 = arith.index_cast %51 : i64 to index
+        %53 = memref.load %12[%52] : memref<8xi32, 5>
+        %54 = arith.addi %50, %46 : i32
+        %55 = arith.extui %54 : i32 to i64
+        %56 = arith.index_cast %55 : i64 to index
+        memref.store %53, %p[%56] : memref<?xi32>
         scf.yield
       } {windlass.counts_elements}
       gpu.terminator

@@ -1,6 +1,6 @@
 // before: blocks one after another
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -15,30 +15,20 @@ module {
       %9 = arith.index_cast %tid_x : index to i32
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
-      %12 = arith.constant 4 : i64
-      %13 = memref.alloca() : memref<16xi8, 3>
-      %14 = arith.constant 3 : i32
-      %15 = arith.extui %9 : i32 to i64
-      %16 = arith.muli %15, %12 : i64
-      %17 = arith.index_cast %16 : i64 to index
-      %18 = memref.view %p[%17][] : memref<?xi8> to memref<i32>
-      %19 = memref.load %18[] : memref<i32>
-      %20 = arith.muli %19, %n : i32
-      %21 = arith.muli %15, %12 : i64
-      %22 = arith.index_cast %21 : i64 to index
-      %23 = memref.view %13[%22][] : memref<16xi8, 3> to memref<i32, 3>
-      memref.store %20, %23[] : memref<i32, 3>
+      %12 = memref.alloca() : memref<4xi32, 3>
+      %13 = arith.constant 3 : i32
+      %14 = arith.extui %9 : i32 to i64
+      %15 = arith.index_cast %14 : i64 to index
+      %16 = memref.load %p[%15] : memref<?xi32>
+      %17 = arith.muli %16, %n : i32
+      memref.store %17, %12[%15] : memref<4xi32, 3>
       gpu.barrier
-      %24 = arith.subi %14, %9 : i32
-      %25 = arith.extsi %24 : i32 to i64
-      %26 = arith.muli %25, %12 : i64
-      %27 = arith.index_cast %26 : i64 to index
-      %28 = memref.view %13[%27][] : memref<16xi8, 3> to memref<i32, 3>
-      %29 = memref.load %28[] : memref<i32, 3>
-      %30 = arith.addi %29, %6 : i32
-      %31 = arith.index_cast %16 : i64 to index
-      %32 = memref.view %p[%31][] : memref<?xi8> to memref<i32>
-      memref.store %30, %32[] : memref<i32>
+      %18 = arith.subi %13, %9 : i32
+      %19 = arith.extsi %18 : i32 to i64
+      %20 = arith.index_cast %19 : i64 to index
+      %21 = memref.load %12[%20] : memref<4xi32, 3>
+      %22 = arith.addi %21, %6 : i32
+      memref.store %22, %p[%15] : memref<?xi32>
       gpu.terminator
     }
     return
@@ -46,7 +36,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -87,30 +77,20 @@ module {
         %35 = arith.remsi %33, %34 : i64
         %36 = arith.trunci %35 : i64 to i32
         %37 = arith.divsi %33, %34 : i64
-        %38 = arith.constant 4 : i64
-        %39 = memref.alloca() : memref<16xi8, 3>
-        %40 = arith.constant 3 : i32
-        %41 = arith.extui %20 : i32 to i64
-        %42 = arith.muli %41, %38 : i64
-        %43 = arith.index_cast %42 : i64 to index
-        %44 = memref.view %p[%43][] : memref<?xi8> to memref<i32>
-        %45 = memref.load %44[] : memref<i32>
-        %46 = arith.muli %45, %n : i32
-        %47 = arith.muli %41, %38 : i64
-        %48 = arith.index_cast %47 : i64 to index
-        %49 = memref.view %39[%48][] : memref<16xi8, 3> to memref<i32, 3>
-        memref.store %46, %49[] : memref<i32, 3>
+        %38 = memref.alloca() : memref<4xi32, 3>
+        %39 = arith.constant 3 : i32
+        %40 = arith.extui %20 : i32 to i64
+        %41 = arith.index_cast %40 : i64 to index
+        %42 = memref.load %p[%41] : memref<?xi32>
+        %43 = arith.muli %42, %n : i32
+        memref.store %43, %38[%41] : memref<4xi32, 3>
         gpu.barrier
-        %50 = arith.subi %40, %20 : i32
-        %51 = arith.extsi %50 : i32 to i64
-        %52 = arith.muli %51, %38 : i64
-        %53 = arith.index_cast %52 : i64 to index
-        %54 = memref.view %39[%53][] : memref<16xi8, 3> to memref<i32, 3>
-        %55 = memref.load %54[] : memref<i32, 3>
-        %56 = arith.addi %55, %28 : i32
-        %57 = arith.index_cast %42 : i64 to index
-        %58 = memref.view %p[%57][] : memref<?xi8> to memref<i32>
-        memref.store %56, %58[] : memref<i32>
+        %44 = arith.subi %39, %20 : i32
+        %45 = arith.extsi %44 : i32 to i64
+        %46 = arith.index_cast %45 : i64 to index
+        %47 = memref.load %38[%46] : memref<4xi32, 3>
+        %48 = arith.addi %47, %28 : i32
+        memref.store %48, %p[%41] : memref<?xi32>
         gpu.barrier
         scf.yield
       } {windlass.serializes = "blocks"}

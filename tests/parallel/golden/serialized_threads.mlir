@@ -1,6 +1,6 @@
 // before: threads one after another
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -15,26 +15,19 @@ module {
       %9 = arith.index_cast %tid_x : index to i32
       %10 = arith.index_cast %tid_y : index to i32
       %11 = arith.index_cast %tid_z : index to i32
-      %12 = arith.constant 0 : i64
-      %13 = arith.constant 1 : i32
-      %14 = arith.constant 10 : i32
-      %15 = arith.constant 4 : i64
-      %16 = arith.index_cast %12 : i64 to index
-      %17 = memref.view %p[%16][] : memref<?xi8> to memref<i32>
-      %18 = memref.load %17[] : memref<i32>
-      %19 = arith.addi %18, %13 : i32
-      %20 = arith.index_cast %12 : i64 to index
-      %21 = memref.view %p[%20][] : memref<?xi8> to memref<i32>
-      memref.store %19, %21[] : memref<i32>
-      %22 = arith.cmpi slt, %18, %n : i32
-      scf.if %22 {
-        %23 = arith.muli %6, %14 : i32
-        %24 = arith.addi %23, %9 : i32
-        %25 = arith.extsi %19 : i32 to i64
-        %26 = arith.muli %25, %15 : i64
-        %27 = arith.index_cast %26 : i64 to index
-        %28 = memref.view %p[%27][] : memref<?xi8> to memref<i32>
-        memref.store %24, %28[] : memref<i32>
+      %12 = arith.constant 1 : i32
+      %13 = arith.constant 10 : i32
+      %14 = arith.constant 0 : index
+      %15 = memref.load %p[%14] : memref<?xi32>
+      %16 = arith.addi %15, %12 : i32
+      memref.store %16, %p[%14] : memref<?xi32>
+      %17 = arith.cmpi slt, %15, %n : i32
+      scf.if %17 {
+        %18 = arith.muli %6, %13 : i32
+        %19 = arith.addi %18, %9 : i32
+        %20 = arith.extsi %16 : i32 to i64
+        %21 = arith.index_cast %20 : i64 to index
+        memref.store %19, %p[%21] : memref<?xi32>
         scf.yield
       }
       gpu.terminator
@@ -44,7 +37,7 @@ module {
 }
 // after
 module {
-  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi8>, %n: i32) {
+  func.func @"kernel"(%grid_x: index, %grid_y: index, %grid_z: index, %block_x: index, %block_y: index, %block_z: index, %p: memref<?xi32>, %n: i32) {
     %0 = arith.index_cast %grid_x : index to i32
     %1 = arith.index_cast %grid_y : index to i32
     %2 = arith.index_cast %grid_z : index to i32
@@ -106,26 +99,19 @@ module {
         %56 = arith.remsi %54, %55 : i64
         %57 = arith.trunci %56 : i64 to i32
         %58 = arith.divsi %54, %55 : i64
-        %59 = arith.constant 0 : i64
-        %60 = arith.constant 1 : i32
-        %61 = arith.constant 10 : i32
-        %62 = arith.constant 4 : i64
-        %63 = arith.index_cast %59 : i64 to index
-        %64 = memref.view %p[%63][] : memref<?xi8> to memref<i32>
-        %65 = memref.load %64[] : memref<i32>
-        %66 = arith.addi %65, %60 : i32
-        %67 = arith.index_cast %59 : i64 to index
-        %68 = memref.view %p[%67][] : memref<?xi8> to memref<i32>
-        memref.store %66, %68[] : memref<i32>
-        %69 = arith.cmpi slt, %65, %n : i32
-        scf.if %69 {
-          %70 = arith.muli %49, %61 : i32
-          %71 = arith.addi %70, %37 : i32
-          %72 = arith.extsi %66 : i32 to i64
-          %73 = arith.muli %72, %62 : i64
-          %74 = arith.index_cast %73 : i64 to index
-          %75 = memref.view %p[%74][] : memref<?xi8> to memref<i32>
-          memref.store %71, %75[] : memref<i32>
+        %59 = arith.constant 1 : i32
+        %60 = arith.constant 10 : i32
+        %61 = arith.constant 0 : index
+        %62 = memref.load %p[%61] : memref<?xi32>
+        %63 = arith.addi %62, %59 : i32
+        memref.store %63, %p[%61] : memref<?xi32>
+        %64 = arith.cmpi slt, %62, %n : i32
+        scf.if %64 {
+          %65 = arith.muli %49, %60 : i32
+          %66 = arith.addi %65, %37 : i32
+          %67 = arith.extsi %63 : i32 to i64
+          %68 = arith.index_cast %67 : i64 to index
+          memref.store %66, %p[%68] : memref<?xi32>
           scf.yield
         }
         gpu.barrier
