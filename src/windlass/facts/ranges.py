@@ -383,9 +383,12 @@ class _Nest(_Analysis):
         """What holds for what is carried where the condition does."""
         arguments = loop.cond.block.arguments
         limited = dict(zip(arguments, carried, strict=True))
-        pending = list(loop.cond.block.terminator.operands)
+        pending, seen = list(loop.cond.block.terminator.operands), set[Value]()
         while pending:
             test = pending.pop()
+            if test in seen:
+                continue
+            seen.add(test)
             if isinstance(test, And):
                 pending += test.operands
             elif isinstance(test, Compare) and test.lhs.tensor.is_integer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 from windlass.llvm.layout import (
     I1,
@@ -59,7 +60,10 @@ def read_instruction(text: str, types: TypeTable) -> Instruction:
     opcode = reader.next()
     if opcode in ("tail", "musttail", "notail"):
         opcode = reader.next()
-    instruction = _read_body(opcode, name, reader)
+    read = _READERS.get(opcode)
+    if read is None:
+        raise UnknownSyntax(f"the instruction {opcode!r}")
+    instruction = read(opcode, name, reader)
     instruction.location = location
     return instruction
 
@@ -83,157 +87,196 @@ def _read_words(reader: Reader) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _read_body(opcode: str, name: str, reader: Reader) -> Instruction:
-    if opcode in _BINARY or opcode in ("icmp", "fcmp"):
-        words = _read_words(reader)
-        left = reader.read_typed()
+def _read_typed(reader: Reader) -> tuple[Operand, ...]:
+    """Operands with their types, between commas."""
+    operands = [reader.read_typed()]
+    while reader.accept(","):
+        operands.append(reader.read_typed())
+    return tuple(operands)
+
+
+def _read_pair(reader: Reader) -> tuple[Operand, Operand]:
+    first = reader.read_typed()
+    reader.expect(",")
+    return first, reader.read_typed()
+
+
+def _read_label(reader: Reader) -> str:
+    reader.expect("label")
+    return name_of(reader.next())
+
+
+# -- each instruction -------------------------------------------------------------------------------------------------
+
+
+def _read_binary(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    left = reader.read_typed()
+    reader.expect(",")
+    return Instruction(opcode, name, left.type, (left, reader.read_value(left.type)), words)
+
+
+def _read_comparison(opcode: str, name: str, reader: Reader) -> Instruction:
+    found = _read_binary(opcode, name, reader)
+    type_ = found.type
+    found.type = VectorType(f"<{type_.count} x i1>", type_.count, I1) if isinstance(type_, VectorType) else I1
+    return found
+
+
+def _read_cast(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    source = reader.read_typed()
+    reader.expect("to")
+    return Instruction(opcode, name, reader.read_type(), (source,), words)
+
+
+def _read_address(opcode: str, name: str, reader: Reader) -> Instruction:
+    words: tuple[str, ...] = ()
+    while STARTS_OF_TYPES.match(reader.peek) is None:
+        words += (reader.next(),)
+        if reader.peek == "(":
+            reader.skip_balanced()
+    element = reader.read_type()
+    operands: list[Operand] = []
+    while reader.accept(","):
+        operands.append(reader.read_typed())
+    return Instruction(opcode, name, operands[0].type, tuple(operands), words, element)
+
+
+def _read_load(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    type_ = reader.read_type()
+    reader.expect(",")
+    place = reader.read_typed()
+    return Instruction(opcode, name, type_, (place,), words + _read_alignment(reader), type_)
+
+
+def _read_store(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    value, place = _read_pair(reader)
+    return Instruction(opcode, name, VOID, (value, place), words + _read_alignment(reader), value.type)
+
+
+def _read_phi(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    type_ = reader.read_type()
+    values: list[Operand] = []
+    labels: list[str] = []
+    while True:
+        reader.expect("[")
+        values.append(reader.read_value(type_))
         reader.expect(",")
-        right = reader.read_value(left.type)
-        type_ = left.type
-        if opcode in ("icmp", "fcmp"):
-            type_ = VectorType(f"<{type_.count} x i1>", type_.count, I1) if isinstance(type_, VectorType) else I1
-        return Instruction(opcode, name, type_, (left, right), words)
-    if opcode in _CASTS:
-        words = _read_words(reader)
-        source = reader.read_typed()
-        reader.expect("to")
-        return Instruction(opcode, name, reader.read_type(), (source,), words)
-    match opcode:
-        case "getelementptr":
-            words: tuple[str, ...] = ()
-            while STARTS_OF_TYPES.match(reader.peek) is None:
-                words += (reader.next(),)
-                if reader.peek == "(":
-                    reader.skip_balanced()
-            element = reader.read_type()
-            operands: list[Operand] = []
-            while reader.accept(","):
-                operands.append(reader.read_typed())
-            return Instruction(opcode, name, operands[0].type, tuple(operands), words, element)
-        case "load":
-            words = _read_words(reader)
-            type_ = reader.read_type()
-            reader.expect(",")
-            place = reader.read_typed()
-            return Instruction(opcode, name, type_, (place,), words + _read_alignment(reader), type_)
-        case "store":
-            words = _read_words(reader)
-            value = reader.read_typed()
-            reader.expect(",")
-            place = reader.read_typed()
-            return Instruction(opcode, name, VOID, (value, place), words + _read_alignment(reader), value.type)
-        case "phi":
-            words = _read_words(reader)
-            type_ = reader.read_type()
-            values: list[Operand] = []
-            labels: list[str] = []
-            while True:
-                reader.expect("[")
-                values.append(reader.read_value(type_))
-                reader.expect(",")
-                labels.append(name_of(reader.next()))
-                reader.expect("]")
-                if not reader.accept(","):
-                    break
+        labels.append(name_of(reader.next()))
+        reader.expect("]")
+        if not reader.accept(","):
             return Instruction(opcode, name, type_, tuple(values), words, labels=tuple(labels))
-        case "br":
-            if reader.accept("label"):
-                return Instruction(opcode, name, VOID, labels=(name_of(reader.next()),))
-            condition = reader.read_typed()
-            labels = []
-            while reader.accept(","):
-                reader.expect("label")
-                labels.append(name_of(reader.next()))
-            return Instruction(opcode, name, VOID, (condition,), labels=tuple(labels))
-        case "switch":
-            values = [reader.read_typed()]
-            reader.expect(",")
-            reader.expect("label")
-            labels = [name_of(reader.next())]
+
+
+def _read_branch(opcode: str, name: str, reader: Reader) -> Instruction:
+    if reader.accept("label"):
+        return Instruction(opcode, name, VOID, labels=(name_of(reader.next()),))
+    condition = reader.read_typed()
+    labels: list[str] = []
+    while reader.accept(","):
+        labels.append(_read_label(reader))
+    return Instruction(opcode, name, VOID, (condition,), labels=tuple(labels))
+
+
+def _read_switch(opcode: str, name: str, reader: Reader) -> Instruction:
+    values: list[Operand] = []
+    labels: list[str] = []
+    while not reader.accept("]"):
+        values.append(reader.read_typed())
+        reader.expect(",")
+        labels.append(_read_label(reader))
+        if len(labels) == 1:
             reader.expect("[")
-            while not reader.accept("]"):
-                values.append(reader.read_typed())
-                reader.expect(",")
-                reader.expect("label")
-                labels.append(name_of(reader.next()))
-            return Instruction(opcode, name, VOID, tuple(values), labels=tuple(labels))
-        case "ret":
-            if reader.peek == "void":
-                return Instruction(opcode, name, VOID)
-            return Instruction(opcode, name, VOID, (reader.read_typed(),))
-        case "unreachable":
-            return Instruction(opcode, name, VOID)
-        case "select":
-            words = _read_words(reader)
-            operands = [reader.read_typed()]
-            while reader.accept(","):
-                operands.append(reader.read_typed())
-            return Instruction(opcode, name, operands[1].type, tuple(operands), words)
-        case "freeze" | "fneg":
-            words = _read_words(reader)
-            operand = reader.read_typed()
-            return Instruction(opcode, name, operand.type, (operand,), words)
-        case "call":
-            return _read_call(name, reader)
-        case "alloca":
-            words = _read_words(reader)
-            element = reader.read_type()
-            operands = []
-            while reader.accept(","):
-                if reader.peek == "align":
-                    reader.next()
-                    reader.next()
-                elif reader.peek == "addrspace":
-                    reader.next()
-                    reader.skip_balanced()
-                else:
-                    operands.append(reader.read_typed())
-            return Instruction(opcode, name, PointerType("ptr", 0), tuple(operands), words, element)
-        case "extractvalue":
-            aggregate = reader.read_typed()
-            indices = _read_indices(reader)
-            return Instruction(opcode, name, _member_type(aggregate.type, indices), (aggregate,), indices=indices)
-        case "insertvalue":
-            aggregate = reader.read_typed()
-            reader.expect(",")
-            value = reader.read_typed()
-            indices = _read_indices(reader)
-            return Instruction(opcode, name, aggregate.type, (aggregate, value), indices=indices)
-        case "extractelement":
-            vector = reader.read_typed()
-            reader.expect(",")
-            index = reader.read_typed()
-            assert isinstance(vector.type, VectorType)
-            return Instruction(opcode, name, vector.type.element, (vector, index))
-        case "insertelement":
-            operands = [reader.read_typed()]
-            while reader.accept(","):
-                operands.append(reader.read_typed())
-            return Instruction(opcode, name, operands[0].type, tuple(operands))
-        case "shufflevector":
-            operands = [reader.read_typed()]
-            while reader.accept(","):
-                operands.append(reader.read_typed())
-            return _shuffle(name, operands)
-        case "atomicrmw":
-            words = (reader.next(),)
-            if words == ("volatile",):
-                words = (reader.next(),)
-            pointer = reader.read_typed()
-            reader.expect(",")
-            value = reader.read_typed()
-            return Instruction(opcode, name, value.type, (pointer, value), words)
-        case "cmpxchg":
-            words = _read_words(reader)
-            operands = [reader.read_typed()]
-            while reader.accept(",") and len(operands) < 3:
-                operands.append(reader.read_typed())
-            type_ = StructType(f"{{ {operands[1].type.text}, i1 }}", (operands[1].type, I1), False)
-            return Instruction(opcode, name, type_, tuple(operands[:3]), words)
-        case "fence":
-            return Instruction(opcode, name, VOID)
-        case _:
-            raise UnknownSyntax(f"the instruction {opcode!r}")
+    return Instruction(opcode, name, VOID, tuple(values), labels=tuple(labels))
+
+
+def _read_return(opcode: str, name: str, reader: Reader) -> Instruction:
+    operands = () if reader.peek == "void" else (reader.read_typed(),)
+    return Instruction(opcode, name, VOID, operands)
+
+
+def _read_nothing(opcode: str, name: str, reader: Reader) -> Instruction:
+    return Instruction(opcode, name, VOID)
+
+
+def _read_select(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    operands = _read_typed(reader)
+    return Instruction(opcode, name, operands[1].type, operands, words)
+
+
+def _read_unary(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    operand = reader.read_typed()
+    return Instruction(opcode, name, operand.type, (operand,), words)
+
+
+def _read_alloca(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    element = reader.read_type()
+    operands: list[Operand] = []
+    while reader.accept(","):
+        if reader.accept("align"):
+            reader.next()
+        elif reader.accept("addrspace"):
+            reader.skip_balanced()
+        else:
+            operands.append(reader.read_typed())
+    return Instruction(opcode, name, PointerType("ptr", 0), tuple(operands), words, element)
+
+
+def _read_member(opcode: str, name: str, reader: Reader) -> Instruction:
+    aggregate = reader.read_typed()
+    indices = _read_indices(reader)
+    return Instruction(opcode, name, _member_type(aggregate.type, indices), (aggregate,), indices=indices)
+
+
+def _read_inserted_member(opcode: str, name: str, reader: Reader) -> Instruction:
+    aggregate, value = _read_pair(reader)
+    return Instruction(opcode, name, aggregate.type, (aggregate, value), indices=_read_indices(reader))
+
+
+def _read_element(opcode: str, name: str, reader: Reader) -> Instruction:
+    vector, index = _read_pair(reader)
+    assert isinstance(vector.type, VectorType)
+    return Instruction(opcode, name, vector.type.element, (vector, index))
+
+
+def _read_inserted_element(opcode: str, name: str, reader: Reader) -> Instruction:
+    operands = _read_typed(reader)
+    return Instruction(opcode, name, operands[0].type, operands)
+
+
+def _read_shuffle(opcode: str, name: str, reader: Reader) -> Instruction:
+    first, second, mask = _read_typed(reader)
+    type_, source = mask.type, first.type
+    assert isinstance(type_, VectorType) and isinstance(source, VectorType)
+    if isinstance(mask, Members):
+        indices = tuple(int(each.value) if isinstance(each, Number) else -1 for each in mask.members)
+    else:
+        indices = (0 if isinstance(mask, Zero) else -1,) * type_.count
+    result = VectorType(f"<{type_.count} x {source.element.text}>", type_.count, source.element)
+    return Instruction(opcode, name, result, (first, second), indices=indices)
+
+
+def _read_atomic(opcode: str, name: str, reader: Reader) -> Instruction:
+    reader.accept("volatile")
+    words = (reader.next(),)
+    pointer, value = _read_pair(reader)
+    return Instruction(opcode, name, value.type, (pointer, value), words)
+
+
+def _read_exchange(opcode: str, name: str, reader: Reader) -> Instruction:
+    words = _read_words(reader)
+    operands = [reader.read_typed()]
+    while reader.accept(",") and len(operands) < 3:
+        operands.append(reader.read_typed())
+    type_ = StructType(f"{{ {operands[1].type.text}, i1 }}", (operands[1].type, I1), False)
+    return Instruction(opcode, name, type_, tuple(operands), words)
 
 
 def _read_indices(reader: Reader) -> tuple[int, ...]:
@@ -253,20 +296,7 @@ def _member_type(type_: LLVMType, indices: tuple[int, ...]) -> LLVMType:
     return type_
 
 
-def _shuffle(name: str, operands: list[Operand]) -> Instruction:
-    mask = operands[2]
-    type_ = mask.type
-    source = operands[0].type
-    assert isinstance(type_, VectorType) and isinstance(source, VectorType)
-    if isinstance(mask, Members):
-        indices = tuple(int(each.value) if isinstance(each, Number) else -1 for each in mask.members)
-    else:
-        indices = (0 if isinstance(mask, Zero) else -1,) * type_.count
-    result = VectorType(f"<{type_.count} x {source.element.text}>", type_.count, source.element)
-    return Instruction("shufflevector", name, result, tuple(operands[:2]), indices=indices)
-
-
-def _read_call(name: str, reader: Reader) -> Instruction:
+def _read_call(opcode: str, name: str, reader: Reader) -> Instruction:
     """`call [flags] [calling convention] [attributes] type callee(arguments)`."""
     while STARTS_OF_TYPES.match(reader.peek) is None:
         reader.next()
@@ -282,7 +312,7 @@ def _read_call(name: str, reader: Reader) -> Instruction:
         assembly: list[str] = ["asm"]
         while reader.peek != "(":
             assembly.append(reader.next())
-        return Instruction("call", name, type_, (), tuple(assembly))
+        return Instruction(opcode, name, type_, (), tuple(assembly))
     if token[0] == "@":
         callee = name_of(token)
     elif token[0] == "%":
@@ -299,7 +329,37 @@ def _read_call(name: str, reader: Reader) -> Instruction:
                 break
             reader.expect(",")
     words = tuple(f"align {alignment}" for alignment in reader.alignments)
-    return Instruction("call", name, type_, tuple(operands), words, callee=callee)
+    return Instruction(opcode, name, type_, tuple(operands), words, callee=callee)
+
+
+_READERS: dict[str, Callable[[str, str, Reader], Instruction]] = {
+    **dict.fromkeys(_BINARY, _read_binary),
+    **dict.fromkeys(_CASTS, _read_cast),
+    **dict.fromkeys(("icmp", "fcmp"), _read_comparison),
+    **dict.fromkeys(("freeze", "fneg"), _read_unary),
+    **dict.fromkeys(("unreachable", "fence"), _read_nothing),
+    "getelementptr": _read_address,
+    "load": _read_load,
+    "store": _read_store,
+    "phi": _read_phi,
+    "br": _read_branch,
+    "switch": _read_switch,
+    "ret": _read_return,
+    "select": _read_select,
+    "call": _read_call,
+    "alloca": _read_alloca,
+    "extractvalue": _read_member,
+    "insertvalue": _read_inserted_member,
+    "extractelement": _read_element,
+    "insertelement": _read_inserted_element,
+    "shufflevector": _read_shuffle,
+    "atomicrmw": _read_atomic,
+    "cmpxchg": _read_exchange,
+}
+"""How what stands behind an opcode is read."""
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
 
 
 _DEFINE = re.compile(r'^define .*?@([-\w$.]+|"[^"]*")\(')
@@ -310,53 +370,56 @@ def read_function(text: str, types: TypeTable) -> FunctionText:
 
     Raises UnknownSyntax where the text does not follow the grammar.
     """
-    lines = text.split("\n")
-    head = lines[0]
+    head, *lines = text.split("\n")
     found = _DEFINE.match(head)
     assert found is not None
-    reader = Reader(head[found.end() - 1 :], types)
-    parameters: list[tuple[str, LLVMType, str]] = []
-    reader.expect("(")
-    if not reader.accept(")"):
-        while True:
-            if reader.peek == "...":
-                reader.next()
-            else:
-                type_ = reader.read_type()
-                attributes = reader.skip_attributes()
-                parameters.append((name_of(reader.next()), type_, attributes))
-            if reader.accept(")"):
-                break
-            reader.expect(",")
+    parameters = _read_parameters(Reader(head[found.end() - 1 :], types))
     location = _LOCATION.search(head)
     function = FunctionText(found.group(1).strip('"'), parameters, {}, int(location.group(1)) if location else -1)
     block: BasicBlock | None = None
-    order = 0
-    index = 1
-    while index < len(lines):
-        line = lines[index]
-        index += 1
+    for order, (label, statement) in enumerate(_statements(lines)):
+        if label or block is None:
+            # An entry without a label has the first number that the parameters leave free.
+            block = BasicBlock(label or str(sum(parameter[0].isdigit() for parameter in parameters)))
+            function.blocks[block.name] = block
+        instruction = read_instruction(statement, types)
+        instruction.block, instruction.order = block.name, order
+        block.instructions.append(instruction)
+    return function
+
+
+def _read_parameters(reader: Reader) -> list[tuple[str, LLVMType, str]]:
+    parameters: list[tuple[str, LLVMType, str]] = []
+    reader.expect("(")
+    while not reader.accept(")"):
+        if parameters:
+            reader.expect(",")
+        if reader.accept("..."):
+            continue
+        type_ = reader.read_type()
+        attributes = reader.skip_attributes()
+        parameters.append((name_of(reader.next()), type_, attributes))
+    return parameters
+
+
+def _statements(lines: list[str]) -> Iterator[tuple[str, str]]:
+    """Each instruction on one line, with the label before it, if it is the first of a block."""
+    label = ""
+    rest = iter(lines)
+    for line in rest:
         if not line or line[0] == "}":
             continue
         if line[0] != " ":
-            label = line.split(";", 1)[0].rstrip()
-            if label.endswith(":"):
-                block = BasicBlock(label[:-1].strip('"'))
-                function.blocks[block.name] = block
+            found = line.split(";", 1)[0].rstrip()
+            if found.endswith(":"):
+                label = found[:-1].strip('"')
             continue
-        stripped = line.strip()
-        if stripped.startswith("#dbg"):
+        statement = line.strip()
+        if statement.startswith("#dbg"):
             continue
-        if stripped.startswith("switch"):
-            while not lines[index - 1].lstrip().startswith("]") and not stripped.endswith("]"):
-                stripped += " " + lines[index].strip()
-                index += 1
-        if block is None:
-            # An entry without a label has the first number that the parameters leave free.
-            block = BasicBlock(str(sum(parameter[0].isdigit() for parameter in parameters)))
-            function.blocks[block.name] = block
-        instruction = read_instruction(stripped, types)
-        instruction.block, instruction.order = block.name, order
-        order += 1
-        block.instructions.append(instruction)
-    return function
+        if statement.startswith("switch"):
+            while not statement.endswith("]") and not line.lstrip().startswith("]"):
+                line = next(rest)
+                statement += " " + line.strip()
+        yield label, statement
+        label = ""

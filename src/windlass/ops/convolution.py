@@ -108,24 +108,49 @@ class Convolution(TensorOp):
 
     def infer(self) -> Type:
         lhs, rhs = self.lhs.tensor, self.rhs.tensor
+        self._check_axes()
+        self._check_groups()
+        spatial = window_shape(
+            self,
+            tuple(lhs.shape[axis] for axis in self.input_spatial_dimensions),
+            tuple(rhs.shape[axis] for axis in self.kernel_spatial_dimensions),
+            self.window_strides,
+            self.lhs_dilation,
+            self.rhs_dilation,
+            tuple((low, high) for low, high in self.padding),
+        )
+        shape = [0] * lhs.rank
+        shape[self.output_batch_dimension] = lhs.shape[self.input_batch_dimension] // self.batch_group_count
+        shape[self.output_feature_dimension] = rhs.shape[self.kernel_output_feature_dimension]
+        for axis, size in zip(self.output_spatial_dimensions, spatial, strict=True):
+            shape[axis] = size
+        dtype = self.__dict__["dtype"]
+        if dtype is None:
+            if lhs.dtype != rhs.dtype:
+                self.fault("C27", f"element types differ: {lhs} and {rhs}")
+            self.__dict__["dtype"] = dtype = lhs.dtype
+        return tensor_type(tuple(shape), dtype)
+
+    def _check_axes(self) -> None:
+        """Raise TypeFault unless each axis has one meaning."""
+        lhs, rhs = self.lhs.tensor, self.rhs.tensor
         if not (lhs.rank == rhs.rank and lhs.rank >= 2):
             self.fault("C1", f"ranks differ: {lhs} and {rhs}")
         rank = lhs.rank - 2
         lists = (self.window_strides, self.padding, self.lhs_dilation, self.rhs_dilation, self.window_reversal)
         if not all(len(each) == rank for each in lists):
             self.fault("C2", f"a window list does not have {rank} entries")
-        axes = (
-            (self.input_batch_dimension, self.input_feature_dimension, *self.input_spatial_dimensions),
-            (
-                self.kernel_input_feature_dimension,
-                self.kernel_output_feature_dimension,
-                *self.kernel_spatial_dimensions,
-            ),
-            (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions),
-        )
-        for constraint, each in zip(("C13", "C18", "C20"), axes, strict=True):
+        inputs = (self.input_batch_dimension, self.input_feature_dimension, *self.input_spatial_dimensions)
+        features = (self.kernel_input_feature_dimension, self.kernel_output_feature_dimension)
+        outputs = (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions)
+        axes = {"C13": inputs, "C18": (*features, *self.kernel_spatial_dimensions), "C20": outputs}
+        for constraint, each in axes.items():
             if sorted(each) != list(range(rank + 2)):
                 self.fault(constraint, f"{each} are not all the axes")
+
+    def _check_groups(self) -> None:
+        """Raise TypeFault unless features and samples fall into the groups."""
+        lhs, rhs = self.lhs.tensor, self.rhs.tensor
         features, groups = lhs.shape[self.input_feature_dimension], self.feature_group_count
         batch, batch_groups = lhs.shape[self.input_batch_dimension], self.batch_group_count
         outputs = rhs.shape[self.kernel_output_feature_dimension]
@@ -142,26 +167,6 @@ class Convolution(TensorOp):
             self.fault("C15", f"{outputs} outputs in {batch_groups} batch groups")
         if not (groups == 1 or batch_groups == 1):
             self.fault("C23", "both groups are in use")
-        spatial = window_shape(
-            self,
-            tuple(lhs.shape[axis] for axis in self.input_spatial_dimensions),
-            tuple(rhs.shape[axis] for axis in self.kernel_spatial_dimensions),
-            self.window_strides,
-            self.lhs_dilation,
-            self.rhs_dilation,
-            tuple((low, high) for low, high in self.padding),
-        )
-        shape = [0] * lhs.rank
-        shape[self.output_batch_dimension] = batch // batch_groups
-        shape[self.output_feature_dimension] = outputs
-        for axis, size in zip(self.output_spatial_dimensions, spatial, strict=True):
-            shape[axis] = size
-        dtype = self.__dict__["dtype"]
-        if dtype is None:
-            if lhs.dtype != rhs.dtype:
-                self.fault("C27", f"element types differ: {lhs} and {rhs}")
-            self.__dict__["dtype"] = dtype = lhs.dtype
-        return tensor_type(tuple(shape), dtype)
 
     def axes(self) -> Axes:
         left: list[Axis | int] = [CHANGED] * self.lhs.tensor.rank

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -132,6 +133,21 @@ def _are_alike(one: Shifted, other: Shifted) -> bool:
     )
 
 
+def _slice_of_windows(
+    window: Slice, places: Sequence[int], least: Sequence[int], grid: Sequence[tuple[int, int]]
+) -> Value:
+    """What is read of an operand by windows that begin in a grid: so many steps behind the least place."""
+    x, rank = window.operand, window.tensor.rank
+    start, limit = [0] * rank, list(x.shape)
+    for axis in places:
+        count, step = grid[axis]
+        size, stride = window.shape[axis], window.strides[axis]
+        start[axis], limit[axis] = least[axis], least[axis] + (count - 1) * step + (size - 1) * stride + 1
+    if tuple(limit) != x.shape or any(start):
+        return Slice(x, tuple(start), tuple(limit), (1,) * rank)
+    return x
+
+
 def _convolve(terms: list[Shifted]) -> Value | None:
     first = terms[0]
     x, rank, feature = first.window.operand, first.window.tensor.rank, first.feature
@@ -156,13 +172,7 @@ def _convolve(terms: list[Shifted]) -> Value | None:
     matrices = [Reshape(each.matrix, (1, *each.matrix.shape)) for each in order]
     stacked = Concatenate(tuple(matrices), 0)
     kernel = Reshape(stacked, (*(grid[axis][0] for axis in places), *first.matrix.shape))
-    start, limit = [0] * rank, list(x.shape)
-    for axis in places:
-        count, step = grid[axis]
-        size, stride = first.window.shape[axis], first.window.strides[axis]
-        start[axis], limit[axis] = least[axis], least[axis] + (count - 1) * step + (size - 1) * stride + 1
-    if tuple(limit) != x.shape or any(start):
-        x = Slice(x, tuple(start), tuple(limit), (1,) * rank)
+    x = _slice_of_windows(first.window, places, least, grid)
     shift = 0
     if batch is None:
         x, shift, batch = Reshape(x, (1, *x.shape)), 1, -1

@@ -70,10 +70,11 @@ def list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
     pending: list[Value] = [root.operands[0]]
     while pending:
         value = pending.pop()
+        if value in cone:
+            continue
         if isinstance(value, Elementwise) and value.block is root.block and value.shape == root.operands[0].shape:
+            # It comes after all of its users: the last of them will ask for it again.
             if all(user is root or user in cone for user in value.uses):
-                # Put it in anew, so that it comes after all of its users.
-                cone.pop(value, None)
                 cone[value] = None
                 if len(cone) > LARGEST_CONE:
                     return None

@@ -157,6 +157,19 @@ class _Store:
         fused = self._line_with_guard(layout, box, mask) if budget > 0 else None
         if fused is not None:
             return self._regrouped(memory, index, writers, dims, budget - 1, fused)
+        return self._written(memory, index, writers, dims, budget, layout)
+
+    def _written(
+        self,
+        memory: Value,
+        index: Index,
+        writers: RacingWriters,
+        dims: tuple[Dimension, ...],
+        budget: int,
+        layout: Layout,
+    ) -> Value:
+        """The memory after a store that is seen as rows and columns in one piece."""
+        box, mask = writers.box, writers.mask
         targets = find_targets(layout, box) if layout.is_whole else None
         if targets is None:
             for axis in layout.axes:

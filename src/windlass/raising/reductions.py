@@ -145,29 +145,11 @@ def finish(
         raise state.obstacle("what is kept with a minimum or maximum depends on the order")
     if accumulation.combiner is None:
         return initial, "elementwise"
-    combiner = accumulation.combiner
-    dtype = accumulation.root.dtype
-    became = "reduce"
-    result = initial
+    combiner, dtype = accumulation.combiner, accumulation.root.dtype
     # Sums that start from zero take that zero as their first summand: 0.0 - 0.0 is 0.0, but -0.0 is its own sum.
     start = 0.0 if combiner is Add and is_float(dtype) and _is_positive_zero(initial) else None
-    summed: dict[Domain, Lanes] = {}
-    reduced: list[Lanes] = []
-    for term in accumulation.terms:
-        with state.within(term.domain):
-            lanes = state.lanes(term.item, dtype)
-            contracted = None
-            if combiner is Add and fusion is None:
-                contracted = _contract(state, lanes, term.domain, dimension, start)
-            if contracted is not None:
-                became = "contraction"
-                reduced.append(_extend(state, contracted, term.domain, combiner, dtype, start))
-                continue
-            if accumulation.nan:
-                lanes = _without_nan(lanes, combiner, dtype, state.box)
-            if term.domain in summed:
-                lanes = Lanes.elementwise(combiner, state.covering(summed[term.domain]), lanes, box=state.box)
-            summed[term.domain] = lanes
+    reduced, summed = _contract_terms(state, accumulation, dimension, fusion, start)
+    became = "contraction" if reduced else "reduce"
     for domain, lanes in summed.items():
         with state.within(domain):
             masked = _mask(state, lanes, domain, dimension, combiner, dtype)
@@ -177,12 +159,41 @@ def finish(
         reduced.append(_extend(state, total, domain, combiner, dtype, start))
     if accumulation.nan == KEEPS_NUMBERS:
         reduced = [_with_nan(state, accumulation, initial, reduced, dimension, fusion)]
+    result = initial
     for total in reduced:
         if combiner is Add and is_zero(result):
             result = from_lanes(total)
             continue
         result = _apply(state, combiner, result, total, dtype, accumulation.nan)
     return result, became
+
+
+def _contract_terms(
+    state: RaisingState,
+    accumulation: Accumulation,
+    dimension: Dimension,
+    fusion: Fusion | None,
+    start: float | None,
+) -> tuple[list[Lanes], dict[Domain, Lanes]]:
+    """The totals of those terms that are contractions, and the others, by domain, combined and yet to be reduced."""
+    combiner, dtype = accumulation.combiner, accumulation.root.dtype
+    assert combiner is not None
+    contractions: list[Lanes] = []
+    others: dict[Domain, Lanes] = {}
+    for term in accumulation.terms:
+        with state.within(term.domain):
+            lanes = state.lanes(term.item, dtype)
+            if combiner is Add and fusion is None:
+                contracted = _contract(state, lanes, term.domain, dimension, start)
+                if contracted is not None:
+                    contractions.append(_extend(state, contracted, term.domain, combiner, dtype, start))
+                    continue
+            if accumulation.nan:
+                lanes = _without_nan(lanes, combiner, dtype, state.box)
+            if term.domain in others:
+                lanes = Lanes.elementwise(combiner, state.covering(others[term.domain]), lanes, box=state.box)
+            others[term.domain] = lanes
+    return contractions, others
 
 
 def _without_nan(lanes: Lanes, combiner: Combiner, dtype: str, box: Box) -> Lanes:

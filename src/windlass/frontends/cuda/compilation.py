@@ -80,13 +80,7 @@ def compile_device(
         raise with_lines_of(error, unit) from None
     templates = kernel_templates(unit, kernels)
     if not kernels and not templates:
-        raise CompilationError(
-            Diagnostic(
-                "WL0105",
-                f"'{unit.name}' holds no kernel",
-                help="a kernel is a function marked __global__; is it hidden by an #if?",
-            )
-        )
+        raise _no_kernel(unit)
     return DeviceCode(
         llvm_ir=llvm_ir,
         kernels=with_requested_names(kernels, requested, instance_names),
@@ -94,6 +88,11 @@ def compile_device(
         source_text={} if unit.is_file else {unit.name: unit.text.decode("utf-8", "replace")},
         templates=templates,
     )
+
+
+def _no_kernel(unit: Source) -> CompilationError:
+    help = "a kernel is a function marked __global__; is it hidden by an #if?"
+    return CompilationError(Diagnostic("WL0105", f"'{unit.name}' holds no kernel", help=help))
 
 
 def compile_unoptimized(

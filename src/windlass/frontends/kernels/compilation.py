@@ -69,26 +69,31 @@ def compile_function(
     if unit.exceptions:
         parameters.append("long long *windlass_error")
     name = cpp_name(source.name)
-    line = f'#line {source.tree.lineno} "{translator.out.file}"'
-    text = [
-        unit.head(),
-        *unit.parts,
-        line,
-        "__global__ void",
-        line,
-        f"{name}({', '.join(parameters)}) {{",
-        "bool windlass_failed = false;" if translator.can_fail else "",
-        translator.out.text(),
-        "}",
-    ]
     return CompiledFunction(
         name,
-        "\n".join(text) + "\n",
+        _text_of(unit, translator, f"{name}({', '.join(parameters)})", source.tree.lineno),
         unit.uses_dynamic_shared,
         unit.prints,
         tuple(unit.exceptions),
         tuple(dict.fromkeys([source.file, *unit.files])),
     )
+
+
+def _text_of(unit: Unit, translator: KernelTranslator, head: str, line: int) -> str:
+    """The translation unit that holds the kernel and all that it uses."""
+    place = f'#line {line} "{translator.out.file}"'
+    text = [
+        unit.head(),
+        *unit.parts,
+        place,
+        "__global__ void",
+        place,
+        f"{head} {{",
+        "bool windlass_failed = false;" if translator.can_fail else "",
+        translator.out.text(),
+        "}",
+    ]
+    return "\n".join(text) + "\n"
 
 
 def _argument(type_: Type, names: tuple[str, ...]) -> Value:

@@ -80,35 +80,11 @@ def build_function(
     translator: Translator, signature: KernelSignature | None, uncounted: Collection[str]
 ) -> tuple[Function, Guards]:
     """Parameters, launch sizes, and the body between them, as the control flow was structured; and loops' guards."""
-    text = translator.function
-    types: list[Type] = []
-    names: list[str] = []
-    declared = signature.parameters if signature is not None else ()
-    matches = len(declared) == len(text.parameters)
-    for index, (name, type_, attributes) in enumerate(text.parameters):
-        names.append(declared[index].name if matches and declared[index].name else name)
-        if not isinstance(type_, PointerType):
-            types.append(tensor_type((), translator.dtype_of(type_)))
-        elif "byval" in attributes:
-            number = declared[index].dtype if matches and declared[index].kind == "scalar" else None
-            if number is not None:
-                types.append(tensor_type((), MLIR_DTYPES[number]))
-            else:
-                types.append(BufferType.of("parameter", None, by_value_size(translator, attributes)))
-        else:
-            dtype = declared[index].dtype if matches else None
-            types.append(BufferType.of("global", element_dtype(dtype) if dtype is not None else None))
-    outer = Block(types, names)
+    outer = Block(*_parameters(translator, signature))
     body = Block([tensor_type((), "i32")] * len(LAUNCH_DIMENSIONS), list(LAUNCH_DIMENSIONS))
     structurer = Structurer(translator, uncounted)
     structurer.open_blocks.append(outer)
-    for argument, (name, type_, _) in zip(outer.arguments, text.parameters, strict=True):
-        if isinstance(type_, PointerType):
-            buffer = argument if isinstance(argument.type, BufferType) else in_memory(translator, argument)
-            translator.buffers[Base("parameter", name)] = buffer
-            translator.values[name] = Pointer(buffer, translator.emit.constant(0, "i64"))
-        else:
-            translator.values[name] = argument
+    _enter_parameters(translator, outer)
     with Builder(outer, source=translator.position_of(None)) as builder:
         extents = tuple(LaunchSize(dimension) for dimension in LAUNCH_DIMENSIONS)
         for dimension, extent, argument in zip(LAUNCH_DIMENSIONS, extents, body.arguments, strict=True):
@@ -124,11 +100,44 @@ def build_function(
         builder.source = translator.position_of(None)
         Parallel(extents, LAUNCH_DIMENSIONS, Region(body))
         Return(())
-    function = Function(signature.name if signature is not None else text.name, outer)
+    function = Function(signature.name if signature is not None else translator.function.name, outer)
     function.source = signature.position if signature is not None else None
     if function.source is None:
         function.source = translator.position_of(None)
     return function, structurer.guards
+
+
+def _parameters(translator: Translator, signature: KernelSignature | None) -> tuple[list[Type], list[str]]:
+    """The types of the parameters, and their names in the source where these are known."""
+    types: list[Type] = []
+    names: list[str] = []
+    declared = signature.parameters if signature is not None else ()
+    matches = len(declared) == len(translator.function.parameters)
+    for index, (name, type_, attributes) in enumerate(translator.function.parameters):
+        names.append(declared[index].name if matches and declared[index].name else name)
+        if not isinstance(type_, PointerType):
+            types.append(tensor_type((), translator.dtype_of(type_)))
+        elif "byval" in attributes:
+            number = declared[index].dtype if matches and declared[index].kind == "scalar" else None
+            if number is not None:
+                types.append(tensor_type((), MLIR_DTYPES[number]))
+            else:
+                types.append(BufferType.of("parameter", None, by_value_size(translator, attributes)))
+        else:
+            dtype = declared[index].dtype if matches else None
+            types.append(BufferType.of("global", element_dtype(dtype) if dtype is not None else None))
+    return types, names
+
+
+def _enter_parameters(translator: Translator, outer: Block) -> None:
+    """Tell the translator what its parameters are."""
+    for argument, (name, type_, _) in zip(outer.arguments, translator.function.parameters, strict=True):
+        if isinstance(type_, PointerType):
+            buffer = argument if isinstance(argument.type, BufferType) else in_memory(translator, argument)
+            translator.buffers[Base("parameter", name)] = buffer
+            translator.values[name] = Pointer(buffer, translator.emit.constant(0, "i64"))
+        else:
+            translator.values[name] = argument
 
 
 def in_memory(translator: Translator, number: Value) -> Value:

@@ -11,7 +11,7 @@ are handed on. Blocks after a loop that are dominated from within it are emitted
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from windlass.frontends.llvm.control_flow import RETURN, ControlFlow, FlowLoop, FlowNode
@@ -376,27 +376,16 @@ class Structurer:
                 self.as_type(back.values[index], first.type) for index, first in zip(recurrent, initial, strict=True)
             ]
             exits = LoopExits(self, block, carried)
-            finals: dict[Value, Value] = {}
-            places: list[int | Value] = []
-            for value in flow[target].values:
-                name = next((each for index, each in enumerate(names) if values[index] is value), None)
-                next_name = next((each for index, each in enumerate(names) if back.values[index] is value), None)
-                if name in plan.inductions or next_name in plan.inductions:
-                    finals[value] = value
-                    places.append(value)
-                else:
-                    places.append(exits.add(value))
+            ends = _counters_at_the_end(plan, names, values, back.values)
+            places = [value if value in ends else exits.add(value) for value in flow[target].values]
             Yield(tuple(carried))
         self.open_blocks.pop()
-        for value in finals:
-            name = next((each for index, each in enumerate(names) if values[index] is value), None)
-            if name in plan.inductions:
-                assert name is not None
-                last = self.emit.subtract(trip_count, self.emit.constant(1, "i64"))
-                finals[value] = count.induction_at(name, last)
-            else:
-                name = next(each for index, each in enumerate(names) if back.values[index] is value)
-                finals[value] = count.induction_at(name, trip_count)
+        finals: dict[int | Value, Value] = {}
+        for value in dict.fromkeys(places):
+            if not isinstance(value, int):
+                name, is_next = ends[value]
+                after = trip_count if is_next else self.emit.subtract(trip_count, self.emit.constant(1, "i64"))
+                finals[value] = count.induction_at(name, after)
         for value in carried[len(initial) :]:
             block.add_argument(value.type)
             initial.append(self.undefined_like(value))
@@ -405,8 +394,7 @@ class Structurer:
         condition = self.translator.values.get(guard)
         if isinstance(condition, Value):
             self.guards[loop] = (condition, holds)
-        found = [loop.results[place] if isinstance(place, int) else finals.get(place, place) for place in places]
-        return {target: Way(None, found)}
+        return {target: Way(None, [loop.results[each] if isinstance(each, int) else finals[each] for each in places])}
 
     def phi_slots(self, header: FlowNode) -> list[str]:
         """For each value that the header's phis carry, the phi's name (with a number where it carries several)."""
@@ -437,6 +425,21 @@ class Structurer:
 
     def undefined_like(self, value: Value) -> Value:
         return self.emit.undefined(value.type)
+
+
+def _counters_at_the_end(
+    plan: CountedLoop, names: Sequence[str], values: Sequence[Value], following: Sequence[Value]
+) -> dict[Value, tuple[str, bool]]:
+    """For each counter's value in the last iteration its name, and for its next one: whether that is it."""
+    found: dict[Value, tuple[str, bool]] = {}
+    for is_next, each in ((False, values), (True, following)):
+        first: dict[Value, str] = {}
+        for name, value in zip(names, each, strict=True):
+            first.setdefault(value, name)
+        for value, name in first.items():
+            if name in plan.inductions:
+                found.setdefault(value, (name, is_next))
+    return found
 
 
 class LoopExits:
