@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from windlass.affine.conflict import is_injective
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
@@ -33,7 +34,6 @@ from windlass.raising import access
 from windlass.raising.arrivals import count_arrivals
 from windlass.raising.codes import NO_MEMORY, NOT_RAISED, RESULT_OF_ATOMIC
 from windlass.raising.conditions import merge_items
-from windlass.raising.dependences import is_injective
 from windlass.raising.items import (
     UNDEFINED,
     Buffer,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from windlass.affine.conflict import is_injective
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.enumeration import holds_at, points_of, values_of
 from windlass.affine.index import Index, dimensions_of
@@ -24,7 +25,6 @@ from windlass.ops.reduction import reduce_with
 from windlass.raising import access, emission
 from windlass.raising.assumptions import assume_never
 from windlass.raising.codes import RACE
-from windlass.raising.dependences import is_injective
 from windlass.raising.items import Memory
 from windlass.raising.lanes import Lanes, condition_of
 from windlass.raising.materialize import dtype_of_places, materialize, materialize_condition
