@@ -308,9 +308,14 @@ def kind_named(name: str, dtype: str) -> FoldKind:
     return the_kind(combiner, unsigned + dtype, is_extreme_of_floats and not name.endswith("imum"))
 
 
-@functools.cache
 def the_kind(combiner: Combiner, dtype: str, prefers_numbers: bool = False) -> FoldKind:
     """The one object that stands for a kind."""
+    return _the_kind(combiner, dtype, prefers_numbers)
+
+
+@functools.cache
+def _the_kind(combiner: Combiner, dtype: str, prefers_numbers: bool) -> FoldKind:
+    # A cache takes a default that is spelled out for another call.
     return FoldKind(combiner, dtype, prefers_numbers)
 
 
