@@ -31,6 +31,8 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "a sum that an inner loop asks for": ("for (int j = 0; j < s; j++) x[j] = 0; s += 1;", ""),
     "one number of two": ("s = s + (i % 2 ? x[i] : -x[i]);", "fadd"),
     "an average": ("s = 0.5f * s + x[i];", ""),
+    "what another lane has": ("s = __shfl_up_sync(~0u, s, 1);", ""),
+    "a sum with what another lane has": ("s = __shfl_up_sync(~0u, s, 1) + x[i];", ""),
 }
 
 

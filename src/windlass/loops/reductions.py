@@ -73,7 +73,7 @@ class _Proof:
                 return all(self._leads(end, end.operands[op.results.index(value)], old) for end in ends)
             case For() | DoWhile() as op:
                 return self._leads_round(op, op.results.index(value), old)
-            case Op() as op:
+            case Op() as op if op is value:
                 return self._leads_by_step(op, old)
             case _:
                 return False
