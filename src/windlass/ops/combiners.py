@@ -324,11 +324,12 @@ def read_step(op: Value) -> tuple[FoldKind, Value, Value] | None:
     if isinstance(op, Select):
         found = find_extreme_of_numbers(op)
         return None if found is None else (the_kind(found[0], op.dtype, True), *found[1:])
-    if type(op) not in COMBINERS or op.tensor.is_boolean or op.tensor.is_complex:
+    combiner = next((each for each in COMBINERS if type(op) is each), None)
+    if combiner is None or op.tensor.is_boolean or op.tensor.is_complex:
         return None
     assert isinstance(op, Op)
     left, right = op.operands
-    return the_kind(type(op), op.dtype), left, right
+    return the_kind(combiner, op.dtype), left, right
 
 
 def extreme_of_numbers(extreme: Combiner, left: Value, right: Value) -> Value:
