@@ -308,7 +308,7 @@ class _LaunchRun:
                 "WL0610",
                 f"kernel {self.signature.name} is still running after {seconds:g} seconds",
                 position,
-                source=self.module.positions.source_line(position) if position else None,
+                source=self.module.code.source_line(position),
                 help="does it loop for ever, or wait for a block that runs later? Else give it more `seconds`",
             )
         )

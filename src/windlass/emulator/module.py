@@ -19,11 +19,11 @@ from windlass.emulator.instructions import PREFIX
 from windlass.emulator.instrument import INITIAL, instrument
 from windlass.emulator.library import Library, load_library
 from windlass.emulator.mathematics import MEMORY_FUNCTIONS
-from windlass.emulator.positions import Positions
 from windlass.emulator.sites import GlobalSite, Instrumented
 from windlass.ir.signature import DeviceCode
 from windlass.llvm.debug_info import decode_string
 from windlass.llvm.object_code import undefined_symbols
+from windlass.llvm.positions import DebugPositions
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
 
@@ -69,7 +69,8 @@ class CompiledModule:
                 f"a function's values may take {self.instrumented.frame_bytes >> 10} KiB of a stack, of which the "
                 f"emulator's threads have {MOST_FRAME_BYTES >> 10} KiB"
             )
-        self.positions = Positions(code.llvm_ir, code.source_text)
+        self.code = code
+        self.positions = DebugPositions(code.llvm_ir, code.source_text)
         self.memories: list[MemoryPiece] = []
         self._given = {name: array for name, array in variables.items() if array.nbytes}
         self.dynamic_shared: int | None = None
@@ -179,7 +180,7 @@ class CompiledModule:
         for index, site in enumerate(self.instrumented.sites):
             position = 0
             if site.kind == "call":
-                place = tuple(self.positions.chain(site.debug)) or index
+                place = self.positions.chain(site.debug) or index
                 position = numbers.setdefault(place, len(numbers))
             table[index] = (site.size, site.alignment - 1, site.flags, position)
         return table

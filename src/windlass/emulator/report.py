@@ -74,7 +74,7 @@ class FaultReport:
     def _position(self, site: Site) -> tuple[Position | None, tuple[str, ...], str | None]:
         position, callers = self.module.positions.find(site.debug)
         notes = tuple(f"called from {caller}" for caller in callers)
-        return position, notes, self.module.positions.source_line(position) if position else None
+        return position, notes, self.module.code.source_line(position)
 
     def _error(self, code: str, headline: str, notes: tuple[str, ...] = (), help: str | None = None) -> EmulationError:
         position, callers, source = self._position(self.site)

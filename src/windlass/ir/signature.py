@@ -87,3 +87,16 @@ class DeviceCode:
     """Text of source files that are not on disk (source given as a string), by the name in debug positions."""
     templates: tuple[str, ...] = ()
     """Names of kernel templates without an instance."""
+
+    def source_line(self, position: Position | None) -> str | None:
+        """The text of a line of a source that was given as text; None for files, which are read from disk.
+
+        >>> code = DeviceCode("", (), source_text={"wave.cu": "// a wave\\nint x;"})
+        >>> code.source_line(Position("wave.cu", 2))
+        'int x;'
+        """
+        text = None if position is None else self.source_text.get(position.file)
+        if position is None or text is None:
+            return None
+        lines = text.splitlines()
+        return lines[position.line - 1] if 0 < position.line <= len(lines) else None

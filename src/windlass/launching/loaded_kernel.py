@@ -193,7 +193,7 @@ class LoadedKernel:
         """The same with the source lines that it points to, where the source was given as text."""
 
         def line_of(position: Position | None, source: str | None) -> str | None:
-            return self.module.source_line(position) if source is None and position is not None else source
+            return self.module.code.source_line(position) if source is None else source
 
         return replace(
             diagnostic,
@@ -241,7 +241,7 @@ class LoadedKernel:
                     "WL0404",
                     f"{self.name}: an access outside of a surface",
                     position,
-                    source=None if position is None else self.module.source_line(position),
+                    source=self.module.code.source_line(position),
                     notes=(f"launched with grid {binding.specification.grid} and block {binding.specification.block}",),
                     help="x counts bytes, not elements; or give the access a boundary mode",
                 )
@@ -252,7 +252,7 @@ class LoadedKernel:
                 f"{self.name}: array '{note.memory}' is too small: the kernel {verb} {unit} {note.offset // size}, "
                 f"and it has {note.size_bytes // size}",
                 position,
-                source=None if position is None else self.module.source_line(position),
+                source=self.module.code.source_line(position),
                 notes=(f"launched with grid {binding.specification.grid} and block {binding.specification.block}",),
                 help="pass a larger array, or guard the access in the kernel",
             )

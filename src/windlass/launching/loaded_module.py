@@ -10,7 +10,6 @@ from windlass.launching.textures import TextureReferences
 from windlass.launching.variables import Variables
 
 if TYPE_CHECKING:
-    from windlass.diagnostics import Position
     from windlass.ir.signature import DeviceCode
 
 
@@ -37,14 +36,6 @@ class LoadedModule:
     def with_code(self, code: DeviceCode) -> LoadedModule:
         """Other code that works on the variables and textures of this module."""
         return LoadedModule(code, self.allow_contraction, self.variables, self.textures)
-
-    def source_line(self, position: Position) -> str | None:
-        """The text of a line of a source that was given as text; None for files, which are read from disk."""
-        text = self.code.source_text.get(position.file)
-        if text is None:
-            return None
-        lines = text.splitlines()
-        return lines[position.line - 1] if 0 < position.line <= len(lines) else None
 
     @property
     def emulator(self) -> Emulator:

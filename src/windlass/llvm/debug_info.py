@@ -7,6 +7,16 @@ import re
 HEADER_FOLDERS = ("/windlass/frontends/cuda/include/", "/windlass/frontends/kernels/include/", "/ziglang/lib/")
 """Headers that come with Windlass or with clang: nobody's mistake, so what is wrong is where they are called."""
 
+
+def is_in_header(file: str) -> bool:
+    """Whether a file is a header that comes with Windlass or with clang.
+
+    >>> is_in_header("/lib/windlass/frontends/cuda/include/cuda_runtime.h"), is_in_header("wave.cuh")
+    (True, False)
+    """
+    return any(folder in file for folder in HEADER_FOLDERS)
+
+
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
 
 

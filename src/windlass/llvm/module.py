@@ -112,7 +112,7 @@ class DeviceModule:
         text = normalize(code.llvm_ir)
         self.code = code
         self.types = TypeTable({token: body.strip() for token, body in _TYPE.findall(text)})
-        self.positions = DebugPositions(text)
+        self.positions = DebugPositions(text, code.source_text)
         self._function_texts: dict[str, str] = {}
         self._functions: dict[str, FunctionText] = {}
         for found in _DEFINITION.finditer(text):
@@ -165,10 +165,7 @@ class DeviceModule:
         self, code: str, headline: str, position: Position | None, kernel_name: str, help: str | None
     ) -> RaisingError:
         """The error that shows a source line of a kernel."""
-        source = None
-        if position is not None and position.file in self.code.source_text:
-            lines = self.code.source_text[position.file].splitlines()
-            source = lines[position.line - 1] if 0 < position.line <= len(lines) else None
+        source = self.code.source_line(position)
         note = f"in kernel {kernel_name}"
         return RaisingError(Diagnostic(code, headline, position, source=source, notes=(note,), help=help))
 
