@@ -25,6 +25,7 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import ZERO, Data, Index, Range, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
+from windlass.affine.resolution import WordAccess
 from windlass.ir import Value
 from windlass.ops.base import FLOAT, INTEGER
 from windlass.ops.combiners import Combiner
@@ -144,13 +145,10 @@ class LoadSource:
 
 
 @dataclass(frozen=True)
-class StoreRecord:
-    """What lanes stored: each active lane of the domain its value, at the word `index` of words of a type."""
+class StoreRecord(WordAccess):
+    """What lanes stored: each active lane of the domain its value."""
 
-    index: Index
-    dtype: str
     value: Lanes
-    domain: Domain
     source: LoadSource | None
     """Where the value comes from, if it was just loaded."""
 

@@ -22,6 +22,7 @@ from windlass.affine.dimensions import Box, Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, at_least_zero
+from windlass.affine.resolution import held_at
 from windlass.ops.conversion import byte_width
 from windlass.raising import emission
 from windlass.raising.items import Item, LoadSource, Memory, StoreRecord
@@ -290,9 +291,6 @@ def _was_stored(part: _Part, cells: Sequence[Index], domain: Domain, owners: fro
     lanes = part.lanes_of(cells)
     if lanes is None:
         return False
-    alone = {each: Index(stored.lower(each)) for each in condition.dimensions if stored.extent(each) == 1}
-    if not condition.dimensions <= lanes.keys() | alone.keys() | owners:
-        return False
     box, mask = domain.mask.split(domain.box)
     for cell, (lower, upper) in zip(cells, part.ranges, strict=True):
         if len(cell.terms) == 1:
@@ -303,13 +301,7 @@ def _was_stored(part: _Part, cells: Sequence[Index], domain: Domain, owners: fro
                 if low >= high:
                     return True
                 box = box.restrict(dimension, low, high)
-    # Owners with one lane are not known to be that lane where the tile is read.
-    points = {each: index for each, index in alone.items() if each not in owners}
-    try:
-        needed = condition.substitute({**points, **lanes}, box)
-    except ValueError:
-        return False
-    return needed.simplify(box).is_true or mask.implies(needed, box)
+    return held_at(condition, stored, lanes, box, mask, owners)
 
 
 def _load(state: RaisingState, tile: LoadSource, cells: Sequence[Index], load_words: LoadWords) -> Item | None:

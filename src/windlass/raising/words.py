@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
+from windlass.affine.resolution import WordAccess
 from windlass.ir import Op, Value
 from windlass.ops.conversion import byte_width
 from windlass.ops.elementwise import Select
@@ -42,8 +43,9 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
         return state.memo.results[key]
     last = state.builder.block.last
     lanes = None
+    load = WordAccess(index, dtype, byte_width(dtype), domain)
     if not state.has_tiles:
-        lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
+        lanes = forward(memory.state.stores, load, memory.segment)
     if lanes is None and memory.state.stores:
         copied = read_tile(state, memory, index, dtype, load_words)
         if copied is not None:
@@ -51,7 +53,7 @@ def load_words(state: RaisingState, memory: Memory, index: Index, dtype: str) ->
             state.memo.results[key] = copied
             return copied
         if state.has_tiles:
-            lanes = forward(memory.state.stores, index, dtype, domain, memory.segment)
+            lanes = forward(memory.state.stores, load, memory.segment)
     is_forwarded = lanes is not None
     if lanes is None:
         lanes = access.load(view(state, memory, dtype), index, domain.box, domain.mask, memory.row_strides(dtype))
@@ -96,7 +98,7 @@ def store_words(state: RaisingState, memory: Memory, index: Index, item: Item, d
         # What it held before may have no user: its size does not count.
         assert memory.state.words is not None
         state.memo.idle.add(memory.state.words)
-        record = StoreRecord(index, dtype, value, domain, source_of(state, item))
+        record = StoreRecord(index, dtype, byte_width(dtype), domain, value, source_of(state, item))
         memory.state = replace(memory.state, stores=(*stores, record)[-MOST_STORES:])
 
 
@@ -164,7 +166,10 @@ def record_access(state: RaisingState, memory: Memory, kind: str, address: Index
     is_covered = (
         kind == "load"
         and (memory.state.is_lost or any(memory in frame.copied for frame in state.frames))
-        and is_stored(memory.state.stores, word_index(state, address, dtype), dtype, state.domain)
+        and is_stored(
+            memory.state.stores,
+            WordAccess(word_index(state, address, dtype), dtype, byte_width(dtype), state.domain),
+        )
     )
     if memory.state.is_lost and kind != "store" and not is_covered:
         raise state.obstacle(f"what a loop has left in {memory.name} is read when the loop comes again")
