@@ -19,7 +19,7 @@ from windlass.lowering.finishing import finish
 from windlass.lowering.settling import is_settling
 from windlass.stablehlo import export_text, import_text, platforms
 from windlass.stablehlo.optimizing import inline_module
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 
 SMOOTH = """
 __global__ void smooth(float *out, const float *x, int n) {
@@ -138,7 +138,7 @@ def test_one_program_is_finished_for_each_platform_that_it_is_lowered_for() -> N
     def lowered(name: str) -> list[str]:
         module = import_text(PROGRAMS[name])
         inline_module(module)
-        program = Program(module, name)
+        program = TensorProgram(module, name)
         traced = jax.jit(program.bind).trace(*program.abstract_arguments())
         return [traced.lower(lowering_platforms=platforms).as_text() for platforms in all_platforms]
 

@@ -5,7 +5,7 @@
     launch      ──raise_launch────► tensor-level function for this grid, block and these shapes
                 ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
                 ──optimize────────► ... cleaned up by the catalogue of rules
-                ──Program─────────► one operation of JAX, finished for a device where JAX lowers it for one
+                ──TensorProgram───► one operation of JAX, finished for a device where JAX lowers it for one
 
 `compile_launch` runs the stages from the launch on and keeps what each gave, for explanations and `lower().text()`.
 """
@@ -37,7 +37,7 @@ from windlass.runtime.needed_memory import least_memory
 from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.platforms import device_that_runs
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,17 +60,17 @@ class CompiledLaunch:
     """What the optimizer did."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """How long the stages took, by name. A program is exported, and compiled by XLA, where it first runs."""
-    _from_lines: CompiledStore[tuple[int, ...], Program] = field(
-        default_factory=CompiledStore[tuple[int, ...], Program], repr=False
+    _from_lines: CompiledStore[tuple[int, ...], TensorProgram] = field(
+        default_factory=CompiledStore[tuple[int, ...], TensorProgram], repr=False
     )
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> TensorProgram:
         """The program from whole arrays to whole arrays."""
         return self._program(self.optimized)
 
     @cached_property
-    def program_of_parts(self) -> tuple[Program, WrittenParts]:
+    def program_of_parts(self) -> tuple[TensorProgram, WrittenParts]:
         """The program that gives what is written only, for arrays in memory of the caller's."""
         parts = return_parts(self.optimized, self.raised.written)
         if not any(parts.parts) and len(parts.taken) == len(self.optimized.arguments):
@@ -87,7 +87,7 @@ class CompiledLaunch:
         """Whether the program of parts may take arrays from the beginning of their cache lines on."""
         return reads_lines_well(self.program_of_parts[1].function)
 
-    def program_from_lines(self, offsets: tuple[int, ...]) -> Program | None:
+    def program_from_lines(self, offsets: tuple[int, ...]) -> TensorProgram | None:
         """The program of parts, for arguments with so many elements before them; None after too many such programs."""
         if not any(offsets):
             return self.program_of_parts[0]
@@ -98,9 +98,9 @@ class CompiledLaunch:
             self._from_lines.keep(offsets, found)
         return found
 
-    def _program(self, function: Function) -> Program:
+    def _program(self, function: Function) -> TensorProgram:
         is_exact = not self.binding.specification.allow_contraction
-        return Program(Module([function], function.name), is_exact=is_exact, seconds=self.seconds)
+        return TensorProgram(Module([function], function.name), is_exact=is_exact, seconds=self.seconds)
 
     @cached_property
     def least_memory(self) -> int:
@@ -108,9 +108,9 @@ class CompiledLaunch:
         return least_memory(self.optimized)
 
     @cached_property
-    def plain_program(self) -> Program:
+    def plain_program(self) -> TensorProgram:
         """The program as it is, for programs that are optimized and finished as a whole."""
-        return Program(Module([self.optimized], self.optimized.name), is_given=True)
+        return TensorProgram(Module([self.optimized], self.optimized.name), is_given=True)
 
     def irregular_ops(self) -> int:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""

@@ -13,7 +13,7 @@ from jax import lax
 
 from windlass.ir import Module
 from windlass.stablehlo.lowered import import_lowered
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 
 f = np.float32
 
@@ -53,12 +53,12 @@ CASES: dict[str, Callable[..., Any]] = {
 }
 
 
-def programs_of(function: Callable[..., Any], *arrays: Any) -> tuple[Program, Program]:
+def programs_of(function: Callable[..., Any], *arrays: Any) -> tuple[TensorProgram, TensorProgram]:
     """The function as a program, as it is and protected."""
     traced = jax.jit(function, keep_unused=True).trace(*arrays)
     main = import_lowered("case", traced.lower()).main
     main.name = "case"
-    return Program(Module([main])), Program(Module([main]), is_exact=True)
+    return TensorProgram(Module([main])), TensorProgram(Module([main]), is_exact=True)
 
 
 def samples(dtype: Any, count: int = 20_000) -> list[Any]:

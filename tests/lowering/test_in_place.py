@@ -21,7 +21,7 @@ from windlass.lowering.in_place import settle_updates
 from windlass.lowering.settling import is_settling
 from windlass.ops import Add, Constant, DynamicUpdateSlice, Gather, Reshape, Return, Slice
 from windlass.ops.evaluation import evaluate_function
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 
 Array = np.ndarray[Any, Any]
 SHAPES = ((256,), (64, 4), (16, 16), (8, 8, 4), (128, 2))
@@ -39,7 +39,7 @@ def make_function(build: Any, *shapes: tuple[int, ...]) -> Function:
 
 
 def run(function: Function, *arrays: Array) -> Array:
-    return np.asarray(Program(Module([function])).jitted()(*arrays)[0])
+    return np.asarray(TensorProgram(Module([function])).jitted()(*arrays)[0])
 
 
 WITHOUT_OVERHEAD = replace(CPU, call=0.0)

@@ -14,7 +14,7 @@ from jax import lax
 from windlass.catalogue import catalogue
 from windlass.rewriting import rewrite_function
 from windlass.stablehlo.lowered import import_lowered
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 
 x = np.arange(24 * 16, dtype=np.float32).reshape(24, 16)
 row = np.arange(16, dtype=np.float32)
@@ -69,5 +69,5 @@ def test_program_becomes_what_was_meant(name: str) -> None:
     assert ledger.exhausted is None
     assert {type(op).__name__ for op in module.main.body.walk()} - FREE == expected
     placed = [jnp.asarray(argument) for argument in arguments]
-    (found,) = Program(module).jitted()(*placed)
+    (found,) = TensorProgram(module).jitted()(*placed)
     np.testing.assert_allclose(found, written(*placed), rtol=1e-6)

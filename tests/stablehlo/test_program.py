@@ -12,7 +12,7 @@ import pytest
 
 from windlass.facts.cost import CPU
 from windlass.stablehlo import code, import_text
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 
 TEXT = """module {
   func.func public @main(%a: tensor<4xf32>, %b: tensor<f32>) -> tensor<4xf32> {
@@ -28,8 +28,8 @@ TEXT = """module {
 }"""
 
 
-def square_plus() -> Program:
-    return Program(import_text(TEXT), "square plus")
+def square_plus() -> TensorProgram:
+    return TensorProgram(import_text(TEXT), "square plus")
 
 
 def test_program_used_twice_is_merged_once() -> None:
@@ -77,7 +77,7 @@ def test_donated_buffers_are_reused() -> None:
 
 
 def test_doubles_with_the_x64_flag_off() -> None:
-    program = Program(import_text(TEXT.replace("f32", "f64")))
+    program = TensorProgram(import_text(TEXT.replace("f32", "f64")))
     (result,) = program.bind(np.full(4, 1 / 3), np.float64(1e-17))
     assert result.dtype == np.float64
     np.testing.assert_allclose(result, np.full(4, (1 / 3) ** 2 + 1e-17), rtol=1e-15)

@@ -132,7 +132,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessingLanes:
     """What is known of the lanes that access memory.
 
     `mask` holds at all active lanes (it may hold at others too); `all_active` says that every lane of the box is.
@@ -146,7 +146,7 @@ class Access:
     splits_strides: bool = False
 
 
-def find_layout(index: Index, size: int, access: Access) -> Layout:
+def find_layout(index: Index, size: int, access: AccessingLanes) -> Layout:
     """The best way found to go through flat memory of `size` words. The index is simplified over the box already."""
     groups = _groups(index)
     best = Layout(0, (Axis(size, find_way(index, size, access)),))
@@ -161,7 +161,7 @@ def find_layout(index: Index, size: int, access: Access) -> Layout:
     return best
 
 
-def _strain(layout: Layout, access: Access) -> int:
+def _strain(layout: Layout, access: AccessingLanes) -> int:
     """What it costs that the mask asks something of some of a line's dimensions: it is no box on the line then."""
     strain = 0
     for axis in layout.axes:
@@ -206,7 +206,7 @@ def _total(groups: Iterable[Index], constant: int) -> Index:
     return Index(constant, terms)
 
 
-def _widths(groups: Sequence[Index], size: int, access: Access) -> list[int]:
+def _widths(groups: Sequence[Index], size: int, access: AccessingLanes) -> list[int]:
     """Row lengths worth trying, long ones first: declared ones, then common factors."""
     factors = sorted({_common_factor(group) for group in groups}, reverse=True)
     candidates = dict.fromkeys([*sorted(access.row_strides, reverse=True), *factors])
@@ -219,7 +219,9 @@ def _widths(groups: Sequence[Index], size: int, access: Access) -> list[int]:
 # -- cutting into rows ------------------------------------------------------------------------------------------------
 
 
-def _layouts_of_rows(groups: list[Index], constant: int, size: int, width: int, access: Access) -> Iterable[Layout]:
+def _layouts_of_rows(
+    groups: list[Index], constant: int, size: int, width: int, access: AccessingLanes
+) -> Iterable[Layout]:
     """Layouts of flat memory in rows of `width`."""
     outer, inner = _parted(groups, width)
     if not outer:
@@ -272,7 +274,7 @@ def _range(index: Index, box: Box) -> tuple[int, int]:
     return lower, upper
 
 
-def _row_of(along: Index, width: int, access: Access) -> int | None:
+def _row_of(along: Index, width: int, access: AccessingLanes) -> int | None:
     """The one row in which all active lanes are, so far as the terms within a row say; None where there may be more."""
     lower, upper = _range(along, access.box)
     if lower // width == upper // width:
@@ -286,7 +288,7 @@ def _row_of(along: Index, width: int, access: Access) -> int | None:
     return None
 
 
-def _cuts(groups: list[Index], unit: int, constant: int, size: int, access: Access) -> list[tuple[Axis, ...]]:
+def _cuts(groups: list[Index], unit: int, constant: int, size: int, access: AccessingLanes) -> list[tuple[Axis, ...]]:
     """Ways to go along an axis of `size` places, `unit` apart in the groups' terms: whole, or cut further."""
     divided = [_divided(group, unit) for group in groups]
     way = find_way(_total(divided, constant), size, access)
@@ -311,7 +313,7 @@ def _cuts(groups: list[Index], unit: int, constant: int, size: int, access: Acce
 # -- the way along one axis -------------------------------------------------------------------------------------------
 
 
-def find_way(index: Index, size: int, access: Access) -> Way:
+def find_way(index: Index, size: int, access: AccessingLanes) -> Way:
     """How lanes go along an axis of `size`, at places `index`; those outside of the axis are of inactive lanes."""
     uniform = Index(0, {atom: factor for atom, factor in index.terms.items() if is_uniform(atom)})
     if uniform.terms:
@@ -319,7 +321,7 @@ def find_way(index: Index, size: int, access: Access) -> Way:
     return _static_way(index, size, access) or Take(index)
 
 
-def _static_way(index: Index, size: int, access: Access) -> Point | Line | Segments | None:
+def _static_way(index: Index, size: int, access: AccessingLanes) -> Point | Line | Segments | None:
     if not index.terms:
         # All lanes share one place: outside of the axis none of them is active.
         return Point(min(max(index.constant, 0), size - 1))
@@ -347,7 +349,7 @@ def _line(index: Index, box: Box) -> Line | None:
     return Line(lower, abs(strides[-1][1]), tuple(dimension for dimension, _ in strides), downward)
 
 
-def _segments(index: Index, size: int, access: Access) -> Segments | None:
+def _segments(index: Index, size: int, access: AccessingLanes) -> Segments | None:
     (dimension,) = index.dimensions
     lower, upper = access.box.bounds(dimension)
     pieces = affine_pieces(index, dimension, lower, upper)
@@ -369,7 +371,7 @@ def _segments(index: Index, size: int, access: Access) -> Segments | None:
     return Segments(dimension, tuple(kept))
 
 
-def _moving_way(index: Index, uniform: Index, size: int, access: Access) -> Window | None:
+def _moving_way(index: Index, uniform: Index, size: int, access: AccessingLanes) -> Window | None:
     """A window of the axis, where it is known that it lies inside: a dynamic slice moves its start if it does not."""
     rest = Index(index.constant, {atom: factor for atom, factor in index.terms.items() if atom not in uniform.terms})
     if any(not atom_is_static(atom) for atom in rest.terms):

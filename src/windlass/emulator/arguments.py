@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, EmulationError
-from windlass.emulator.library import Library
+from windlass.emulator.library import EmulatorLibrary
 from windlass.emulator.module import ARGUMENT, CONSTANT, VARIABLE, MemoryPiece, as_pointer
 from windlass.ir.signature import KernelSignature, Parameter
 
@@ -42,14 +42,17 @@ class BoundArguments:
             if memory.address in written and array.nbytes:
                 ctypes.memmove(as_pointer(array), address, array.nbytes)
 
-    def free(self, library: Library) -> None:
+    def free(self, library: EmulatorLibrary) -> None:
         for start, size, guard in self.pieces:
             library.free(start, size, guard)
         self.pieces = []
 
 
 def bind_arguments(
-    library: Library, signature: KernelSignature, arguments: Sequence[object], variables: Sequence[MemoryPiece] = ()
+    library: EmulatorLibrary,
+    signature: KernelSignature,
+    arguments: Sequence[object],
+    variables: Sequence[MemoryPiece] = (),
 ) -> BoundArguments:
     """Copies arrays to checked memory and packs scalars and records as C would.
 
@@ -134,7 +137,9 @@ def _granule_shift(arrays: Sequence[np.ndarray]) -> int:
     return (bits & -bits).bit_length() - 1
 
 
-def _place_arrays(library: Library, bound: BoundArguments, arrays: Sequence[tuple[Parameter, np.ndarray]]) -> None:
+def _place_arrays(
+    library: EmulatorLibrary, bound: BoundArguments, arrays: Sequence[tuple[Parameter, np.ndarray]]
+) -> None:
     ordered = sorted(arrays, key=lambda entry: as_pointer(entry[1]))
     groups: list[list[tuple[Parameter, np.ndarray]]] = []
     end = 0

@@ -94,7 +94,7 @@ class FaultRecord(ctypes.Structure):
     ]
 
 
-class Library:
+class EmulatorLibrary:
     """The loaded runtime library and the C library's mathematical functions."""
 
     def __init__(self, content: bytes) -> None:
@@ -156,7 +156,7 @@ class Library:
 
 
 @functools.cache
-def load_library() -> Library:
+def load_library() -> EmulatorLibrary:
     """Builds the runtime library if this user's cache lacks it, and loads it.
 
     Raises EmulationError (WL0615) where it can't be built.
@@ -177,7 +177,7 @@ def load_library() -> Library:
         with telling("building the emulator, once for all programs"):
             content = _build(zig, [source for source in sources if source.suffix == ".c"])
         keep(name, content)
-    return Library(content)
+    return EmulatorLibrary(content)
 
 
 def _build(zig: Path, sources: list[Path]) -> bytes:

@@ -17,7 +17,7 @@ from windlass.diagnostics import Diagnostic, EmulationError
 from windlass.emulator.audit import audit
 from windlass.emulator.instructions import PREFIX
 from windlass.emulator.instrument import INITIAL, instrument
-from windlass.emulator.library import Library, load_library
+from windlass.emulator.library import EmulatorLibrary, load_library
 from windlass.emulator.mathematics import MEMORY_FUNCTIONS
 from windlass.emulator.sites import GlobalSite, Instrumented
 from windlass.ir.signature import DeviceCode
@@ -57,7 +57,7 @@ class CompiledModule:
     """The code, sites and variables of one translation unit; `variables` as in `Emulator`."""
 
     def __init__(self, code: DeviceCode, variables: Mapping[str, np.ndarray]) -> None:
-        self.library: Library = load_library()
+        self.library: EmulatorLibrary = load_library()
         try:
             self.instrumented: Instrumented = instrument(
                 code.llvm_ir, lambda name: self.library.address(name) is not None
@@ -196,7 +196,7 @@ def _not_emulated(reason: object) -> EmulationError:
     return EmulationError(Diagnostic("WL0611", "the device code can't be emulated", notes=(str(reason).strip(),)))
 
 
-def _free_pieces(library: Library, pieces: list[tuple[int, int, int]]) -> None:
+def _free_pieces(library: EmulatorLibrary, pieces: list[tuple[int, int, int]]) -> None:
     for address, size, guard in pieces:
         library.free(address, size, guard)
 

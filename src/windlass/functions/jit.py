@@ -35,7 +35,7 @@ from windlass.runtime.staging import LARGE
 from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.platforms import device_that_runs
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
@@ -447,13 +447,13 @@ def _expect_function(function: Any) -> None:
     )
 
 
-def _whole_program(name: str, traced: Any, exact: bool) -> tuple[Program, Any, Any]:
+def _whole_program(name: str, traced: Any, exact: bool) -> tuple[TensorProgram, Any, Any]:
     """The traced function as one program, optimized; with the modules before and after."""
     lowered = traced.lower()
     callbacks = lowered._lowering.compile_args["host_callbacks"]
     module = import_lowered(name, lowered)
     optimized = pipeline.optimize_module(module, device_that_runs())
-    return Program(optimized, name, callbacks, is_exact=exact), module, optimized
+    return TensorProgram(optimized, name, callbacks, is_exact=exact), module, optimized
 
 
 def _key(leaves: Sequence[Any], structure: Any) -> Any:

@@ -40,7 +40,7 @@ def find_faults(function: Function) -> list[str]:
     >>> find_faults(Function("main", Block()))
     ['V1: a block is empty']
     """
-    checker = _Checker()
+    checker = _FunctionChecker()
     faults = list(checker.check_block(function.body, None, frozenset()))
     faults += checker.check_uses()
     arguments, attributes = len(function.arguments), len(function.argument_attributes)
@@ -53,7 +53,7 @@ def find_faults(function: Function) -> list[str]:
     return faults
 
 
-class _Checker:
+class _FunctionChecker:
     def __init__(self) -> None:
         self.taken: dict[Value, dict[Op, int]] = {}
         """Counted anew: how often each op takes each value."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from windlass.pipeline import CompiledLaunch
     from windlass.runtime.arguments import Checked
     from windlass.runtime.launch_shape import LaunchShape
-    from windlass.stablehlo.program import Program
+    from windlass.stablehlo.program import TensorProgram
 
 Array: TypeAlias = NDArray[Any]
 
@@ -235,7 +235,7 @@ class RaisedForm(Form, PreparedLaunch):
             else:
                 plan.write_back(arrays, np.asarray(next(given)))
 
-    def _function_of(self, program: Program, taken: Sequence[Any]) -> Any:
+    def _function_of(self, program: TensorProgram, taken: Sequence[Any]) -> Any:
         """The program as a function, compiled. One that takes arrays from lines is kept by the launch, not here."""
         program.compile(taken)
         function = program.jitted()
@@ -243,7 +243,7 @@ class RaisedForm(Form, PreparedLaunch):
             self._function = function
         return function
 
-    def _take_from_lines(self, taken: list[Any]) -> Program:
+    def _take_from_lines(self, taken: list[Any]) -> TensorProgram:
         """The program to run; large arrays that it takes from the beginning of their cache lines on are put so."""
         if not self._compiled.reads_lines_well:
             return self._program

@@ -93,7 +93,7 @@ def find_loop_faults(
         return
     if not isinstance(function.body.terminator, Return):
         yield "L2: the function does not end in a return"
-    checker = _Checker(profile, kernels)
+    checker = _LoopChecker(profile, kernels)
     for op in function.body:
         if isinstance(op, loops.Parallel):
             yield from checker.check_launch(op)
@@ -107,7 +107,7 @@ def is_loop_value(value: Value) -> bool:
     return isinstance(type_, BufferType) or (isinstance(type_, TensorType) and type_.rank == 0)
 
 
-class _Checker:
+class _LoopChecker:
     def __init__(self, profile: Profile, kernels: Mapping[str, Function] | None) -> None:
         self.is_imported = profile == "imported"
         self.is_program = profile == "program"

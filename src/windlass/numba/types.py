@@ -6,8 +6,6 @@ from typing import Any
 
 from windlass.frontends.kernels import types as _types
 from windlass.frontends.kernels.types import (
-    Array,
-    Number,
     Record,
     Signature,
     boolean,
@@ -41,7 +39,9 @@ uint = uintp = ulong = ulonglong = uint64
 float_, double = float32, float64
 void = none
 typeof = type_of
-Type = _types.Type
+Type = _types.HeldType
+Array = _types.KernelArray
+Number = _types.KernelNumber
 
 __all__ = [
     "Array", "Number", "Record", "Signature", "Tuple", "UniTuple", "b1", "bool_", "boolean", "byte", "c8", "c16",
@@ -88,7 +88,7 @@ def read_signature(signature: Any) -> Signature | None:
             return signature
         case tuple():
             return Signature(none, tuple(_types.adopted(each) for each in signature))
-        case _ if isinstance(signature, _types.Type):
+        case _ if isinstance(signature, _types.HeldType):
             return Signature(none, (signature,))
         case _ if _types.adopted(signature) is not None:
             return read_signature(_types.adopted(signature))

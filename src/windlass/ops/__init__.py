@@ -93,7 +93,7 @@ from windlass.ops.functions import (
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.linear_algebra import Cholesky, TriangularSolve
 from windlass.ops.movement import Concatenate, GetDimensionSize, Pad, Reshape, Reverse, Slice, Transpose
-from windlass.ops.pointwise import Binary, Elementwise, Predicate, Unary
+from windlass.ops.pointwise import Binary, Elementwise, ElementwiseTest, Unary
 from windlass.ops.random import Rng, RngBitGenerator
 from windlass.ops.reduction import (
     Reduce,
@@ -194,6 +194,7 @@ __all__ = [
     "DynamicUpdateSlice",
     "Effect",
     "Elementwise",
+    "ElementwiseTest",
     "Erf",
     "ErfInv",
     "Erfc",
@@ -248,7 +249,6 @@ __all__ = [
     "Polygamma",
     "Popcnt",
     "Power",
-    "Predicate",
     "RaggedDot",
     "RandomDraw",
     "Real",

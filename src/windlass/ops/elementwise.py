@@ -10,7 +10,7 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, INTEGER, SIGNED, Array
 from windlass.ops.loop_writer import LoopNames, LoopWriter, signless
-from windlass.ops.pointwise import Binary, Elementwise, Predicate, Unary, widened
+from windlass.ops.pointwise import Binary, Elementwise, ElementwiseTest, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 
@@ -254,7 +254,7 @@ class Sign(Unary):
         return widened(_sign_of_float, operand)
 
 
-class IsFinite(Predicate):
+class IsFinite(ElementwiseTest):
     """Neither NaN nor infinite."""
 
     name = "stablehlo.is_finite"

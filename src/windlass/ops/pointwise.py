@@ -88,7 +88,7 @@ class Binary(Elementwise):
         return type_
 
 
-class Predicate(Elementwise):
+class ElementwiseTest(Elementwise):
     """One operand; the result is a boolean of its shape."""
 
     operand: Value

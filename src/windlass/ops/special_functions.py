@@ -15,7 +15,7 @@ from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
 from windlass.ops.elementwise import Add
 from windlass.ops.loop_writer import LoopNames
-from windlass.ops.pointwise import Binary, Predicate, Unary, widened
+from windlass.ops.pointwise import Binary, ElementwiseTest, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, loosened
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import PrecisionConfig
@@ -256,7 +256,7 @@ class Mulhi(Binary):
         return np.asarray(product).astype(lhs.dtype)
 
 
-class IsInf(Predicate):
+class IsInf(ElementwiseTest):
     """Whether the operand is infinite."""
 
     name = "chlo.is_inf"
@@ -270,7 +270,7 @@ class IsInf(Predicate):
         return np.asarray(np.isinf(operand))
 
 
-class IsNegInf(Predicate):
+class IsNegInf(ElementwiseTest):
     """Whether the operand is -inf."""
 
     name = "chlo.is_neg_inf"
@@ -284,7 +284,7 @@ class IsNegInf(Predicate):
         return np.asarray(np.isneginf(operand.astype(np.float64)))
 
 
-class IsPosInf(Predicate):
+class IsPosInf(ElementwiseTest):
     """Whether the operand is +inf."""
 
     name = "chlo.is_pos_inf"

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Index
-from windlass.affine.layout import Access, Layout, Line, Point, Segments, Window, find_layout
+from windlass.affine.layout import AccessingLanes, Layout, Line, Point, Segments, Window, find_layout
 from windlass.affine.predicate import Disjunction, Predicate, equals_zero
 from windlass.ir import Value
 from windlass.ops.combiners import Combiner
@@ -44,7 +44,7 @@ def load(memory: Value, index: Index | Lanes, box: Box, mask: Predicate, row_str
     smaller, residual = mask.split(box)
     if memory.shape[0] == 0 or box.is_empty or smaller.is_empty or residual.is_false:
         return Lanes(emission.zero_like(memory))
-    access = Access(smaller, facts_of(residual), residual.is_true, tuple(row_strides))
+    access = AccessingLanes(smaller, facts_of(residual), residual.is_true, tuple(row_strides))
     plan = make_plan(index.simplify(smaller), memory.shape[0], access)
     return _read_plan(memory, plan).cover(box)
 
@@ -137,7 +137,7 @@ class _Store:
         box, mask = writers.box, writers.mask
         index = index.simplify(box)
         all_active = mask.is_true and not writers.has_idle
-        access = Access(box, facts_of(mask), all_active, self.row_strides, splits_strides=True)
+        access = AccessingLanes(box, facts_of(mask), all_active, self.row_strides, splits_strides=True)
         plan = make_plan(index, memory.shape[0], access)
         if plan.steps and plan.is_whole and budget > 0:
             return self._regrouped(memory, index, writers, dims, budget - 1, plan.steps[0][0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.index import Index
-from windlass.affine.layout import Access, Layout, Segments, Take, find_layout
+from windlass.affine.layout import AccessingLanes, Layout, Segments, Take, find_layout
 from windlass.affine.predicate import Predicate, conjunction
 from windlass.raising.regrouping import (
     FEWEST_BLOCKS,
@@ -58,7 +58,7 @@ class AccessPlan:
         return self.is_whole and not self.parts and not many
 
 
-def make_plan(index: Index, size: int, access: Access, depth: int = MOST_STEPS) -> AccessPlan:
+def make_plan(index: Index, size: int, access: AccessingLanes, depth: int = MOST_STEPS) -> AccessPlan:
     """How to access flat memory of `size` words; the index is simplified over the access's box already."""
     layout = find_layout(index, size, access)
     best = AccessPlan((), layout, access.box, layout.cost(size))
@@ -90,7 +90,7 @@ def _short_dimensions(layout: Layout, box: Box) -> Iterable[Dimension]:
 
 
 def _unroll(
-    index: Index, size: int, access: Access, dimension: Dimension, layout: Layout, depth: int
+    index: Index, size: int, access: AccessingLanes, dimension: Dimension, layout: Layout, depth: int
 ) -> AccessPlan | None:
     """One access for each value of the dimension, if none of them needs an index tensor."""
     parts: list[AccessPlan | None] = []

@@ -2,8 +2,8 @@
 
 `import_text`, `import_bytecode` and `import_module` take StableHLO and give a `windlass.ir.Module`; what Windlass does
 not know is kept as it is. `export_text`, `export_bytecode` and `export_module` go the other way; what they give has
-passed MLIR's verifier. `screen` refuses what would crash XLA. `Program` is a finished program as one JAX operation;
-`optimize` and `run` take programs as text.
+passed MLIR's verifier. `screen` refuses what would crash XLA. `TensorProgram` is a finished program as one
+operation of JAX; `optimize` and `run` take programs as text.
 
 Start reading at `importing.py` and `exporting.py`.
 """
@@ -13,12 +13,12 @@ import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 from windlass.stablehlo.exporting import export_bytecode, export_module, export_text, function_text
 from windlass.stablehlo.importing import import_bytecode, import_module, import_text
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.running import explain, optimize, run
 from windlass.stablehlo.screening import screen
 
 __all__ = [
-    "Program",
+    "TensorProgram",
     "explain",
     "export_bytecode",
     "export_module",

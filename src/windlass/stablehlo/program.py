@@ -1,7 +1,7 @@
 """A compiled tensor program as a JAX primitive: under jit, vmap and shard_map it is one operation.
 
-`Program` is the handle: the tensor program, and what was compiled of it. Where the primitive is bound inside a trace,
-the program is merged into the module that JAX is building, so that XLA sees (and fuses) one program.
+`TensorProgram` is the handle: the tensor program, and what was compiled of it. Where the primitive is bound inside a
+trace, the program is merged into the module that JAX is building, so that XLA sees (and fuses) one program.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
 
 
-class Program:
+class TensorProgram:
     """A tensor program of one public function of static types. Compared by identity: it is compiled once.
 
     `module` is the program as it was optimized; it must not be changed afterwards. `callbacks` are the Python functions
@@ -64,7 +64,7 @@ class Program:
         self.code = Code(self, module, name, callbacks, is_exact, is_given, {} if seconds is None else seconds)
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
-        self._derived: dict[Hashable, Program] = {}
+        self._derived: dict[Hashable, TensorProgram] = {}
 
     def __repr__(self) -> str:
         return repr(self.code)
@@ -92,7 +92,7 @@ class Program:
             found = self._jitted[donate] = _compiled(self.code, donate)
         return found
 
-    def derived(self, key: Hashable, build: Callable[[], Program]) -> Program:
+    def derived(self, key: Hashable, build: Callable[[], TensorProgram]) -> TensorProgram:
         """The program that is made from this one's IR in the way that `key` names, such as for a batch; made once."""
         found = self._derived.get(key)
         return found or self._derived.setdefault(key, build())
@@ -200,7 +200,7 @@ def _batch(
     return results, [0] * len(results)
 
 
-def _batched(program: Code, flags: Sequence[bool], size: int) -> Program:
+def _batched(program: Code, flags: Sequence[bool], size: int) -> TensorProgram:
     """Raises CannotBatch."""
     from windlass.catalogue import catalogue
 
@@ -211,7 +211,7 @@ def _batched(program: Code, flags: Sequence[bool], size: int) -> Program:
         rewrite_function(function, catalogue.choose(exact=program.is_exact, in_kernel=True))
     module = Module([function], program.module.name)
     name = f"{program.name}_for_{size}"
-    return Program(module, name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
+    return TensorProgram(module, name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
 
 
 def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], program: Code) -> list[Any]:

@@ -24,7 +24,7 @@ from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.importing import import_bytecode, import_text
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.private_jax import initialize_lapack
-from windlass.stablehlo.program import Program
+from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.screening import screen
 from windlass.stablehlo.waiting import wait_for
 
@@ -129,7 +129,7 @@ def run(program: str | bytes, *arrays: Any) -> list[Array]:
         elif is_settling(op) and platform != "cpu":
             op.extra = {}  # what `optimize` writes for CPUs; other compilers may not know calls at all
     try:
-        found = Program(module, is_given=True).bind(*values)
+        found = TensorProgram(module, is_given=True).bind(*values)
         for result in found:
             wait_for(result)
         results = [np.asarray(result) for result in found]

@@ -11,10 +11,10 @@ from windlass.frontends.cuda.clang import INCLUDE_FOLDER, UMBRELLA_HEADER, host_
 from windlass.hosting.libraries.routines import (
     LIBRARIES,
     Address,
+    Factor,
     Option,
     Result,
     Routine,
-    Scalar,
     Stream,
     find_routine,
     routines,
@@ -56,7 +56,7 @@ def kinds_of(line: str, name: str) -> str:
 
 def wanted_kinds(routine: Routine) -> str:
     """What the function's annotations expect: an address or number (p or i) where it may be either."""
-    letters = {int: "*", Address: "p", Result: "p", Scalar: "p", Stream: "p", float: "#"}
+    letters = {int: "*", Address: "p", Result: "p", Factor: "p", Stream: "p", float: "#"}
     return "".join(letters.get(each) or ("i" if issubclass(each, Option) else "*") for each in routine.words.values())
 
 
@@ -94,7 +94,7 @@ def test_each_routine_of_the_older_interface_is_taken_as_it_is_declared(tmp_path
         found = kinds_of(line, name)
         if routine.is_legacy:
             kept = [each for name, each in routine.words.items() if name != "handle" and each is not Result]
-            doubled = sum(each is Scalar for each in kept) if "dd" in found else 0
+            doubled = sum(each is Factor for each in kept) if "dd" in found else 0
             assert len(found) in (len(kept), len(kept) + doubled), f"{name}: {found}"
         else:
             assert len(found) in (len(routine.words), len(routine.words) + 1), f"{name}: {found}"

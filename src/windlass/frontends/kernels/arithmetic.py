@@ -12,19 +12,19 @@ from windlass.diagnostics import CompilationError
 from windlass.frontends.kernels import promotion
 from windlass.frontends.kernels.body import Body
 from windlass.frontends.kernels.types import (
-    Array,
+    HeldType,
+    KernelArray,
+    KernelNumber,
     Known,
     NoneType,
-    Number,
     Tuple,
-    Type,
     boolean,
     int64,
 )
 from windlass.frontends.kernels.values import (
     UNKNOWN,
+    HeldValue,
     Unusable,
-    Value,
     constant_number,
     convert_number,
     converted,
@@ -75,17 +75,17 @@ LARGEST_SAFE = 62
 class Arithmetic(Body):
     """The operators of Python on C++ values."""
 
-    def expression(self, node: ast.expr) -> Value:
+    def expression(self, node: ast.expr) -> HeldValue:
         """The value of an expression; its effects are written."""
         raise NotImplementedError
 
     # -- two operands -------------------------------------------------------------------------------------------------
 
-    def operate(self, node: ast.AST, symbol: str, left: Value, right: Value) -> Value:
+    def operate(self, node: ast.AST, symbol: str, left: HeldValue, right: HeldValue) -> HeldValue:
         """`left symbol right`."""
         if isinstance(left.type, Tuple) and isinstance(right.type, Tuple) and symbol == "+":
             return tuple_of([*left.parts(), *right.parts()])
-        if not isinstance(left.type, Number) or not isinstance(right.type, Number):
+        if not isinstance(left.type, KernelNumber) or not isinstance(right.type, KernelNumber):
             raise self._wrong_operands(node, symbol, left, right)
         if symbol == "**":
             return self._power(node, left, right)
@@ -116,7 +116,7 @@ class Arithmetic(Body):
             return self._divide(node, symbol, wanted, left, right)
         return self._add(node, symbol, wanted, left, right)
 
-    def check_divisor(self, node: ast.AST, divisor: Value) -> None:
+    def check_divisor(self, node: ast.AST, divisor: HeldValue) -> None:
         """Raise an exception where a divisor is zero."""
         raise NotImplementedError
 
@@ -124,13 +124,13 @@ class Arithmetic(Body):
         """Raise an exception, if launches look for them, and leave."""
         raise NotImplementedError
 
-    def _wrong_operands(self, node: ast.AST, symbol: str, left: Value, right: Value) -> CompilationError:
+    def _wrong_operands(self, node: ast.AST, symbol: str, left: HeldValue, right: HeldValue) -> CompilationError:
         help_ = None
-        if isinstance(left.type, Array) or isinstance(right.type, Array):
+        if isinstance(left.type, KernelArray) or isinstance(right.type, KernelArray):
             help_ = "kernels work on elements: index the array, or loop over it"
         return self.mistyped(node, f"'{symbol}' is not there for {left.type} and {right.type}", help_)
 
-    def _fold(self, symbol: str, left: Value, right: Value) -> Value | None:
+    def _fold(self, symbol: str, left: HeldValue, right: HeldValue) -> HeldValue | None:
         """The result for integers that are known."""
         x, y = left.constant, right.constant
         if not (left.is_constant and right.is_constant and left.number.is_integer and right.number.is_integer):
@@ -143,7 +143,7 @@ class Arithmetic(Body):
         low, high = (0, 2**64) if wanted.kind == "u" else (-(2**63), 2**63)
         return constant_number(result, wanted) if low <= result < high else None
 
-    def _add(self, node: ast.AST, symbol: str, wanted: Number, left: Value, right: Value) -> Value:
+    def _add(self, node: ast.AST, symbol: str, wanted: KernelNumber, left: HeldValue, right: HeldValue) -> HeldValue:
         a, b = convert_number(left, wanted), convert_number(right, wanted)
         if wanted != int64:
             return self.compute(node, wanted, f"({a} {symbol} {b})")
@@ -152,7 +152,7 @@ class Arithmetic(Body):
         text = f"({a} {symbol} {b})" if bits <= LARGEST_SAFE else f"{_WRAPPING[symbol]}({a}, {b})"
         return self.compute(node, wanted, text, is_nonnegative=is_nonnegative, bits=min(bits, 63))
 
-    def _divide(self, node: ast.AST, symbol: str, wanted: Number, left: Value, right: Value) -> Value:
+    def _divide(self, node: ast.AST, symbol: str, wanted: KernelNumber, left: HeldValue, right: HeldValue) -> HeldValue:
         if wanted.kind == "c":
             raise self.mistyped(node, f"'{symbol}' is not there for complex numbers")
         a, b = convert_number(left, wanted), convert_number(right, wanted)
@@ -168,7 +168,7 @@ class Arithmetic(Body):
         is_nonnegative = right.is_nonnegative and (left.is_nonnegative or symbol == "%")
         return self.compute(node, wanted, text, is_nonnegative=is_nonnegative, bits=bits + (not is_plain))
 
-    def _shift(self, node: ast.AST, symbol: str, left: Value, right: Value) -> Value:
+    def _shift(self, node: ast.AST, symbol: str, left: HeldValue, right: HeldValue) -> HeldValue:
         if not (left.number.is_integral and right.number.is_integral):
             raise self.mistyped(node, f"'{symbol}' takes integers, not {left.type} and {right.type}")
         wanted = promotion.shifted(left.number)
@@ -183,7 +183,7 @@ class Arithmetic(Body):
             return self.compute(node, wanted, f"({a} << {count})", is_nonnegative=is_nonnegative, bits=bits)
         return self.compute(node, wanted, f"({a} >> {count})", is_nonnegative=left.is_nonnegative, bits=left.bits)
 
-    def _power(self, node: ast.AST, left: Value, right: Value) -> Value:
+    def _power(self, node: ast.AST, left: HeldValue, right: HeldValue) -> HeldValue:
         a, b = left.number, right.number
         if "c" in a.kind + b.kind:
             wanted = promotion.operated(a, b)
@@ -200,10 +200,10 @@ class Arithmetic(Body):
         name = "powf" if wanted.bits == 32 else "pow"
         return self.compute(node, wanted, f"{name}({convert_number(left, wanted)}, {convert_number(right, wanted)})")
 
-    def _small_power(self, node: ast.AST, wanted: Number, base: str, exponent: int) -> Value:
+    def _small_power(self, node: ast.AST, wanted: KernelNumber, base: str, exponent: int) -> HeldValue:
         """By squaring, without a loop."""
-        square = Value(wanted, (base,))
-        result: Value | None = None
+        square = HeldValue(wanted, (base,))
+        result: HeldValue | None = None
         while exponent:
             if exponent & 1:
                 result = square if result is None else self.multiply(node, result, square)
@@ -212,7 +212,7 @@ class Arithmetic(Body):
                 square = self.multiply(node, square, square)
         return constant_number(1, wanted) if result is None else self.compute(node, wanted, result.text)
 
-    def multiply(self, node: ast.AST, left: Value, right: Value) -> Value:
+    def multiply(self, node: ast.AST, left: HeldValue, right: HeldValue) -> HeldValue:
         """The product of two numbers of one type."""
         if left.type == int64:
             return self.compute(node, left.type, f"windlass_multiply({left.text}, {right.text})")
@@ -220,7 +220,7 @@ class Arithmetic(Body):
 
     # -- one operand --------------------------------------------------------------------------------------------------
 
-    def unary(self, node: ast.UnaryOp) -> Value:
+    def unary(self, node: ast.UnaryOp) -> HeldValue:
         """`-x`, `+x`, `~x`, `not x`."""
         operand = self.expression(node.operand)
         if isinstance(node.op, ast.Not):
@@ -228,7 +228,7 @@ class Arithmetic(Body):
             if truth.is_constant:
                 return constant_number(not truth.constant, boolean)
             return self.compute(node, boolean, f"!{truth.text}")
-        if not isinstance(operand.type, Number):
+        if not isinstance(operand.type, KernelNumber):
             raise self.mistyped(node, f"this operator is not there for {operand.type}")
         wanted = promotion.widened(operand.number)
         if isinstance(node.op, ast.Invert):
@@ -237,7 +237,7 @@ class Arithmetic(Body):
             return replace(operand, type=wanted, leaves=(convert_number(operand, wanted),))
         return self.negate(node, operand)
 
-    def invert(self, node: ast.AST, operand: Value) -> Value:
+    def invert(self, node: ast.AST, operand: HeldValue) -> HeldValue:
         """`~x`."""
         wanted = promotion.widened(operand.number)
         if operand.type == boolean:
@@ -247,7 +247,7 @@ class Arithmetic(Body):
         # Numba inverts and negates before it widens, which unsigned numbers show.
         return self.compute(node, wanted, f"({wanted.cpp})({operand.number.cpp})~{operand.text}")
 
-    def negate(self, node: ast.AST, operand: Value) -> Value:
+    def negate(self, node: ast.AST, operand: HeldValue) -> HeldValue:
         """`-x`."""
         wanted = promotion.widened(operand.number)
         if operand.is_constant and wanted.kind in "if":
@@ -259,13 +259,13 @@ class Arithmetic(Body):
         text = f"({wanted.cpp})({number.cpp})(0 - (unsigned long long){operand.text})"
         return self.compute(node, wanted, text, bits=operand.bits)
 
-    def truth(self, node: ast.AST, value: Value) -> Value:
+    def truth(self, node: ast.AST, value: HeldValue) -> HeldValue:
         """Whether a value counts as true."""
         match value.type:
-            case Number() as number:
+            case KernelNumber() as number:
                 if value.is_constant:
                     return constant_number(bool(value.constant), boolean)
-                return value if number == boolean else Value(boolean, (convert_number(value, boolean),))
+                return value if number == boolean else HeldValue(boolean, (convert_number(value, boolean),))
             case NoneType():
                 return constant_number(False, boolean)
             case Tuple(types):
@@ -277,7 +277,7 @@ class Arithmetic(Body):
 
     # -- comparisons --------------------------------------------------------------------------------------------------
 
-    def compare_all(self, node: ast.Compare) -> Value:
+    def compare_all(self, node: ast.Compare) -> HeldValue:
         """A comparison, or a chain of them, each made only if those before it hold."""
         left = self.expression(node.left)
         right = self.expression(node.comparators[0])
@@ -293,9 +293,9 @@ class Arithmetic(Body):
             left, right = right, self.expression(comparator)
             self.out.plain(f"{result} = {self.compare(node, op, left, right).text};")
         self.out.plain("}" * depth)
-        return Value(boolean, (result,), UNKNOWN, True, 1)
+        return HeldValue(boolean, (result,), UNKNOWN, True, 1)
 
-    def compare(self, node: ast.AST, op: ast.cmpop, left: Value, right: Value) -> Value:
+    def compare(self, node: ast.AST, op: ast.cmpop, left: HeldValue, right: HeldValue) -> HeldValue:
         """One comparison."""
         if isinstance(op, ast.Is | ast.IsNot):
             is_same = self._is_same(node, left, right)
@@ -308,7 +308,7 @@ class Arithmetic(Body):
         symbol = COMPARISONS[type(op)]
         if isinstance(left.type, Tuple) and isinstance(right.type, Tuple) and symbol in ("==", "!="):
             return self._compare_tuples(node, op, left, right)
-        if isinstance(left.type, Number) and isinstance(right.type, Number):
+        if isinstance(left.type, KernelNumber) and isinstance(right.type, KernelNumber):
             wanted = promotion.compared(left.type, right.type)
             if wanted.kind == "c" and symbol not in ("==", "!="):
                 raise self.mistyped(node, "complex numbers have no order")
@@ -323,14 +323,14 @@ class Arithmetic(Body):
             return constant_number((left.constant == right.constant) == (symbol == "=="), boolean)
         raise self.mistyped(node, f"'{symbol}' is not there for {left.type} and {right.type}")
 
-    def _is_same(self, node: ast.AST, left: Value, right: Value) -> bool:
+    def _is_same(self, node: ast.AST, left: HeldValue, right: HeldValue) -> bool:
         if isinstance(left.type, NoneType) or isinstance(right.type, NoneType):
             return left.type == right.type
         if left.is_constant and right.is_constant:
             return left.constant is right.constant
         raise self.refuse(node, "'is' compares with None only", "compare values with ==")
 
-    def _contains(self, node: ast.AST, container: Value, value: Value) -> Value:
+    def _contains(self, node: ast.AST, container: HeldValue, value: HeldValue) -> HeldValue:
         if not isinstance(container.type, Tuple):
             raise self.refuse(node, f"'in' is there for tuples only, not for {container.type}")
         result = constant_number(False, boolean)
@@ -339,7 +339,7 @@ class Arithmetic(Body):
             result = self.compute(node, boolean, f"({result.text} || {equal.text})")
         return result
 
-    def _compare_tuples(self, node: ast.AST, op: ast.cmpop, left: Value, right: Value) -> Value:
+    def _compare_tuples(self, node: ast.AST, op: ast.cmpop, left: HeldValue, right: HeldValue) -> HeldValue:
         is_equality = isinstance(op, ast.Eq)
         mine, others = left.parts(), right.parts()
         if len(mine) != len(others):
@@ -352,7 +352,9 @@ class Arithmetic(Body):
 
     # -- one of two ---------------------------------------------------------------------------------------------------
 
-    def choose(self, node: ast.AST, condition: Value, first: Callable[[], Value], second: Callable[[], Value]) -> Value:
+    def choose(
+        self, node: ast.AST, condition: HeldValue, first: Callable[[], HeldValue], second: Callable[[], HeldValue]
+    ) -> HeldValue:
         """The one or the other, whichever the condition says; only that one is computed."""
         if condition.is_constant:
             return first() if condition.constant else second()
@@ -368,7 +370,7 @@ class Arithmetic(Body):
             raise self.mistyped(node, f"the value can't be used: {type_.reason}")
         return self.merge(type_, [(end_of_one, one), (end_of_other, other)], "t")
 
-    def merge(self, type_: Type, ways: list[tuple[list[Any], Value | None]], hint: str) -> Value:
+    def merge(self, type_: HeldType, ways: list[tuple[list[Any], HeldValue | None]], hint: str) -> HeldValue:
         """A value that comes in on several ways: each assigns to the same new variables at its end."""
         values = [value for _, value in ways if value is not None]
         if all(value == values[0] for value in values) and len(values) == len(ways):
@@ -376,19 +378,19 @@ class Arithmetic(Body):
         if isinstance(type_, Known):
             if all(value.constant is values[0].constant for value in values):
                 return values[0]
-            return Value(Unusable("it is one thing on one way and another on another"))
+            return HeldValue(Unusable("it is one thing on one way and another on another"))
         names = tuple(self.out.declare(leaf, hint) for leaf in type_.leaves())
         for place, value in ways:
             if value is not None:
                 texts = converted(value, type_)
                 place.extend(f"{name} = {text};" for name, text in zip(names, texts, strict=True))
         is_nonnegative = all(value.is_nonnegative for value in values)
-        return Value(type_, names, UNKNOWN, is_nonnegative, max(value.bits for value in values))
+        return HeldValue(type_, names, UNKNOWN, is_nonnegative, max(value.bits for value in values))
 
-    def boolean_operation(self, node: ast.BoolOp) -> Value:
+    def boolean_operation(self, node: ast.BoolOp) -> HeldValue:
         """`and` and `or`, which compute their right side only if they need it."""
 
-        def rest(position: int) -> Value:
+        def rest(position: int) -> HeldValue:
             value = self.expression(node.values[position])
             if position == len(node.values) - 1:
                 return value

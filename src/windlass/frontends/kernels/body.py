@@ -11,13 +11,13 @@ import numpy as np
 
 from windlass.diagnostics import CompilationError
 from windlass.frontends.kernels.source import FunctionSource
-from windlass.frontends.kernels.types import Array, Number, Type, adopted, boolean, from_dtype, type_of
+from windlass.frontends.kernels.types import HeldType, KernelArray, KernelNumber, adopted, boolean, from_dtype, type_of
 from windlass.frontends.kernels.unit import Unit
 from windlass.frontends.kernels.values import (
     NONE,
     UNKNOWN,
+    HeldValue,
     Unusable,
-    Value,
     constant_number,
     known,
     tuple_of,
@@ -35,7 +35,7 @@ class Body:
         self.unit = unit
         self.source = source
         self.out = Writer(source.file)
-        self.names: dict[str, Value] | None = {}
+        self.names: dict[str, HeldValue] | None = {}
         self.hint = ""
         """The name that the value of the present expression is given, which messages should show."""
         self.local_names = frozenset(
@@ -63,20 +63,27 @@ class Body:
         self.out.placed(line, column, before, text)
 
     def compute(
-        self, node: ast.AST, type_: Type, text: str, *, is_nonnegative: bool = False, bits: int = 64, hint: str = "t"
-    ) -> Value:
+        self,
+        node: ast.AST,
+        type_: HeldType,
+        text: str,
+        *,
+        is_nonnegative: bool = False,
+        bits: int = 64,
+        hint: str = "t",
+    ) -> HeldValue:
         """A value computed by an expression, kept in a new variable."""
         cpp = type_.leaves()[0]
         name = self.out.declare(cpp, hint)
         self.write(node, f"{text};", f"{name} =")
-        if isinstance(type_, Number) and type_.is_integral:
+        if isinstance(type_, KernelNumber) and type_.is_integral:
             limit = 1 if type_ == boolean else type_.bits - (type_.kind == "i")
-            return Value(type_, (name,), UNKNOWN, is_nonnegative or type_.kind in "bu", min(bits, limit))
-        return Value(type_, (name,))
+            return HeldValue(type_, (name,), UNKNOWN, is_nonnegative or type_.kind in "bu", min(bits, limit))
+        return HeldValue(type_, (name,))
 
     # -- names --------------------------------------------------------------------------------------------------------
 
-    def look_up(self, node: ast.Name) -> Value:
+    def look_up(self, node: ast.Name) -> HeldValue:
         """What a name stands for."""
         name = node.id
         if name in self.local_names:
@@ -91,11 +98,11 @@ class Body:
                 return self.frozen(node, scope[name], name)
         raise self.mistyped(node, f"the name '{name}' is not defined")
 
-    def undefined(self, node: ast.Name) -> Value:
+    def undefined(self, node: ast.Name) -> HeldValue:
         """A local name that nothing was assigned to on the way here."""
         raise self.mistyped(node, f"nothing is assigned to '{node.id}' before it is used here")
 
-    def frozen(self, node: ast.AST, thing: Any, name: str = "") -> Value:
+    def frozen(self, node: ast.AST, thing: Any, name: str = "") -> HeldValue:
         """A value from outside of the kernel, as it is now."""
         match thing:
             case None:
@@ -109,7 +116,7 @@ class Body:
                     found = type_of(thing)
                 except TypeError as error:
                     raise self.mistyped(node, str(error)) from None
-                assert isinstance(found, Number)
+                assert isinstance(found, KernelNumber)
                 return constant_number(thing if isinstance(thing, int | float | complex) else thing.item(), found)
             case str():
                 return known(thing, "text")
@@ -129,7 +136,7 @@ class Body:
                     return known(own, str(own))
                 return self.intrinsic_value(node, thing) or known(thing, name or type(thing).__name__)
 
-    def intrinsic_value(self, node: ast.AST, thing: Any) -> Value | None:
+    def intrinsic_value(self, node: ast.AST, thing: Any) -> HeldValue | None:
         """The value of something like threadIdx.x, which is no function."""
         raise NotImplementedError
 
@@ -140,7 +147,7 @@ class Body:
         except TypeError as error:
             raise self.mistyped(node, str(error)) from None
 
-    def constant_array(self, node: ast.AST, array: Any, name: str) -> Value:
+    def constant_array(self, node: ast.AST, array: Any, name: str) -> HeldValue:
         """An array from outside of the kernel: a constant of the program."""
         try:
             element = from_dtype(array.dtype)
@@ -148,16 +155,16 @@ class Body:
             raise self.mistyped(node, str(error)) from None
         array = np.asarray(array)
         pointer = self.unit.constant(array, name)
-        type_ = Array(element, array.ndim, "C")
-        return Value(type_, (pointer, *(f"{extent}LL" for extent in array.shape)))
+        type_ = KernelArray(element, array.ndim, "C")
+        return HeldValue(type_, (pointer, *(f"{extent}LL" for extent in array.shape)))
 
-    def integer(self, node: ast.AST, value: Value) -> Value:
+    def integer(self, node: ast.AST, value: HeldValue) -> HeldValue:
         """A value that has to be an integer."""
-        if not isinstance(value.type, Number) or not value.type.is_integral:
+        if not isinstance(value.type, KernelNumber) or not value.type.is_integral:
             raise self.mistyped(node, f"an integer is needed here, this is {value.type}")
         return value
 
-    def constant_integer(self, node: ast.AST, value: Value, what: str) -> int:
+    def constant_integer(self, node: ast.AST, value: HeldValue, what: str) -> int:
         """An integer that has to be known when the kernel is compiled."""
         if not value.is_constant or not isinstance(value.constant, int):
             raise self.mistyped(

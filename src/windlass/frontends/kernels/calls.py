@@ -12,9 +12,9 @@ from windlass.frontends.kernels.functions import COMPLEX, ELEMENTWISE, lookup
 from windlass.frontends.kernels.indexing import ArrayMethod, Indexing
 from windlass.frontends.kernels.intrinsics import Intrinsic
 from windlass.frontends.kernels.types import (
-    Array,
+    KernelArray,
+    KernelNumber,
     Known,
-    Number,
     Signature,
     Tuple,
     boolean,
@@ -27,7 +27,7 @@ from windlass.frontends.kernels.types import (
 )
 from windlass.frontends.kernels.values import (
     NONE,
-    Value,
+    HeldValue,
     constant_number,
     convert_number,
     known,
@@ -39,7 +39,7 @@ from windlass.frontends.kernels.values import (
 class Calls(Indexing):
     """Function calls."""
 
-    def call(self, node: ast.Call) -> Value:
+    def call(self, node: ast.Call) -> HeldValue:
         """The value of a call."""
         callee = self.expression(node.func)
         if not isinstance(callee.type, Known):
@@ -47,7 +47,7 @@ class Calls(Indexing):
         function = callee.constant
         if isinstance(function, Intrinsic):
             return self.intrinsic(node, function.name, function)
-        positional: list[Value] = []
+        positional: list[HeldValue] = []
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 value = self.expression(argument.value)
@@ -59,14 +59,14 @@ class Calls(Indexing):
         named = {each.arg: self.expression(each.value) for each in node.keywords if each.arg is not None}
         if isinstance(function, ArrayMethod):
             return self._method(node, function, positional)
-        if isinstance(function, Number):
+        if isinstance(function, KernelNumber):
             return self._convert(node, positional, function)
         if isinstance(function, Signature):
             raise self.refuse(node, "a signature can't be called")
         found = lookup(function)
         if found is not None:
             kind, name = found
-            if kind in ELEMENTWISE and any(isinstance(value.type, Array) for value in positional):
+            if kind in ELEMENTWISE and any(isinstance(value.type, KernelArray) for value in positional):
                 return self._on_arrays(node, kind, name, [*positional, *named.values()])
             return getattr(self, f"_{kind}")(node, name, positional, named)
         if isinstance(getattr(function, "py_func", function), python_types.FunctionType):
@@ -81,10 +81,10 @@ class Calls(Indexing):
             return known(function)
         raise self.refuse(node, f"kernels can't call '{ast.unparse(node.func)}'", "write it as a function for cuda.jit")
 
-    def _on_arrays(self, node: ast.Call, kind: str, name: str, values: list[Value]) -> Value:
+    def _on_arrays(self, node: ast.Call, kind: str, name: str, values: list[HeldValue]) -> HeldValue:
         """A function of NumPy's on the elements of arrays, into the array that is its last argument."""
         *inputs, result = values
-        if len(inputs) != ELEMENTWISE[kind] or not isinstance(result.type, Array):
+        if len(inputs) != ELEMENTWISE[kind] or not isinstance(result.type, KernelArray):
             raise self.refuse(
                 node,
                 f"'{ast.unparse(node.func)}' of arrays needs an array for its results",
@@ -93,27 +93,29 @@ class Calls(Indexing):
         counters = [self.out.declare("long long", "counter") for _ in result.extents]
         for counter, extent in zip(counters, result.extents, strict=True):
             self.out.plain(f"for ({counter} = 0; {counter} < {extent}; {counter}++) {{")
-        elements: list[Value] = []
+        elements: list[HeldValue] = []
         for value in inputs:
-            if isinstance(value.type, Array):
+            if isinstance(value.type, KernelArray):
                 if value.array.ndim != result.array.ndim:
                     raise self.refuse(node, "arrays with different numbers of axes in one call")
-                places = [(node, Value(int64, (counter,), is_nonnegative=True, bits=47)) for counter in counters]
+                places = [(node, HeldValue(int64, (counter,), is_nonnegative=True, bits=47)) for counter in counters]
                 element = self.element(node, value, places)
                 elements.append(self.compute(node, value.array.dtype, element))
             else:
                 elements.append(value)
-        computed: Value = getattr(self, f"_{kind}")(node, name, elements, {})
+        computed: HeldValue = getattr(self, f"_{kind}")(node, name, elements, {})
         offset = " + ".join(f"{counter} * {stride}" for counter, stride in zip(counters, result.strides, strict=True))
         self.assign_place(node, f"{result.pointer}[{offset or '0'}]", result.array.dtype, computed)
         self.out.plain("}" * len(counters))
         return result
 
-    def intrinsic(self, node: ast.Call, name: str, function: Any) -> Value:
+    def intrinsic(self, node: ast.Call, name: str, function: Any) -> HeldValue:
         """A call of something that is there in kernels only."""
         raise NotImplementedError
 
-    def call_function(self, node: ast.Call, function: Any, positional: list[Value], named: dict[str, Value]) -> Value:
+    def call_function(
+        self, node: ast.Call, function: Any, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         """A call of another function of the user's."""
         raise NotImplementedError
 
@@ -123,23 +125,27 @@ class Calls(Indexing):
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
-    def _take(self, node: ast.Call, positional: list[Value], least: int, most: int | None = None) -> list[Value]:
+    def _take(
+        self, node: ast.Call, positional: list[HeldValue], least: int, most: int | None = None
+    ) -> list[HeldValue]:
         if not least <= len(positional) <= (least if most is None else most):
             raise self.mistyped(node, f"'{ast.unparse(node.func)}' takes {least} arguments, got {len(positional)}")
         return positional
 
-    def number_argument(self, node: ast.AST, value: Value) -> Value:
+    def number_argument(self, node: ast.AST, value: HeldValue) -> HeldValue:
         """An argument that has to be a number."""
-        if not isinstance(value.type, Number):
+        if not isinstance(value.type, KernelNumber):
             raise self.mistyped(node, f"a number is needed here, this is {value.type}")
         return value
 
-    def _numbers(self, node: ast.Call, positional: list[Value], least: int, most: int | None = None) -> list[Value]:
+    def _numbers(
+        self, node: ast.Call, positional: list[HeldValue], least: int, most: int | None = None
+    ) -> list[HeldValue]:
         return [self.number_argument(node, value) for value in self._take(node, positional, least, most)]
 
     # -- conversions --------------------------------------------------------------------------------------------------
 
-    def _convert(self, node: ast.Call, positional: list[Value], number: Number) -> Value:
+    def _convert(self, node: ast.Call, positional: list[HeldValue], number: KernelNumber) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if value.number.kind == "c" and number.kind not in "cb":
             raise self.mistyped(
@@ -152,28 +158,30 @@ class Calls(Indexing):
             node, number, convert_number(value, number), is_nonnegative=is_nonnegative, bits=min(value.bits, 64)
         )
 
-    def _int(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _int(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         return value if value.number.is_integer else self._convert(node, positional, int64)
 
-    def _float(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _float(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._take(node, positional, 1)
         if isinstance(value.constant, str):
             return constant_number(float(value.constant), float64)
         return value if value.type == float32 else self._convert(node, positional, float64)
 
-    def _bool(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _bool(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._take(node, positional, 1)
         return self.truth(node, value)
 
-    def _complex_of(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _complex_of(
+        self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         values = self._numbers(node, positional, 1, 2)
         if values[0].number.kind == "c":
             return values[0]
         parts = [convert_number(value, float64) for value in values]
         return self.compute(node, complex128, f"windlass_make<double>({parts[0]}, {parts[1] if parts[1:] else '0'})")
 
-    def _tuple(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _tuple(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._take(node, positional, 1)
         if not isinstance(value.type, Tuple):
             raise self.mistyped(node, f"a tuple can't be made of {value.type}")
@@ -181,19 +189,19 @@ class Calls(Indexing):
 
     # -- functions of real numbers ------------------------------------------------------------------------------------
 
-    def real_call(self, node: ast.AST, name: str, wanted: Number, values: list[Value]) -> Value:
+    def real_call(self, node: ast.AST, name: str, wanted: KernelNumber, values: list[HeldValue]) -> HeldValue:
         """A function of C's math library on numbers of one type."""
         suffix = "f" if wanted == float32 else ""
         arguments = ", ".join(convert_number(value, wanted) for value in values)
         return self.compute(node, wanted, f"{name}{suffix}({arguments})")
 
-    def _real(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _real(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if value.number.kind == "c":
             return self._complex(node, name, positional, named)
         return self.real_call(node, name, promotion.real_function(value.number), [value])
 
-    def _real2(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _real2(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         values = self._numbers(node, positional, 2)
         if any(value.number.kind == "c" for value in values):
             raise self.mistyped(node, f"'{name}' takes real numbers")
@@ -204,7 +212,7 @@ class Calls(Indexing):
             wanted = promotion.operated(a, b)
         return self.real_call(node, name, wanted, values)
 
-    def _test(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _test(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if value.number.is_integral:
             return constant_number(name == "isfinite", boolean)
@@ -213,7 +221,9 @@ class Calls(Indexing):
             return self.compute(node, boolean, f"({name}({value.text}.x) {joint} {name}({value.text}.y))")
         return self.compute(node, boolean, f"({name}({value.text}) != 0)")
 
-    def _complex(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _complex(
+        self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         if name == "log" and len(positional) == 2:
             logarithms = [self._complex(node, name, [each], {}) for each in positional]
             return self.operate(node, "/", *logarithms)
@@ -223,19 +233,21 @@ class Calls(Indexing):
             raise self.refuse(node, f"'{name}' of complex numbers")
         return self.compute(node, wanted, f"windlass_{name}({convert_number(value, wanted)})")
 
-    def _whole(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _whole(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if value.number.is_integral:
             wanted = promotion.widened(value.number)
-            return Value(wanted, (convert_number(value, wanted),), value.constant, value.is_nonnegative, value.bits)
+            return HeldValue(wanted, (convert_number(value, wanted),), value.constant, value.is_nonnegative, value.bits)
         return self.compute(node, int64, f"(long long){name}{'f' if value.type == float32 else ''}({value.text})")
 
-    def _scaled(self, node: ast.Call, factor: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _scaled(
+        self, node: ast.Call, factor: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         wanted = promotion.real_function(value.number)
         return self.compute(node, wanted, f"({convert_number(value, wanted)} * ({wanted.cpp}){factor})")
 
-    def _ldexp(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _ldexp(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         value, exponent = self._numbers(node, positional, 2)
         wanted = promotion.real_function(value.number)
         suffix = "f" if wanted == float32 else ""
@@ -243,50 +255,56 @@ class Calls(Indexing):
             node, wanted, f"ldexp{suffix}({convert_number(value, wanted)}, {convert_number(exponent, int32)})"
         )
 
-    def _frexp(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _frexp(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         wanted = promotion.real_function(value.number)
         exponent = self.out.declare("int")
         suffix = "f" if wanted == float32 else ""
         part = self.compute(node, wanted, f"frexp{suffix}({convert_number(value, wanted)}, &{exponent})")
-        return tuple_of([part, Value(int32, (exponent,))])
+        return tuple_of([part, HeldValue(int32, (exponent,))])
 
-    def _modf(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _modf(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         wanted = promotion.real_function(value.number)
         whole = self.out.declare(wanted.cpp)
         suffix = "f" if wanted == float32 else ""
         part = self.compute(node, wanted, f"modf{suffix}({convert_number(value, wanted)}, &{whole})")
-        return tuple_of([part, Value(wanted, (whole,))])
+        return tuple_of([part, HeldValue(wanted, (whole,))])
 
-    def _phase(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _phase(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         text = self._as_complex(value).text
         wanted = float32 if value.number.bits == 64 and value.number.kind == "c" else float64
         return self.compute(node, wanted, f"atan2({text}.y, {text}.x)")
 
-    def _polar(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _polar(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         return tuple_of([self._absolute(node, "", [self._as_complex(value)], {}), self._phase(node, "", [value], {})])
 
-    def _as_complex(self, value: Value) -> Value:
-        return value if value.number.kind == "c" else Value(complex128, (convert_number(value, complex128),))
+    def _as_complex(self, value: HeldValue) -> HeldValue:
+        return value if value.number.kind == "c" else HeldValue(complex128, (convert_number(value, complex128),))
 
-    def _rect(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _rect(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         size, angle = (convert_number(value, float64) for value in self._numbers(node, positional, 2))
         return self.compute(node, complex128, f"windlass_polar({size}, {angle})")
 
-    def _comparison(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _comparison(
+        self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         first, second = self._numbers(node, positional, 2)
         return self.compare(node, getattr(ast, name)(), first, second)
 
-    def _logic(self, node: ast.Call, symbol: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _logic(
+        self, node: ast.Call, symbol: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         values = self._numbers(node, positional, 1 if symbol == "!" else 2)
         texts = [convert_number(value, boolean) for value in values]
         text = f"!{texts[0]}" if symbol == "!" else f"(bool)({texts[0]} {symbol} {texts[1]})"
         return self.compute(node, boolean, text)
 
-    def _inverse(self, node: ast.Call, symbol: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _inverse(
+        self, node: ast.Call, symbol: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if symbol == "-":
             return self.negate(node, value)
@@ -294,11 +312,13 @@ class Calls(Indexing):
 
     # -- functions of all numbers -------------------------------------------------------------------------------------
 
-    def _operator(self, node: ast.Call, symbol: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _operator(
+        self, node: ast.Call, symbol: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         first, second = self._take(node, positional, 2)
         return self.operate(node, symbol, first, second)
 
-    def _absolute(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _absolute(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         number, text = value.number, value.text
         if number.kind == "c":
@@ -310,12 +330,12 @@ class Calls(Indexing):
             return value
         return self.compute(node, number, f"({number.cpp})({text} < 0 ? -{text} : {text})", bits=value.bits)
 
-    def extreme(self, node: ast.AST, is_least: bool, values: list[Value]) -> Value:
+    def extreme(self, node: ast.AST, is_least: bool, values: list[HeldValue]) -> HeldValue:
         """The least or the greatest of some numbers."""
         result = values[0]
         for value in values[1:]:
             wanted = unified(result.type, value.type)
-            if not isinstance(wanted, Number) or wanted.kind == "c":
+            if not isinstance(wanted, KernelNumber) or wanted.kind == "c":
                 raise self.mistyped(node, f"{result.type} and {value.type} have no order")
             a, b = convert_number(result, wanted), convert_number(value, wanted)
             if wanted.kind == "f":
@@ -338,7 +358,9 @@ class Calls(Indexing):
             result = self.compute(node, wanted, f"{name}({a}, {b})", is_nonnegative=is_nonnegative, bits=bits)
         return result
 
-    def _extreme_of(self, node: ast.Call, is_least: bool, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _extreme_of(
+        self, node: ast.Call, is_least: bool, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         if named:
             raise self.refuse(node, "min and max with key or default")
         values = positional
@@ -348,18 +370,18 @@ class Calls(Indexing):
             raise self.mistyped(node, "min and max take two or more numbers, or a tuple of them")
         return self.extreme(node, is_least, [self.number_argument(node, value) for value in values])
 
-    def _smallest(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _smallest(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         return self._extreme_of(node, True, positional, named)
 
-    def _largest(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _largest(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         return self._extreme_of(node, False, positional, named)
 
-    def _round(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _round(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         values = self._numbers(node, [*positional, *named.values()], 1, 2)
         value = values[0]
         if len(values) == 1:
             if value.number.is_integral:
-                return Value(int64, (convert_number(value, int64),))
+                return HeldValue(int64, (convert_number(value, int64),))
             name = "llrintf" if value.type == float32 else "llrint"
             return self.compute(node, int64, f"{name}({value.text})")
         wanted = promotion.real_function(value.number)
@@ -369,65 +391,67 @@ class Calls(Indexing):
             f"({wanted.cpp})windlass_round({convert_number(value, float64)}, {convert_number(values[1], int64)})",
         )
 
-    def _square(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _square(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         return self.multiply(node, value, value)
 
-    def _sign(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _sign(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         text, number = value.text, value.number
         if number.kind == "f":
             return self.compute(node, number, f"({text} > 0 ? 1 : {text} < 0 ? -1 : {text})")
         return self.compute(node, number, f"({number.cpp})(({text} > 0) - ({text} < 0))", bits=1)
 
-    def _reciprocal(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _reciprocal(
+        self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if value.number.kind != "f":
             raise self.refuse(node, f"'reciprocal' of {value.type}")
         return self.compute(node, value.type, f"(1 / {value.text})")
 
-    def _part(self, node: ast.Call, name: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _part(self, node: ast.Call, name: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         return self._number_attribute(
             ast.copy_location(ast.Attribute(node.func, name), node), value, value.number, name
         )
 
-    def _conjugate(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _conjugate(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._numbers(node, positional, 1)
         if value.number.kind != "c":
             return value
         part = "float" if value.number.bits == 64 else "double"
         return self.compute(node, value.type, f"windlass_make<{part}>({value.text}.x, -{value.text}.y)")
 
-    def _divmod(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _divmod(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         first, second = self._numbers(node, positional, 2)
         return tuple_of([self.operate(node, "//", first, second), self.operate(node, "%", first, second)])
 
-    def _len(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _len(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         (value,) = self._take(node, positional, 1)
         if isinstance(value.type, Tuple):
             return constant_number(len(value.type.types), int64)
-        if isinstance(value.type, Array) and value.array.ndim:
+        if isinstance(value.type, KernelArray) and value.array.ndim:
             return self._extent(value.extents[0])
         raise self.mistyped(node, f"{value.type} has no length")
 
-    def _range(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _range(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         raise self.refuse(node, "a range that is not looped over", "write it in the for statement: for i in range(...)")
 
     # -- methods ------------------------------------------------------------------------------------------------------
 
-    def _method(self, node: ast.Call, method: ArrayMethod, positional: list[Value]) -> Value:
+    def _method(self, node: ast.Call, method: ArrayMethod, positional: list[HeldValue]) -> HeldValue:
         value, name = method.value, method.name
-        if isinstance(value.type, Number):
+        if isinstance(value.type, KernelNumber):
             return self._conjugate(node, "", [value], {})
         array = value.array
         if name == "view" and len(positional) == 1:
             return self._view_as(node, value, positional[0])
         if name in ("ravel", "flatten") and array.layout == "C":
             size = self.compute(node, int64, f"({' * '.join(value.extents)})", is_nonnegative=True, bits=47)
-            return Value(Array(array.dtype, 1, "C"), (value.pointer, size.text))
+            return HeldValue(KernelArray(array.dtype, 1, "C"), (value.pointer, size.text))
         if name == "reshape" and array.layout == "C":
-            extents: list[Value] = []
+            extents: list[HeldValue] = []
             for each in positional:
                 extents += each.parts() if isinstance(each.type, Tuple) else [each]
             return self._reshaped(node, value, [self.integer(node, each) for each in extents])
@@ -435,7 +459,7 @@ class Calls(Indexing):
             return self.compute(node, array.dtype, f"*{value.pointer}")
         raise self.refuse(node, f"'{name}' of an array", "write it as a loop over the elements")
 
-    def _reshaped(self, node: ast.Call, value: Value, extents: Sequence[Value]) -> Value:
+    def _reshaped(self, node: ast.Call, value: HeldValue, extents: Sequence[HeldValue]) -> HeldValue:
         """The same elements in another shape, in which one negative extent is what is left for it."""
         size = self.compute(node, int64, f"({' * '.join(value.extents) or '1'})", is_nonnegative=True, bits=47).text
         wanted = [convert_number(each, int64) for each in extents]
@@ -455,23 +479,23 @@ class Calls(Indexing):
         self.out.plain(f"if ({' * '.join(wanted) or '1'} != {size}) {{")
         self.fail_with(node, ValueError, ("total size of new array must be unchanged",))
         self.out.plain("}")
-        return Value(Array(value.array.dtype, len(wanted), "C"), (value.pointer, *wanted))
+        return HeldValue(KernelArray(value.array.dtype, len(wanted), "C"), (value.pointer, *wanted))
 
-    def _view_as(self, node: ast.Call, value: Value, dtype: Value) -> Value:
+    def _view_as(self, node: ast.Call, value: HeldValue, dtype: HeldValue) -> HeldValue:
         """The memory of an array as elements of another type."""
         array, wanted = value.array, dtype.constant
-        if not isinstance(wanted, Number) or array.layout != "C" or not array.ndim:
+        if not isinstance(wanted, KernelNumber) or array.layout != "C" or not array.ndim:
             raise self.refuse(node, "a view of this array as another dtype", "make the view before the launch")
         pointer = self.compute_pointer(node, f"({wanted.cpp} *){value.pointer}", wanted)
         have, want = array.dtype.dtype.itemsize, wanted.dtype.itemsize
         last = value.extents[-1]
         if have != want:
             last = self.compute(node, int64, f"({last} * {have}LL / {want}LL)", is_nonnegative=True, bits=50).text
-        return Value(Array(wanted, array.ndim, "C"), (pointer, *value.extents[:-1], last))
+        return HeldValue(KernelArray(wanted, array.ndim, "C"), (pointer, *value.extents[:-1], last))
 
     # -- printing -----------------------------------------------------------------------------------------------------
 
-    def _print(self, node: ast.Call, _: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    def _print(self, node: ast.Call, _: str, positional: list[HeldValue], named: dict[str, HeldValue]) -> HeldValue:
         formats: list[str] = []
         arguments: list[str] = []
         for value in positional:
@@ -481,15 +505,15 @@ class Calls(Indexing):
         self.write(node, f"printf({', '.join([chr(34) + text + chr(34), *arguments])});")
         return NONE
 
-    def _print_one(self, node: ast.Call, value: Value, formats: list[str], arguments: list[str]) -> None:
+    def _print_one(self, node: ast.Call, value: HeldValue, formats: list[str], arguments: list[str]) -> None:
         match value.type:
-            case Number(kind="b"):
+            case KernelNumber(kind="b"):
                 formats.append("%s")
                 arguments.append(f'({value.text} ? "True" : "False")')
-            case Number() as number if number.is_integer:
+            case KernelNumber() as number if number.is_integer:
                 formats.append("%llu" if number.kind == "u" else "%lld")
                 arguments.append(convert_number(value, uint64 if number.kind == "u" else int64))
-            case Number(kind="f"):
+            case KernelNumber(kind="f"):
                 formats.append("%f")
                 arguments.append(convert_number(value, float64))
             case Known() if isinstance(value.constant, str):

@@ -10,10 +10,10 @@ from typing import Any
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.frontends.kernels.names import cpp_name
 from windlass.frontends.kernels.source import read_function
-from windlass.frontends.kernels.types import Array, NoneType, Number, Tuple, Type, none
+from windlass.frontends.kernels.types import HeldType, KernelArray, KernelNumber, NoneType, Tuple, none
 from windlass.frontends.kernels.unit import RaisedException, Unit
 from windlass.frontends.kernels.user_functions import KernelTranslator
-from windlass.frontends.kernels.values import NONE, UNKNOWN, Value
+from windlass.frontends.kernels.values import NONE, UNKNOWN, HeldValue
 
 INCLUDE_FOLDER = Path(__file__).parent / "include"
 
@@ -36,7 +36,7 @@ class CompiledFunction:
 
 
 def compile_function(
-    function: Callable[..., Any], types: Sequence[Type], *, is_debugged: bool = False
+    function: Callable[..., Any], types: Sequence[HeldType], *, is_debugged: bool = False
 ) -> CompiledFunction:
     """The CUDA C++ text of a kernel written in Python, for arguments of these types.
 
@@ -96,23 +96,23 @@ def _text_of(unit: Unit, translator: KernelTranslator, head: str, line: int) -> 
     return "\n".join(text) + "\n"
 
 
-def _argument(type_: Type, names: tuple[str, ...]) -> Value:
+def _argument(type_: HeldType, names: tuple[str, ...]) -> HeldValue:
     """An argument of a launch: nothing but its type is known of it."""
     if isinstance(type_, NoneType):
         return NONE
-    if isinstance(type_, Number):
-        return Value(type_, names, UNKNOWN, type_.kind in "bu", type_.full_bits)
-    return Value(type_, names, UNKNOWN, False, 64)
+    if isinstance(type_, KernelNumber):
+        return HeldValue(type_, names, UNKNOWN, type_.kind in "bu", type_.full_bits)
+    return HeldValue(type_, names, UNKNOWN, False, 64)
 
 
-def parameter_names(name: str, type_: Type) -> tuple[str, ...]:
+def parameter_names(name: str, type_: HeldType) -> tuple[str, ...]:
     """The names of the C++ parameters of an argument.
 
     >>> from windlass.frontends.kernels.types import float32
     >>> parameter_names("a", float32[:, ::1]), parameter_names("n", float32)
     (('a', 'a_shape0', 'a_shape1'), ('n',))
     """
-    if isinstance(type_, Array):
+    if isinstance(type_, KernelArray):
         strides = [f"{name}_stride{axis}" for axis in range(type_.ndim)] if type_.layout == "A" else []
         return (name, *(f"{name}_shape{axis}" for axis in range(type_.ndim)), *strides)
     if isinstance(type_, Tuple):

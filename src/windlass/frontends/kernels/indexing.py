@@ -11,10 +11,10 @@ import numpy as np
 from windlass.frontends.kernels.arithmetic import Arithmetic
 from windlass.frontends.kernels.records import field_name, fields_of
 from windlass.frontends.kernels.types import (
-    Array,
+    KernelArray,
+    KernelNumber,
     Known,
     NoneType,
-    Number,
     Record,
     Tuple,
     complex64,
@@ -24,8 +24,8 @@ from windlass.frontends.kernels.types import (
 )
 from windlass.frontends.kernels.values import (
     UNKNOWN,
+    HeldValue,
     Unusable,
-    Value,
     constant_number,
     convert_number,
     known,
@@ -42,17 +42,17 @@ class Indexing(Arithmetic):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def subscript(self, node: ast.Subscript) -> Value:
+    def subscript(self, node: ast.Subscript) -> HeldValue:
         """`value[index]`."""
         container = self.expression(node.value)
         match container.type:
-            case Array():
+            case KernelArray():
                 return self._read(node, container, self.indices(node.slice))
             case Tuple():
                 return self._item(node, container, self.expression(node.slice))
             case Record() as record:
                 return self.field(node, container, self._field_name(node.slice, record))
-            case Known() if isinstance(container.constant, Number | Record):
+            case Known() if isinstance(container.constant, KernelNumber | Record):
                 return known(self._array_type(node, container.constant))
             case _:
                 raise self.mistyped(node, f"{container.type} has no elements")
@@ -60,7 +60,7 @@ class Indexing(Arithmetic):
     def _array_type(self, node: ast.Subscript, number: Any) -> Any:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         steps = [isinstance(part, ast.Slice) and part.step is not None for part in parts]
-        return Array(number, len(parts), "C" if steps[-1] else "F" if steps[0] else "A")
+        return KernelArray(number, len(parts), "C" if steps[-1] else "F" if steps[0] else "A")
 
     def indices(self, node: ast.expr) -> list[tuple[ast.expr, Any]]:
         """The indices of a subscript, one for each axis: values, or slices as three values."""
@@ -78,13 +78,13 @@ class Indexing(Arithmetic):
                 found.append((part, value))
         return found
 
-    def _read(self, node: ast.Subscript, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> Value:
-        if len(indices) == 1 and isinstance(indices[0][1], Value):
+    def _read(self, node: ast.Subscript, array: HeldValue, indices: Sequence[tuple[ast.AST, Any]]) -> HeldValue:
+        if len(indices) == 1 and isinstance(indices[0][1], HeldValue):
             only = indices[0][1]
             if isinstance(only.type, Known) and isinstance(only.constant, str):
                 return self.field_of_all(node, array, only.constant)
         indices = self._without_ellipsis(array, indices)
-        is_element = len(indices) == array.array.ndim and all(isinstance(index, Value) for _, index in indices)
+        is_element = len(indices) == array.array.ndim and all(isinstance(index, HeldValue) for _, index in indices)
         if not is_element:
             return self.view(node, array, indices)
         place = self.element(node, array, indices)
@@ -92,9 +92,11 @@ class Indexing(Arithmetic):
             return self.compute(node, array.array.dtype, f"&{place}")
         return self.compute(node, array.array.dtype, place)
 
-    def _without_ellipsis(self, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> Sequence[tuple[ast.AST, Any]]:
+    def _without_ellipsis(
+        self, array: HeldValue, indices: Sequence[tuple[ast.AST, Any]]
+    ) -> Sequence[tuple[ast.AST, Any]]:
         def is_ellipsis(index: Any) -> bool:
-            return isinstance(index, Value) and isinstance(index.type, Known) and index.constant is Ellipsis
+            return isinstance(index, HeldValue) and isinstance(index.type, Known) and index.constant is Ellipsis
 
         for position, (part, index) in enumerate(indices):
             if is_ellipsis(index):
@@ -102,11 +104,11 @@ class Indexing(Arithmetic):
                 return [*indices[:position], *[(part, (None, None, None))] * missing, *indices[position + 1 :]]
         return indices
 
-    def element(self, node: ast.AST, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> str:
+    def element(self, node: ast.AST, array: HeldValue, indices: Sequence[tuple[ast.AST, Any]]) -> str:
         """The C++ expression of one element."""
         return f"{array.pointer}[{self._offset(node, array, indices)}]"
 
-    def _offset(self, node: ast.AST, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> str:
+    def _offset(self, node: ast.AST, array: HeldValue, indices: Sequence[tuple[ast.AST, Any]]) -> str:
         if len(indices) > array.array.ndim:
             raise self.mistyped(node, f"{len(indices)} indices for an array with {array.array.ndim} axes")
         terms: list[str] = []
@@ -117,7 +119,7 @@ class Indexing(Arithmetic):
 
     def _place(self, node: ast.AST, index: Any, extent: str) -> str:
         """An index, from the start of its axis."""
-        if not isinstance(index, Value):
+        if not isinstance(index, HeldValue):
             raise self.refuse(node, "a slice can't stand here")
         number = self.integer(node, index).number
         text = convert_number(index, int64)
@@ -127,7 +129,7 @@ class Indexing(Arithmetic):
             return f"({extent} - {-int(index.constant)}LL)"
         return f"windlass_wrap({text}, {extent})"
 
-    def view(self, node: ast.AST, array: Value, indices: Sequence[tuple[ast.AST, Any]]) -> Value:
+    def view(self, node: ast.AST, array: HeldValue, indices: Sequence[tuple[ast.AST, Any]]) -> HeldValue:
         """A part of an array that shares its memory."""
         if len(indices) > array.array.ndim:
             raise self.mistyped(node, f"{len(indices)} indices for an array with {array.array.ndim} axes")
@@ -137,7 +139,7 @@ class Indexing(Arithmetic):
         is_whole_behind_first = True
         for axis, (extent, stride) in enumerate(zip(array.extents, array.strides, strict=True)):
             part, index = indices[axis] if axis < len(indices) else (None, (None, None, None))
-            if isinstance(index, Value):
+            if isinstance(index, HeldValue):
                 assert part is not None
                 if isinstance(index.type, NoneType):
                     raise self.refuse(
@@ -157,16 +159,16 @@ class Indexing(Arithmetic):
             strides.append(stride if step == "1LL" else f"({stride} * {step})")
         # What is cut from the front of an array in C order is in C order itself.
         layout = "C" if array.array.layout == "C" and is_whole_behind_first else "A"
-        type_ = Array(array.array.dtype, len(extents), layout)
+        type_ = KernelArray(array.array.dtype, len(extents), layout)
         leaves = [f"&{array.pointer}[{' + '.join(starts) or '0'}]", *extents, *(strides if layout == "A" else [])]
         names: list[str] = []
         for cpp, text in zip(type_.leaves(), leaves, strict=True):
             name = self.out.declare(cpp, "view")
             self.write(node, f"{text};", f"{name} =")
             names.append(name)
-        return Value(type_, tuple(names))
+        return HeldValue(type_, tuple(names))
 
-    def _bounds(self, node: ast.AST, index: tuple[Value | None, ...], extent: str) -> tuple[str, str, str]:
+    def _bounds(self, node: ast.AST, index: tuple[HeldValue | None, ...], extent: str) -> tuple[str, str, str]:
         """Start, length and step of a slice."""
         lower, upper, step = index
         is_down = step is not None and step.is_constant and int(step.constant) < 0
@@ -174,7 +176,7 @@ class Indexing(Arithmetic):
         if lower is None and upper is None and step is None:
             return "0LL", extent, "1LL"
 
-        def bound(value: Value | None, default: str) -> str:
+        def bound(value: HeldValue | None, default: str) -> str:
             if value is None or isinstance(value.type, NoneType):
                 return default
             return f"{clip}({convert_number(self.integer(node, value), int64)}, {extent})"
@@ -192,7 +194,7 @@ class Indexing(Arithmetic):
         length = self.compute(node, int64, f"windlass_extent({start}, {stop}, {by}LL)").text
         return start, length, f"({by}LL)"
 
-    def _item(self, node: ast.Subscript, container: Value, index: Value) -> Value:
+    def _item(self, node: ast.Subscript, container: HeldValue, index: HeldValue) -> HeldValue:
         """An element of a tuple."""
         parts = container.parts()
         if index.is_constant and isinstance(index.constant, int):
@@ -211,7 +213,7 @@ class Indexing(Arithmetic):
             name = self.out.declare(cpp)
             self.write(node, f"{choice};", f"{name} =")
             names.append(name)
-        return Value(parts[0].type, tuple(names))
+        return HeldValue(parts[0].type, tuple(names))
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -225,14 +227,14 @@ class Indexing(Arithmetic):
                 return names[value.constant]
         raise self.mistyped(node, "a field of a record is named by a text")
 
-    def _field_place(self, node: ast.AST, record: Value, name: str) -> tuple[np.dtype[Any], str]:
+    def _field_place(self, node: ast.AST, record: HeldValue, name: str) -> tuple[np.dtype[Any], str]:
         assert isinstance(record.type, Record)
         fields = fields_of(record.type)
         if name not in fields:
             raise self.mistyped(node, f"the record has no field '{name}'", f"its fields are {', '.join(fields)}")
         return fields[name][0], f"{record.text}->{field_name(name)}"
 
-    def field(self, node: ast.AST, record: Value, name: str) -> Value:
+    def field(self, node: ast.AST, record: HeldValue, name: str) -> HeldValue:
         """A field of a record: its value, or a view where it is an array."""
         dtype, place = self._field_place(node, record, name)
         self.unit.note_type(record.type)
@@ -246,14 +248,14 @@ class Indexing(Arithmetic):
                     f"the array '{name}' of a record does not lie at a multiple of {size} bytes",
                     "make the records' dtype with numpy.dtype(..., align=True)",
                 )
-            type_ = Array(self.number_of_dtype(node, element), len(shape), "C")
+            type_ = KernelArray(self.number_of_dtype(node, element), len(shape), "C")
             pointer = self.out.declare(type_.leaves()[0], "view")
             self.write(node, f"({type_.leaves()[0]}){place};", f"{pointer} =")
-            return Value(type_, (pointer, *(f"{extent}LL" for extent in shape)))
+            return HeldValue(type_, (pointer, *(f"{extent}LL" for extent in shape)))
         type_ = self.number_of_dtype(node, dtype)
         return self.compute(node, type_, f"&{place}" if isinstance(type_, Record) else place)
 
-    def field_of_all(self, node: ast.AST, array: Value, name: str) -> Value:
+    def field_of_all(self, node: ast.AST, array: HeldValue, name: str) -> HeldValue:
         """One field of all records of an array, as an array."""
         record = array.array.dtype
         if not isinstance(record, Record) or name not in fields_of(record):
@@ -265,15 +267,15 @@ class Indexing(Arithmetic):
             )
         self.unit.note_record(record)
         element = self.number_of_dtype(node, dtype)
-        type_ = Array(element, array.array.ndim, "A")
+        type_ = KernelArray(element, array.array.ndim, "A")
         pointer = self.out.declare(type_.leaves()[0], "view")
         self.write(node, f"&{array.pointer}->{field_name(name)};", f"{pointer} =")
         by = record.dtype.itemsize // dtype.itemsize
-        return Value(type_, (pointer, *array.extents, *(f"({stride} * {by}LL)" for stride in array.strides)))
+        return HeldValue(type_, (pointer, *array.extents, *(f"({stride} * {by}LL)" for stride in array.strides)))
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
-    def attribute(self, node: ast.Attribute) -> Value:
+    def attribute(self, node: ast.Attribute) -> HeldValue:
         """`value.name`."""
         value = self.expression(node.value)
         name = node.attr
@@ -283,18 +285,18 @@ class Indexing(Arithmetic):
                     raise self.mistyped(node, f"{value.type} has no '{name}'")
                 found = getattr(value.constant, name)
                 return self.frozen(node, found, name)
-            case Array():
+            case KernelArray():
                 return self._array_attribute(node, value, name)
             case Record():
                 return self.field(node, value, name)
-            case Number() as number:
+            case KernelNumber() as number:
                 return self._number_attribute(node, value, number, name)
             case Tuple(names=names) if name in names:
                 return value.parts()[names.index(name)]
             case _:
                 raise self.mistyped(node, f"{value.type} has no '{name}'")
 
-    def _array_attribute(self, node: ast.Attribute, value: Value, name: str) -> Value:
+    def _array_attribute(self, node: ast.Attribute, value: HeldValue, name: str) -> HeldValue:
         array = value.array
         extents = [self._extent(text) for text in value.extents]
         match name:
@@ -307,7 +309,7 @@ class Indexing(Arithmetic):
                 return self.compute(node, int64, f"({text})", is_nonnegative=True, bits=EXTENT_BITS)
             case "strides":
                 by = array.dtype.dtype.itemsize
-                return tuple_of([Value(int64, (f"({stride} * {by}LL)",)) for stride in value.strides])
+                return tuple_of([HeldValue(int64, (f"({stride} * {by}LL)",)) for stride in value.strides])
             case "itemsize":
                 return constant_number(array.dtype.dtype.itemsize, int64)
             case "dtype":
@@ -318,35 +320,35 @@ class Indexing(Arithmetic):
                 layout = {"C": "F", "F": "C", "A": "A"}[array.layout]
                 strides = tuple(reversed(value.strides)) if layout == "A" else ()
                 extents_ = tuple(reversed(value.extents))
-                return Value(Array(array.dtype, array.ndim, layout), (value.pointer, *extents_, *strides))
-            case "real" | "imag" if isinstance(array.dtype, Number) and array.dtype.kind == "c":
+                return HeldValue(KernelArray(array.dtype, array.ndim, layout), (value.pointer, *extents_, *strides))
+            case "real" | "imag" if isinstance(array.dtype, KernelNumber) and array.dtype.kind == "c":
                 element = float32 if array.dtype == complex64 else float64
                 pointer = self.compute_pointer(
                     node, f"({element.cpp} *){value.pointer} + {int(name == 'imag')}", element
                 )
                 strides = tuple(f"({stride} * 2LL)" for stride in value.strides)
-                return Value(Array(element, array.ndim, "A"), (pointer, *value.extents, *strides))
+                return HeldValue(KernelArray(element, array.ndim, "A"), (pointer, *value.extents, *strides))
             case _ if isinstance(array.dtype, Record) and name in (array.dtype.dtype.fields or {}):
                 return self.field_of_all(node, value, name)
             case _:
                 return known(ArrayMethod(value, name))
 
-    def compute_pointer(self, node: ast.AST, text: str, element: Number) -> str:
+    def compute_pointer(self, node: ast.AST, text: str, element: KernelNumber) -> str:
         """A pointer to numbers, in a new variable."""
         name = self.out.declare(f"{element.cpp} *", "view")
         self.write(node, f"{text};", f"{name} =")
         return name
 
-    def _extent(self, text: str) -> Value:
+    def _extent(self, text: str) -> HeldValue:
         if text.endswith("LL") and text[:-2].isdigit():
             return constant_number(int(text[:-2]), int64)
-        return Value(int64, (text,), UNKNOWN, True, EXTENT_BITS)
+        return HeldValue(int64, (text,), UNKNOWN, True, EXTENT_BITS)
 
-    def _number_attribute(self, node: ast.Attribute, value: Value, number: Number, name: str) -> Value:
+    def _number_attribute(self, node: ast.Attribute, value: HeldValue, number: KernelNumber, name: str) -> HeldValue:
         if number.kind == "c":
             part = float32 if number == complex64 else float64
             if name in ("real", "imag"):
-                return Value(part, (f"{value.text}.{'x' if name == 'real' else 'y'}",))
+                return HeldValue(part, (f"{value.text}.{'x' if name == 'real' else 'y'}",))
             if name == "conjugate":
                 return known(ArrayMethod(value, name))
         elif name == "real":
@@ -357,7 +359,7 @@ class Indexing(Arithmetic):
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
-    def store(self, node: ast.Subscript | ast.Attribute, value: Value) -> None:
+    def store(self, node: ast.Subscript | ast.Attribute, value: HeldValue) -> None:
         """`container[index] = value`, `record.field = value`."""
         container = self.expression(node.value)
         if isinstance(container.type, Record):
@@ -369,36 +371,36 @@ class Indexing(Arithmetic):
                 return
             self.assign_place(node, place, self.number_of_dtype(node, dtype), value)
             return
-        if isinstance(node, ast.Attribute) or not isinstance(container.type, Array):
+        if isinstance(node, ast.Attribute) or not isinstance(container.type, KernelArray):
             raise self.mistyped(node, f"nothing can be assigned to a part of {container.type}")
         indices = self._without_ellipsis(container, self.indices(node.slice))
-        if len(indices) == 1 and isinstance(indices[0][1], Value) and isinstance(indices[0][1].constant, str):
+        if len(indices) == 1 and isinstance(indices[0][1], HeldValue) and isinstance(indices[0][1].constant, str):
             raise self.refuse(node, "a field of all records at once can't be assigned", "loop over the records")
-        if len(indices) == container.array.ndim and all(isinstance(index, Value) for _, index in indices):
+        if len(indices) == container.array.ndim and all(isinstance(index, HeldValue) for _, index in indices):
             place = self.element(node, container, indices)
             self.assign_place(node, place, container.array.dtype, value)
         else:
             self._fill(node, self.view(node, container, indices), value)
 
-    def assign_place(self, node: ast.AST, place: str, type_: Number | Record, value: Value) -> None:
+    def assign_place(self, node: ast.AST, place: str, type_: KernelNumber | Record, value: HeldValue) -> None:
         """Store a value where a C++ expression says."""
         if isinstance(type_, Record):
             if value.type != type_:
                 raise self.mistyped(node, f"{value.type} can't be stored where {type_} lies")
             self.write(node, f"= *{value.text};", place)
             return
-        if not isinstance(value.type, Number) or (value.number.kind == "c" and type_.kind != "c"):
+        if not isinstance(value.type, KernelNumber) or (value.number.kind == "c" and type_.kind != "c"):
             raise self.mistyped(node, f"{value.type} can't be stored where {type_} lies")
         self.write(node, f"= {convert_number(value, type_)};", place)
 
-    def _fill(self, node: ast.AST, view: Value, value: Value) -> None:
+    def _fill(self, node: ast.AST, view: HeldValue, value: HeldValue) -> None:
         """Assign to all elements of a view: one number, or those of another array of as many axes."""
         counters = [self.out.fresh("k") for _ in view.extents]
         for counter, extent in zip(counters, view.extents, strict=True):
             self.out.plain(f"for (long long {counter} = 0; {counter} < {extent}; {counter}++)")
         offset = " + ".join(f"{counter} * {stride}" for counter, stride in zip(counters, view.strides, strict=True))
         place = f"{view.pointer}[{offset}]"
-        if isinstance(value.type, Array):
+        if isinstance(value.type, KernelArray):
             if value.array.ndim != view.array.ndim or isinstance(
                 unified(value.array.dtype, view.array.dtype), Unusable
             ):
@@ -407,7 +409,7 @@ class Indexing(Arithmetic):
                 f"{counter} * {stride}" for counter, stride in zip(counters, value.strides, strict=True)
             )
             dtype = value.array.dtype
-            element = Value(dtype, (f"{value.pointer}[{source}]",))
+            element = HeldValue(dtype, (f"{value.pointer}[{source}]",))
             self.assign_place(node, place, view.array.dtype, element)
         else:
             self.assign_place(node, place, view.array.dtype, value)
@@ -416,6 +418,6 @@ class Indexing(Arithmetic):
 class ArrayMethod:
     """A method of an array or a number, to be called."""
 
-    def __init__(self, value: Value, name: str) -> None:
+    def __init__(self, value: HeldValue, name: str) -> None:
         self.value = value
         self.name = name

@@ -9,8 +9,8 @@ import ast
 from typing import Any
 
 from windlass.frontends.kernels.device_calls import DeviceCalls
-from windlass.frontends.kernels.types import Known, NoneType, Type, none
-from windlass.frontends.kernels.values import NONE, Value, converted, unified
+from windlass.frontends.kernels.types import HeldType, Known, NoneType, none
+from windlass.frontends.kernels.values import NONE, HeldValue, converted, unified
 
 
 class Leaving(DeviceCalls):
@@ -18,7 +18,7 @@ class Leaving(DeviceCalls):
 
     is_kernel = False
     can_fail = False
-    returned: list[tuple[list[Any], Value]]
+    returned: list[tuple[list[Any], HeldValue]]
     """Where the function returns, and what."""
 
     def leave(self, node: ast.Return) -> None:
@@ -31,7 +31,7 @@ class Leaving(DeviceCalls):
         self.returned.append((self.out.blank(), value))
         self.names = None
 
-    def result(self) -> Type:
+    def result(self) -> HeldType:
         """The type of the function's result, from all places where it returns."""
         values = [value for _, value in self.returned]
         if self.names is not None:
@@ -43,7 +43,7 @@ class Leaving(DeviceCalls):
             type_ = unified(type_, value.type)
         return type_
 
-    def finish_returns(self, result: Type) -> None:
+    def finish_returns(self, result: HeldType) -> None:
         """Fill the places where the function returns, now that the result's type is known."""
         for place, value in self.returned:
             texts = converted(value, result) if not isinstance(result, NoneType) else ()
@@ -92,7 +92,7 @@ class Leaving(DeviceCalls):
         self.fail_with(node, AssertionError, message)
         self.out.plain("}")
 
-    def check_divisor(self, node: ast.AST, divisor: Value) -> None:
+    def check_divisor(self, node: ast.AST, divisor: HeldValue) -> None:
         if divisor.is_constant and divisor.constant:
             return
         self.out.plain(f"if ({divisor.text} == 0) {{")

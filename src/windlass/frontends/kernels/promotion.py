@@ -7,7 +7,7 @@ float64; comparing a uint64 with a signed integer compares doubles.
 from __future__ import annotations
 
 from windlass.frontends.kernels.types import (
-    Number,
+    KernelNumber,
     complex64,
     complex128,
     float32,
@@ -22,7 +22,7 @@ from windlass.frontends.kernels.types import (
 _SIGNED = {8: int8, 16: int16, 32: int32, 64: int64}
 
 
-def unify(first: Number, second: Number) -> Number:
+def unify(first: KernelNumber, second: KernelNumber) -> KernelNumber:
     """The type of a variable that is assigned both, on different ways.
 
     >>> from windlass.frontends.kernels.types import uint8, int8, uint32
@@ -51,18 +51,18 @@ def unify(first: Number, second: Number) -> Number:
     return _SIGNED.get(bits, float64)
 
 
-def _part(number: Number) -> Number:
+def _part(number: KernelNumber) -> KernelNumber:
     return (float32 if number == complex64 else float64) if number.kind == "c" else number
 
 
-def compared(first: Number, second: Number) -> Number:
+def compared(first: KernelNumber, second: KernelNumber) -> KernelNumber:
     """The type that two numbers are brought to before they are compared."""
     if {first.kind, second.kind} <= set("biu"):
         return unify(first, second)
     return operated(first, second)
 
 
-def operated(first: Number, second: Number) -> Number:
+def operated(first: KernelNumber, second: KernelNumber) -> KernelNumber:
     """The type of +, −, ×, //, % and of bits' operations.
 
     >>> operated(int32, int32), operated(uint64, uint64), operated(int32, float32), operated(int16, float32)
@@ -77,24 +77,24 @@ def operated(first: Number, second: Number) -> Number:
     return float64 if is_wide else float32
 
 
-def divided(first: Number, second: Number) -> Number:
+def divided(first: KernelNumber, second: KernelNumber) -> KernelNumber:
     """The type of true division."""
     return float64 if first.is_integral and second.is_integral else operated(first, second)
 
 
-def widened(number: Number) -> Number:
+def widened(number: KernelNumber) -> KernelNumber:
     """The type of −x, +x and ~x: integers become 64 bits wide."""
     if number.kind == "u":
         return uint64
     return int64 if number.is_integral else number
 
 
-def shifted(number: Number) -> Number:
+def shifted(number: KernelNumber) -> KernelNumber:
     """The type of a shift: that of what is shifted, in 64 bits."""
     return uint64 if number.kind == "u" else int64
 
 
-def real_function(*arguments: Number) -> Number:
+def real_function(*arguments: KernelNumber) -> KernelNumber:
     """The type of a function of `math`: float32 where all arguments are float32, otherwise float64.
 
     >>> real_function(float32), real_function(int64), real_function(float32, float64)

@@ -18,10 +18,10 @@ from windlass.frontends.kernels.arithmetic import SYMBOLS
 from windlass.frontends.kernels.functions import lookup
 from windlass.frontends.kernels.leaving import Leaving
 from windlass.frontends.kernels.types import (
-    Array,
+    KernelArray,
+    KernelNumber,
     Known,
     NoneType,
-    Number,
     Tuple,
     boolean,
     int32,
@@ -31,8 +31,8 @@ from windlass.frontends.kernels.types import (
 from windlass.frontends.kernels.values import (
     NONE,
     UNKNOWN,
+    HeldValue,
     Unusable,
-    Value,
     constant_number,
     convert_number,
     converted,
@@ -61,9 +61,9 @@ _NOT_IN_KERNELS: dict[type[ast.stmt], str] = {
 class LoopStatement:
     """A loop in translation: what its names are at its head, and the ways around and out of it."""
 
-    heads: dict[str, Value]
-    around: list[tuple[list[Any], dict[str, Value]]] = field(default_factory=list[Any])
-    out: list[tuple[list[Any], dict[str, Value]]] = field(default_factory=list[Any])
+    heads: dict[str, HeldValue]
+    around: list[tuple[list[Any], dict[str, HeldValue]]] = field(default_factory=list[Any])
+    out: list[tuple[list[Any], dict[str, HeldValue]]] = field(default_factory=list[Any])
 
 
 class FunctionTranslator(Leaving):
@@ -72,7 +72,7 @@ class FunctionTranslator(Leaving):
     def setup(self) -> None:
         """Make ready for a translation."""
         self._loops: list[LoopStatement] = []
-        self._pending: list[dict[str, Value]] = []
+        self._pending: list[dict[str, HeldValue]] = []
         self.returned = []
 
     def translate(self) -> None:
@@ -135,7 +135,7 @@ class FunctionTranslator(Leaving):
 
     # -- expressions --------------------------------------------------------------------------------------------------
 
-    def expression(self, node: ast.expr) -> Value:
+    def expression(self, node: ast.expr) -> HeldValue:
         match node:
             case ast.Constant(value=value):
                 return known(value, "text") if isinstance(value, str) else self.frozen(node, value)
@@ -185,7 +185,7 @@ class FunctionTranslator(Leaving):
 
     # -- assignments --------------------------------------------------------------------------------------------------
 
-    def assign(self, target: ast.expr, value: Value) -> None:
+    def assign(self, target: ast.expr, value: HeldValue) -> None:
         """Assign a value to what stands left of the equals sign."""
         match target:
             case ast.Name():
@@ -202,7 +202,7 @@ class FunctionTranslator(Leaving):
             case _:
                 raise self.refuse(target, "nothing can be assigned to this")
 
-    def _unpacked(self, node: ast.expr, value: Value) -> list[Value]:
+    def _unpacked(self, node: ast.expr, value: HeldValue) -> list[HeldValue]:
         if isinstance(value.type, Tuple):
             return value.parts()
         raise self.mistyped(node, f"{value.type} can't be taken apart: it is no tuple")
@@ -232,13 +232,13 @@ class FunctionTranslator(Leaving):
         self.out.plain("}")
         self.names = self._meet([(place, names) for place, names in (first, second) if names is not None])
 
-    def _meet(self, ways: list[tuple[list[Any], dict[str, Value]]]) -> dict[str, Value] | None:
+    def _meet(self, ways: list[tuple[list[Any], dict[str, HeldValue]]]) -> dict[str, HeldValue] | None:
         """What names stand for where several ways meet."""
         if not ways:
             return None
         if len(ways) == 1:
             return ways[0][1]
-        met: dict[str, Value] = {}
+        met: dict[str, HeldValue] = {}
         for name in dict.fromkeys(name for _, names in ways for name in names):
             values = [names.get(name) for _, names in ways]
             present = [value for value in values if value is not None]
@@ -248,7 +248,7 @@ class FunctionTranslator(Leaving):
             for value in present[1:]:
                 type_ = unified(type_, value.type)
             met[name] = (
-                Value(type_)
+                HeldValue(type_)
                 if isinstance(type_, Unusable)
                 else self.merge(type_, [(place, names.get(name)) for place, names in ways], name)
             )
@@ -256,9 +256,9 @@ class FunctionTranslator(Leaving):
 
     # -- loops --------------------------------------------------------------------------------------------------------
 
-    def undefined(self, node: ast.Name) -> Value:
+    def undefined(self, node: ast.Name) -> HeldValue:
         if self._wait_for(node.id):
-            return Value(boolean, ("false",))
+            return HeldValue(boolean, ("false",))
         return super().undefined(node)
 
     def _wait_for(self, name: str) -> bool:
@@ -271,7 +271,7 @@ class FunctionTranslator(Leaving):
     def _loop(
         self,
         node: ast.While | ast.For,
-        seeds: dict[str, Value],
+        seeds: dict[str, HeldValue],
         write: Callable[[LoopStatement], None],
     ) -> None:
         """Translate a loop: `write` writes it with names as they are at its head."""
@@ -281,20 +281,20 @@ class FunctionTranslator(Leaving):
         elsewhere = _names_read_outside(self.source.tree, node)
         carried = {name: as_changing(before[name]) for name in stored if name in before}
         fresh = {name for name in stored if name not in before and name in elsewhere}
-        types: dict[str, Value] = dict(carried)
+        types: dict[str, HeldValue] = dict(carried)
         types |= {name: seeds[name] for name in fresh if name in seeds}
         mark = self.out.mark()
         returned = len(self.returned)
         for _ in range(MOST_ROUNDS):
             self.names = dict(before)
             entry = self.out.blank()
-            heads: dict[str, Value] = {}
+            heads: dict[str, HeldValue] = {}
             for name, kind in types.items():
                 if isinstance(kind.type, Known | NoneType | Unusable):
                     heads[name] = kind
                     continue
                 variables = tuple(self.out.declare(leaf, name) for leaf in kind.type.leaves())
-                heads[name] = Value(kind.type, variables, UNKNOWN, kind.is_nonnegative, kind.bits)
+                heads[name] = HeldValue(kind.type, variables, UNKNOWN, kind.is_nonnegative, kind.bits)
                 if name in before:
                     entry.extend(self._assignments(heads[name], before[name]))
             self.names |= heads
@@ -316,10 +316,10 @@ class FunctionTranslator(Leaving):
             del self.returned[returned:]
         raise self.mistyped(node, "the types of this loop's variables don't settle")
 
-    def _assignments(self, head: Value, value: Value) -> list[str]:
+    def _assignments(self, head: HeldValue, value: HeldValue) -> list[str]:
         return [f"{name} = {text};" for name, text in zip(head.leaves, converted(value, head.type), strict=True)]
 
-    def _around(self, heads: dict[str, Value], names: dict[str, Value]) -> list[str]:
+    def _around(self, heads: dict[str, HeldValue], names: dict[str, HeldValue]) -> list[str]:
         """All names at once: they may stand for one another."""
         pairs: list[tuple[str, str, str]] = []
         for name, head in heads.items():
@@ -336,12 +336,12 @@ class FunctionTranslator(Leaving):
 
     def _widened(
         self,
-        types: dict[str, Value],
-        before: dict[str, Value],
+        types: dict[str, HeldValue],
+        before: dict[str, HeldValue],
         fresh: set[str],
-        pending: dict[str, Value],
+        pending: dict[str, HeldValue],
         loop: LoopStatement,
-    ) -> dict[str, Value]:
+    ) -> dict[str, HeldValue]:
         """The types at the loop's head, so that what comes around fits."""
         wider = dict(types)
         fresh = fresh | {name for name, value in pending.items() if value.constant == "used"}
@@ -355,14 +355,14 @@ class FunctionTranslator(Leaving):
                     wider[name] = as_changing(value)
                     continue
                 if isinstance(have.type, Known) and have.constant is not value.constant:
-                    wider[name] = Value(Unusable("it is one thing at first and another later"))
+                    wider[name] = HeldValue(Unusable("it is one thing at first and another later"))
                     continue
                 type_ = unified(have.type, value.type)
                 is_nonnegative = have.is_nonnegative and value.is_nonnegative
                 if type_ != have.type or is_nonnegative != have.is_nonnegative:
-                    bits = 64 if not isinstance(type_, Number) else have.bits
-                    wider[name] = Value(type_, (), have.constant, is_nonnegative, bits)
-                    if isinstance(type_, Number):
+                    bits = 64 if not isinstance(type_, KernelNumber) else have.bits
+                    wider[name] = HeldValue(type_, (), have.constant, is_nonnegative, bits)
+                    if isinstance(type_, KernelNumber):
                         wider[name] = as_changing(wider[name])
         return wider
 
@@ -403,7 +403,7 @@ class FunctionTranslator(Leaving):
         length, element = self._iterated(node, node.iter)
         self._count(node, length, element)
 
-    def _iterated(self, node: ast.For, iterated: ast.expr) -> tuple[Value, Callable[[Value], Value]]:
+    def _iterated(self, node: ast.For, iterated: ast.expr) -> tuple[HeldValue, Callable[[HeldValue], HeldValue]]:
         """How many elements there are to loop over, and each by its number."""
         if isinstance(iterated, ast.Call):
             callee = self.expression(iterated.func)
@@ -415,18 +415,20 @@ class FunctionTranslator(Leaving):
                 )
         return self._elements(node, self.expression(iterated))
 
-    def _elements(self, node: ast.For, container: Value) -> tuple[Value, Callable[[Value], Value]]:
+    def _elements(self, node: ast.For, container: HeldValue) -> tuple[HeldValue, Callable[[HeldValue], HeldValue]]:
         """How many elements there are to loop over, and each by its number."""
         reading = ast.copy_location(ast.Subscript(node.iter, node.iter, ast.Load()), node.iter)
         if isinstance(container.type, Tuple):
             count = len(container.type.types)
             return constant_number(count, int64), lambda place: self._item(reading, container, place)
-        if isinstance(container.type, Array) and container.array.ndim:
+        if isinstance(container.type, KernelArray) and container.array.ndim:
             length = self._extent(container.extents[0])
             return length, lambda place: self._read(reading, container, [(node.iter, place)])
         raise self.mistyped(node.iter, f"kernels can't loop over {container.type}")
 
-    def _pairs(self, node: ast.For, call: ast.Call, function: Any) -> tuple[Value, Callable[[Value], Value]]:
+    def _pairs(
+        self, node: ast.For, call: ast.Call, function: Any
+    ) -> tuple[HeldValue, Callable[[HeldValue], HeldValue]]:
         """The elements of `zip(...)` and `enumerate(...)`."""
         parts = [self._iterated(node, argument) for argument in call.args[: 1 if function is enumerate else None]]
         first = constant_number(0, int64)
@@ -439,7 +441,7 @@ class FunctionTranslator(Leaving):
         for other, _ in parts[1:]:
             length = self.extreme(node, True, [length, other])
 
-        def element(place: Value) -> Value:
+        def element(place: HeldValue) -> HeldValue:
             values = [read(place) for _, read in parts]
             if function is zip:
                 return tuple_of(values)
@@ -448,13 +450,13 @@ class FunctionTranslator(Leaving):
 
         return length, element
 
-    def _count(self, node: ast.For, length: Value, element: Callable[[Value], Value]) -> None:
+    def _count(self, node: ast.For, length: HeldValue, element: Callable[[HeldValue], HeldValue]) -> None:
         """A loop over 0, 1, ... length − 1."""
 
         def write(loop: LoopStatement) -> None:
             counter = self.out.declare("long long", "counter")
             self._head(node, loop, f"{counter} = 0", f"{counter} < {length.text}", f"{counter}++")
-            self.assign(node.target, element(Value(int64, (counter,), UNKNOWN, True, 47)))
+            self.assign(node.target, element(HeldValue(int64, (counter,), UNKNOWN, True, 47)))
             self._loop_body(node.body, loop)
 
         self._loop(node, {}, write)
@@ -494,30 +496,30 @@ class FunctionTranslator(Leaving):
             else:
                 condition = f"{by} > 0 ? {counter} < {last} : {by} < 0 && {counter} > {last}"
                 self._head(node, loop, f"{counter} = {first}", condition, f"{counter} += {by}")
-            self.assign(node.target, Value(number, (counter,), UNKNOWN, is_nonnegative, bits))
+            self.assign(node.target, HeldValue(number, (counter,), UNKNOWN, is_nonnegative, bits))
             self._loop_body(node.body, loop)
 
         seeds = {}
         if isinstance(node.target, ast.Name):
-            seeds[node.target.id] = as_changing(Value(number, (), UNKNOWN, is_nonnegative, bits))
+            seeds[node.target.id] = as_changing(HeldValue(number, (), UNKNOWN, is_nonnegative, bits))
         self._loop(node, seeds, write)
 
-    def _held(self, node: ast.AST, text: str, number: Number, value: Value) -> str:
+    def _held(self, node: ast.AST, text: str, number: KernelNumber, value: HeldValue) -> str:
         """A bound of a loop, which assignments in the loop don't change."""
         if value.is_constant:
             return text
         return self.compute(node, number, text).text
 
 
-def as_changing(value: Value) -> Value:
+def as_changing(value: HeldValue) -> HeldValue:
     """What is known of a variable that changes: its type, and whether it stays at or above zero."""
     if isinstance(value.type, Known | NoneType | Unusable):
-        return Value(value.type, (), value.constant)
+        return HeldValue(value.type, (), value.constant)
     number = value.type
     bits = 64
-    if isinstance(number, Number) and number.is_integral:
+    if isinstance(number, KernelNumber) and number.is_integral:
         bits = number.bits - (number.kind == "i")
-    return Value(value.type, (), UNKNOWN, value.is_nonnegative, bits)
+    return HeldValue(value.type, (), UNKNOWN, value.is_nonnegative, bits)
 
 
 def _as_load(target: ast.expr) -> ast.expr:
@@ -532,7 +534,7 @@ def _as_load(target: ast.expr) -> ast.expr:
             return target
 
 
-def _range_type(numbers: list[Number]) -> Number:
+def _range_type(numbers: list[KernelNumber]) -> KernelNumber:
     """Numba's types of ranges: 32 bits if all of its numbers fit, else 64."""
     if all(
         number.kind == "b"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 
-class Type:
+class HeldType:
     """A type of a value. Values are held in C++ as zero or more scalars, their leaves."""
 
     def leaves(self) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ class Type:
 
 
 @dataclass(frozen=True)
-class Number(Type):
+class KernelNumber(HeldType):
     """A number: `kind` is b (boolean), i, u, f or c, as in NumPy.
 
     In signatures `float32[:]` is an array of it with one axis, `float32[:, ::1]` one with two axes in C order. Called
@@ -59,11 +59,11 @@ class Number(Type):
         return self.bits - (self.kind == "i") if self.is_integral else 64
 
     def __call__(self, *values: Any) -> Any:
-        if len(values) == 1 and not isinstance(values[0], Type):
+        if len(values) == 1 and not isinstance(values[0], HeldType):
             return self.dtype.type(values[0])
         return Signature(self, tuple(values))
 
-    def __getitem__(self, axes: Any) -> Array:
+    def __getitem__(self, axes: Any) -> KernelArray:
         return array_of(self, axes)
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Number(Type):
     __str__ = __repr__
 
 
-class NoneType(Type):
+class NoneType(HeldType):
     """The type of None, and of calls that give nothing."""
 
     name = "none"
@@ -94,7 +94,7 @@ class NoneType(Type):
 
 
 @dataclass(frozen=True)
-class Record(Type):
+class Record(HeldType):
     """A structure with named fields, as NumPy's structured dtypes. A value is a pointer to where it lies."""
 
     dtype: np.dtype[Any] = field(compare=True)
@@ -107,7 +107,7 @@ class Record(Type):
     def leaves(self) -> tuple[str, ...]:
         return (f"{self.cpp} *",)
 
-    def __getitem__(self, axes: Any) -> Array:
+    def __getitem__(self, axes: Any) -> KernelArray:
         return array_of(self, axes)
 
     def __repr__(self) -> str:
@@ -117,10 +117,10 @@ class Record(Type):
 
 
 @dataclass(frozen=True)
-class Array(Type):
+class KernelArray(HeldType):
     """An array: a pointer, an extent for each axis and, unless its order is C or F, a stride for each, in elements."""
 
-    dtype: Number | Record
+    dtype: KernelNumber | Record
     ndim: int
     layout: str = "A"
 
@@ -135,10 +135,10 @@ class Array(Type):
 
 
 @dataclass(frozen=True)
-class Tuple(Type):
+class Tuple(HeldType):
     """A tuple of values."""
 
-    types: tuple[Type, ...]
+    types: tuple[HeldType, ...]
     names: tuple[str, ...] = ()
     """Those of a named tuple's fields."""
 
@@ -152,7 +152,7 @@ class Tuple(Type):
 
 
 @dataclass(frozen=True)
-class Known(Type):
+class Known(HeldType):
     """Something that is known when the kernel is compiled, and is no number: a function, a module, a type, a text."""
 
     what: str = "object"
@@ -177,19 +177,19 @@ class Signature:
         return f"({', '.join(map(str, self.arguments))}) -> {self.result}"
 
 
-boolean = Number("bool", "b", 8, "bool")
-int8 = Number("int8", "i", 8, "signed char")
-int16 = Number("int16", "i", 16, "short")
-int32 = Number("int32", "i", 32, "int")
-int64 = Number("int64", "i", 64, "long long")
-uint8 = Number("uint8", "u", 8, "unsigned char")
-uint16 = Number("uint16", "u", 16, "unsigned short")
-uint32 = Number("uint32", "u", 32, "unsigned int")
-uint64 = Number("uint64", "u", 64, "unsigned long long")
-float32 = Number("float32", "f", 32, "float")
-float64 = Number("float64", "f", 64, "double")
-complex64 = Number("complex64", "c", 64, "windlass_complex<float>")
-complex128 = Number("complex128", "c", 128, "windlass_complex<double>")
+boolean = KernelNumber("bool", "b", 8, "bool")
+int8 = KernelNumber("int8", "i", 8, "signed char")
+int16 = KernelNumber("int16", "i", 16, "short")
+int32 = KernelNumber("int32", "i", 32, "int")
+int64 = KernelNumber("int64", "i", 64, "long long")
+uint8 = KernelNumber("uint8", "u", 8, "unsigned char")
+uint16 = KernelNumber("uint16", "u", 16, "unsigned short")
+uint32 = KernelNumber("uint32", "u", 32, "unsigned int")
+uint64 = KernelNumber("uint64", "u", 64, "unsigned long long")
+float32 = KernelNumber("float32", "f", 32, "float")
+float64 = KernelNumber("float64", "f", 64, "double")
+complex64 = KernelNumber("complex64", "c", 64, "windlass_complex<float>")
+complex128 = KernelNumber("complex128", "c", 128, "windlass_complex<double>")
 none = NoneType()
 
 NUMBERS = (
@@ -207,11 +207,14 @@ NUMBERS = (
     complex64,
     complex128,
 )
-_BY_NAME: dict[str, Number | NoneType] = {number.name: number for number in NUMBERS} | {"none": none, "void": none}
+_BY_NAME: dict[str, KernelNumber | NoneType] = {number.name: number for number in NUMBERS} | {
+    "none": none,
+    "void": none,
+}
 _BY_DTYPE = {number.dtype: number for number in NUMBERS}
 
 
-def from_dtype(dtype: Any) -> Number | Record:
+def from_dtype(dtype: Any) -> KernelNumber | Record:
     """The type of elements of a NumPy dtype.
 
     Raises TypeError for dtypes that kernels have no numbers of.
@@ -246,7 +249,7 @@ def plain_record(dtype: np.dtype[Any]) -> np.dtype[Any]:
     )
 
 
-def array_of(dtype: Number | Record, axes: Any) -> Array:
+def array_of(dtype: KernelNumber | Record, axes: Any) -> KernelArray:
     """`dtype[axes]`, as in signatures: one slice for each axis, `::1` where neighbours lie side by side.
 
     >>> float32[:], float32[::1, :]
@@ -257,7 +260,7 @@ def array_of(dtype: Number | Record, axes: Any) -> Array:
         raise TypeError(f"an array type is written with slices, as in {dtype}[:, :]; got {axes!r}")
     steps: Sequence[Any] = [each.step for each in slices]
     layout = "C" if steps[-1] == 1 else "F" if steps[0] == 1 else "A"
-    return Array(dtype, len(slices), layout)
+    return KernelArray(dtype, len(slices), layout)
 
 
 def layout_of(array: np.ndarray[Any, Any]) -> str:
@@ -267,7 +270,7 @@ def layout_of(array: np.ndarray[Any, Any]) -> str:
 
 def adopted(thing: Any) -> Any:
     """A type or a signature of the real Numba's as one of these; those of these stay; None for other things."""
-    if isinstance(thing, Type | Signature):
+    if isinstance(thing, HeldType | Signature):
         return thing
     if not type(thing).__module__.startswith("numba."):
         return None
@@ -279,7 +282,7 @@ def adopted(thing: Any) -> Any:
     if hasattr(thing, "dtype") and hasattr(thing, "shape"):
         return _Nested(adopted(thing.dtype), tuple(thing.shape))
     if hasattr(thing, "layout") and hasattr(thing, "ndim"):
-        return Array(adopted(thing.dtype), thing.ndim, thing.layout)
+        return KernelArray(adopted(thing.dtype), thing.ndim, thing.layout)
     if hasattr(thing, "types"):
         return Tuple(tuple(adopted(each) for each in thing.types))
     fields = getattr(thing, "fields", None)
@@ -296,10 +299,10 @@ def adopted(thing: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Nested(Type):
+class _Nested(HeldType):
     """An array inside of a record."""
 
-    element: Number
+    element: KernelNumber
     shape: tuple[int, ...]
 
 
@@ -307,7 +310,7 @@ def _dtype_of(type_: Any) -> Any:
     return (type_.element.dtype, type_.shape) if isinstance(type_, _Nested) else type_.dtype
 
 
-def type_of(value: Any) -> Type:
+def type_of(value: Any) -> HeldType:
     """The type that an argument has in a kernel.
 
     Raises TypeError where there is none.
@@ -319,7 +322,7 @@ def type_of(value: Any) -> Type:
         case bool() | np.bool_():
             return boolean
         case np.ndarray():
-            return Array(from_dtype(value.dtype), value.ndim, layout_of(value))
+            return KernelArray(from_dtype(value.dtype), value.ndim, layout_of(value))
         case np.void():
             return from_dtype(value.dtype)
         case np.generic():

@@ -10,7 +10,7 @@ import numpy as np
 from windlass.diagnostics import Position
 from windlass.frontends.kernels.names import cpp_name
 from windlass.frontends.kernels.records import record_text
-from windlass.frontends.kernels.types import Array, Number, Record, Tuple, Type, from_dtype
+from windlass.frontends.kernels.types import HeldType, KernelArray, KernelNumber, Record, Tuple, from_dtype
 from windlass.frontends.kernels.values import literal
 
 
@@ -28,7 +28,7 @@ class CalledFunction:
     """A Python function that is part of the text, for one choice of types."""
 
     name: str
-    result: Type
+    result: HeldType
     can_fail: bool
 
 
@@ -67,12 +67,12 @@ class Unit:
                 self.note_record(inner)
         self._records[record] = record_text(record)
 
-    def note_type(self, type_: Type) -> None:
+    def note_type(self, type_: HeldType) -> None:
         """All records that a type has in it."""
         match type_:
             case Record():
                 self.note_record(type_)
-            case Array(dtype=Record() as record):
+            case KernelArray(dtype=Record() as record):
                 self.note_record(record)
             case Tuple(types):
                 for each in types:
@@ -99,7 +99,7 @@ class Unit:
             if number.kind == "c":
                 pairs = contiguous.reshape(-1).tolist()
                 part = from_dtype(np.float32 if number.bits == 64 else np.float64)
-                assert isinstance(part, Number)
+                assert isinstance(part, KernelNumber)
                 values = ", ".join(f"{{{literal(each.real, part)}, {literal(each.imag, part)}}}" for each in pairs)
             self.parts.append(f"__constant__ {number.cpp} {found}_data[{max(array.size, 1)}] = {{{values}}};")
         return f"(({from_dtype(array.dtype).cpp} *){self._constants[key]}_data)"

@@ -13,9 +13,9 @@ from windlass.frontends.kernels.body import Body
 from windlass.frontends.kernels.names import cpp_name
 from windlass.frontends.kernels.source import FunctionSource, read_function
 from windlass.frontends.kernels.statements import FunctionTranslator
-from windlass.frontends.kernels.types import Array, Known, NoneType, Number, Signature, Tuple, Type
+from windlass.frontends.kernels.types import HeldType, KernelArray, KernelNumber, Known, NoneType, Signature, Tuple
 from windlass.frontends.kernels.unit import CalledFunction
-from windlass.frontends.kernels.values import NONE, Unusable, Value, convert_number
+from windlass.frontends.kernels.values import NONE, HeldValue, Unusable, convert_number
 
 DEEPEST = 60
 
@@ -23,7 +23,9 @@ DEEPEST = 60
 class KernelTranslator(FunctionTranslator):
     """A kernel or a function that it calls, in translation, with all that it calls in its turn."""
 
-    def call_function(self, node: ast.Call, function: Any, positional: list[Value], named: dict[str, Value]) -> Value:
+    def call_function(
+        self, node: ast.Call, function: Any, positional: list[HeldValue], named: dict[str, HeldValue]
+    ) -> HeldValue:
         source = read_function(function)
         values = _bind(self, node, source, positional, named)
         wanted = _signature_of(function, values)
@@ -39,7 +41,7 @@ class KernelTranslator(FunctionTranslator):
                 arguments.append("windlass_error")
         return self._write_call(node, called, arguments)
 
-    def _write_call(self, node: ast.AST, called: CalledFunction, arguments: list[str]) -> Value:
+    def _write_call(self, node: ast.AST, called: CalledFunction, arguments: list[str]) -> HeldValue:
         text = f"{called.name}({', '.join(arguments)})"
         leaves = called.result.leaves()
         if isinstance(called.result, NoneType):
@@ -50,13 +52,13 @@ class KernelTranslator(FunctionTranslator):
         else:
             struct = self.out.declare(f"{called.name}_result", "result")
             self.write(node, f"{text};", f"{struct} =")
-            value = Value(called.result, tuple(f"{struct}.v{place}" for place in range(len(leaves))))
+            value = HeldValue(called.result, tuple(f"{struct}.v{place}" for place in range(len(leaves))))
         if called.can_fail:
             self.leave_if_failed(node)
         return value
 
     def _translated(
-        self, node: ast.Call, source: FunctionSource, values: list[Value], declared: Type | None
+        self, node: ast.Call, source: FunctionSource, values: list[HeldValue], declared: HeldType | None
     ) -> CalledFunction:
         """The function for arguments of these types, translated where it is not yet."""
         unit = self.unit
@@ -77,7 +79,7 @@ class KernelTranslator(FunctionTranslator):
             unit.calls.pop()
         return unit.functions[key]
 
-    def translate_called(self, values: list[Value], declared: Type | None) -> CalledFunction:
+    def translate_called(self, values: list[HeldValue], declared: HeldType | None) -> CalledFunction:
         """Write the function for these arguments into the unit."""
         source, unit = self.source, self.unit
         name = f"{cpp_name(source.name)}_{len(unit.functions)}_{len(unit.parts)}"
@@ -87,7 +89,7 @@ class KernelTranslator(FunctionTranslator):
             leaves = value.type.leaves()
             names = tuple(f"{cpp_name(parameter.arg)}_p{place}" for place in range(len(leaves)))
             inside = value if isinstance(value.type, Known | NoneType) else replace(value, leaves=names)
-            if isinstance(value.type, Number) and not value.is_constant:
+            if isinstance(value.type, KernelNumber) and not value.is_constant:
                 inside = replace(inside, bits=value.type.full_bits)
             parameters += self.take_parameter(parameter, names, inside)
         self.translate()
@@ -100,7 +102,7 @@ class KernelTranslator(FunctionTranslator):
         unit.parts.append(self._text_of(name, parameters, result.leaves()))
         return CalledFunction(name, result, self.can_fail)
 
-    def take_parameter(self, parameter: ast.arg, names: tuple[str, ...], value: Value) -> list[str]:
+    def take_parameter(self, parameter: ast.arg, names: tuple[str, ...], value: HeldValue) -> list[str]:
         """Let the parameter's name stand for the value; the declarations of its leaves, by these names."""
         assert self.names is not None
         self.unit.note_type(value.type)
@@ -108,9 +110,13 @@ class KernelTranslator(FunctionTranslator):
         self.names[parameter.arg] = value
         return [f"{cpp} {leaf}" for cpp, leaf in zip(value.type.leaves(), names, strict=True)]
 
-    def _declared_result(self, declared: Type | None) -> Type:
+    def _declared_result(self, declared: HeldType | None) -> HeldType:
         result = self.result()
-        if isinstance(declared, Number) and isinstance(result, Number) and (declared.kind == "c" or result.kind != "c"):
+        if (
+            isinstance(declared, KernelNumber)
+            and isinstance(result, KernelNumber)
+            and (declared.kind == "c" or result.kind != "c")
+        ):
             return declared
         if isinstance(result, Unusable | Known) or (isinstance(result, Tuple) and not result.leaves()):
             reason = result.reason if isinstance(result, Unusable) else str(result)
@@ -130,7 +136,7 @@ class KernelTranslator(FunctionTranslator):
         return "\n".join(text)
 
 
-def _signature_of(function: Any, values: list[Value]) -> Signature | None:
+def _signature_of(function: Any, values: list[HeldValue]) -> Signature | None:
     """The signature that a function was declared with and that these arguments fit best."""
     declared = [each for each in getattr(function, "signatures", ()) if isinstance(each, Signature)]
     fitting: list[tuple[int, Signature]] = []
@@ -142,34 +148,34 @@ def _signature_of(function: Any, values: list[Value]) -> Signature | None:
     return min(fitting, key=lambda pair: pair[0])[1] if fitting else declared[0] if declared else None
 
 
-def _cost(have: Type, want: Type) -> int | None:
+def _cost(have: HeldType, want: HeldType) -> int | None:
     match have, want:
-        case Number(), Number() if want.kind == "c" or have.kind != "c":
+        case KernelNumber(), KernelNumber() if want.kind == "c" or have.kind != "c":
             return 0 if have == want else 1 if np.can_cast(have.dtype, want.dtype) else 10
-        case Array(), Array():
+        case KernelArray(), KernelArray():
             return 0 if have.dtype == want.dtype and have.ndim == want.ndim else None
         case _:
             return 0 if have == want else None
 
 
-def _as_declared(caller: Body, node: ast.Call, value: Value, type_: Type) -> Value:
-    if isinstance(type_, Array) and _cost(value.type, type_) == 0:
+def _as_declared(caller: Body, node: ast.Call, value: HeldValue, type_: HeldType) -> HeldValue:
+    if isinstance(type_, KernelArray) and _cost(value.type, type_) == 0:
         return value
     if _cost(value.type, type_) is None:
         raise caller.mistyped(node, f"the function is declared for {type_}, and gets {value.type}")
-    if isinstance(type_, Number) and value.type != type_:
+    if isinstance(type_, KernelNumber) and value.type != type_:
         return caller.compute(node, type_, convert_number(value, type_))
     return value
 
 
-def _key_of(value: Value) -> Any:
+def _key_of(value: HeldValue) -> Any:
     """Functions are compiled for each set of known integers that they are called with: these may be shapes in them."""
     return id(value.constant) if isinstance(value.type, Known) else repr(value.constant)
 
 
 def _bind(
-    caller: Body, node: ast.Call, source: FunctionSource, positional: list[Value], named: dict[str, Value]
-) -> list[Value]:
+    caller: Body, node: ast.Call, source: FunctionSource, positional: list[HeldValue], named: dict[str, HeldValue]
+) -> list[HeldValue]:
     """The arguments of a call, one for each parameter."""
     names = [parameter.arg for parameter in source.parameters]
     if len(positional) > len(names):

@@ -6,21 +6,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from windlass.frontends.kernels import promotion
-from windlass.frontends.kernels.types import Array, Known, NoneType, Number, Record, Tuple, Type, boolean, none
+from windlass.frontends.kernels.types import (
+    HeldType,
+    KernelArray,
+    KernelNumber,
+    Known,
+    NoneType,
+    Record,
+    Tuple,
+    boolean,
+    none,
+)
 
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "unknown", "__bool__": lambda self: False})()
 """The constant of values that are known only when the kernel runs."""
 
 
 @dataclass(frozen=True)
-class Value:
+class HeldValue:
     """A value: expressions without side effects that stay what they are until a variable is assigned again.
 
     `constant` is what it is, where that is known; `is_nonnegative` says that an integer can't be below zero;
     `bits` that its size is below 2**bits.
     """
 
-    type: Type
+    type: HeldType
     leaves: tuple[str, ...] = ()
     constant: Any = UNKNOWN
     is_nonnegative: bool = False
@@ -36,29 +46,29 @@ class Value:
         return self.constant is not UNKNOWN
 
     @property
-    def number(self) -> Number:
+    def number(self) -> KernelNumber:
         """The type, of a number."""
-        assert isinstance(self.type, Number)
+        assert isinstance(self.type, KernelNumber)
         return self.type
 
-    def parts(self) -> list[Value]:
+    def parts(self) -> list[HeldValue]:
         """The elements of a tuple."""
         assert isinstance(self.type, Tuple)
-        found: list[Value] = []
+        found: list[HeldValue] = []
         at = 0
         constants = self.constant if self.is_constant else [UNKNOWN] * len(self.type.types)
         for each, constant in zip(self.type.types, constants, strict=True):
             count = len(each.leaves())
-            found.append(Value(each, self.leaves[at : at + count], _inner_constant(constant)))
+            found.append(HeldValue(each, self.leaves[at : at + count], _inner_constant(constant)))
             at += count
         return found
 
     # -- arrays: pointer, extents, strides ----------------------------------------------------------------------------
 
     @property
-    def array(self) -> Array:
+    def array(self) -> KernelArray:
         """The type, of an array."""
-        assert isinstance(self.type, Array)
+        assert isinstance(self.type, KernelArray)
         return self.type
 
     @property
@@ -89,7 +99,7 @@ def _inner_constant(constant: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Unusable(Type):
+class Unusable(HeldType):
     """The type of a variable that holds different things on different ways, or nothing on one of them."""
 
     reason: str
@@ -98,30 +108,30 @@ class Unusable(Type):
         return ()
 
 
-def tuple_of(values: list[Value], names: tuple[str, ...] = ()) -> Value:
+def tuple_of(values: list[HeldValue], names: tuple[str, ...] = ()) -> HeldValue:
     """A tuple of values, with names for a named one."""
     constant = tuple(each.constant for each in values) if all(each.is_constant for each in values) else UNKNOWN
     leaves = tuple(leaf for each in values for leaf in each.leaves)
-    return Value(Tuple(tuple(each.type for each in values), names), leaves, constant)
+    return HeldValue(Tuple(tuple(each.type for each in values), names), leaves, constant)
 
 
-def known(thing: object, what: str = "") -> Value:
+def known(thing: object, what: str = "") -> HeldValue:
     """Something that is known when the kernel is compiled and is no number."""
-    return Value(Known(what or type(thing).__name__), (), thing)
+    return HeldValue(Known(what or type(thing).__name__), (), thing)
 
 
-NONE = Value(none, (), None)
+NONE = HeldValue(none, (), None)
 
 
-def unified(first: Type, second: Type) -> Type:
+def unified(first: HeldType, second: HeldType) -> HeldType:
     """The type of a variable that holds either; `Unusable` where there is none."""
     if first == second:
         return first
     match first, second:
-        case Number(), Number():
+        case KernelNumber(), KernelNumber():
             return promotion.unify(first, second)
-        case Array(), Array() if first.dtype == second.dtype and first.ndim == second.ndim:
-            return Array(first.dtype, first.ndim, "A")
+        case KernelArray(), KernelArray() if first.dtype == second.dtype and first.ndim == second.ndim:
+            return KernelArray(first.dtype, first.ndim, "A")
         case Tuple(), Tuple() if len(first.types) == len(second.types):
             parts = tuple(unified(a, b) for a, b in zip(first.types, second.types, strict=True))
             bad = next((part for part in parts if isinstance(part, Unusable)), None)
@@ -134,14 +144,14 @@ def unified(first: Type, second: Type) -> Type:
             return Unusable(f"it is {first} on one way and {second} on another")
 
 
-def converted(value: Value, wanted: Type) -> tuple[str, ...]:
+def converted(value: HeldValue, wanted: HeldType) -> tuple[str, ...]:
     """The leaves of a value as those of another type that it can be unified with."""
     if value.type == wanted:
         return value.leaves
     match value.type, wanted:
-        case Number(), Number():
+        case KernelNumber(), KernelNumber():
             return (convert_number(value, wanted),)
-        case Array(), Array():
+        case KernelArray(), KernelArray():
             return (value.pointer, *value.extents, *value.strides)
         case Tuple(), Tuple():
             pairs = zip(value.parts(), wanted.types, strict=True)
@@ -150,7 +160,7 @@ def converted(value: Value, wanted: Type) -> tuple[str, ...]:
             raise AssertionError(f"{value.type} as {wanted}")
 
 
-def convert_number(value: Value, wanted: Number) -> str:
+def convert_number(value: HeldValue, wanted: KernelNumber) -> str:
     """A number as another type of number: integers wrap, floats are cut off."""
     have, text = value.number, value.text
     if have == wanted:
@@ -172,7 +182,7 @@ def convert_number(value: Value, wanted: Number) -> str:
     return f"(({wanted.cpp}){text})"
 
 
-def literal(value: Any, number: Number) -> str:
+def literal(value: Any, number: KernelNumber) -> str:
     """The C++ text of a number."""
     match number.kind:
         case "b":
@@ -208,15 +218,15 @@ def _float_text(value: float, bits: int) -> str:
     return f"({text})" if value < 0 or text.startswith("-") else text
 
 
-def constant_number(value: Any, number: Number) -> Value:
+def constant_number(value: Any, number: KernelNumber) -> HeldValue:
     """A number that is known."""
     plain = value if number.kind != "b" else bool(value)
     if number.is_integer:
         plain = int(value)
-        return Value(number, (literal(plain, number),), plain, plain >= 0, max(1, abs(plain).bit_length()))
-    return Value(number, (literal(plain, number),), plain, number == boolean, 1)
+        return HeldValue(number, (literal(plain, number),), plain, plain >= 0, max(1, abs(plain).bit_length()))
+    return HeldValue(number, (literal(plain, number),), plain, number == boolean, 1)
 
 
-def as_unknown(value: Value) -> Value:
+def as_unknown(value: HeldValue) -> HeldValue:
     """The value without what is known of it: variables that are assigned on several ways hold no constants."""
     return value if isinstance(value.type, Known | NoneType | Record) else replace(value, constant=UNKNOWN)

@@ -11,7 +11,7 @@ import math
 from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.registry import called, translates
 from windlass.frontends.llvm.translator import WORD_DTYPES, Translator, container_of, element_of
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValue
 from windlass.ir import BufferType, Op, Value
 from windlass.llvm.layout import FloatType, IntegerType, LLVMType, PointerType, VectorType
 from windlass.llvm.syntax import Instruction
@@ -112,15 +112,15 @@ def address_arithmetic(translator: Translator, opcode: str, left: LLVMValue, rig
         number = number_of(right)
         match opcode:
             case "add":
-                return AddressNumber(Pointer(buffer, emit.add(offset, right)))
+                return AddressNumber(PointerValue(buffer, emit.add(offset, right)))
             case "sub":
-                return AddressNumber(Pointer(buffer, emit.subtract(offset, right)))
+                return AddressNumber(PointerValue(buffer, emit.subtract(offset, right)))
             case "and" if number is not None and 0 <= number < 256:
                 return emit.apply(And, offset, right)
             case "and" if number is not None and -256 <= number < 0:
-                return AddressNumber(Pointer(buffer, emit.apply(And, offset, right)))
+                return AddressNumber(PointerValue(buffer, emit.apply(And, offset, right)))
             case "or" if number is not None and 0 <= number < 256:
-                return AddressNumber(Pointer(buffer, emit.apply(Or, offset, right)))
+                return AddressNumber(PointerValue(buffer, emit.apply(Or, offset, right)))
             case _:
                 pass
     raise translator.refusal(
@@ -246,7 +246,7 @@ def compare_addresses(translator: Translator, left: LLVMValue, right: LLVMValue,
     raise translator.refusal("WL0206", "an address is compared with a number")
 
 
-def compare_places(translator: Translator, left: Pointer, right: Pointer, predicate: str) -> Value:
+def compare_places(translator: Translator, left: PointerValue, right: PointerValue, predicate: str) -> Value:
     """Pointers into one buffer compare as their offsets do; others are equal if their buffers lie in one memory and
     the places in it are the same. No pointer but null is equal to null.
 
@@ -336,16 +336,18 @@ def select_value(
     if isinstance(on_true, AddressNumber) and isinstance(on_false, AddressNumber):
         place = select_pointer(translator, condition, on_true.pointer, on_false.pointer)
         return AddressNumber(place)
-    if isinstance(on_true, Pointer) and isinstance(on_false, Pointer):
+    if isinstance(on_true, PointerValue) and isinstance(on_false, PointerValue):
         return select_pointer(translator, condition, on_true, on_false)
     raise translator.refusal("WL0206", "an address is used as a number", instruction)
 
 
-def select_pointer(translator: Translator, condition: Value, on_true: Pointer, on_false: Pointer) -> Pointer:
+def select_pointer(
+    translator: Translator, condition: Value, on_true: PointerValue, on_false: PointerValue
+) -> PointerValue:
     buffer = on_true.buffer
     if buffer is not on_false.buffer:
         buffer = SelectBuffer(condition, on_true.buffer, on_false.buffer)
-    return Pointer(buffer, translator.emit.select(condition, on_true.offset, on_false.offset))
+    return PointerValue(buffer, translator.emit.select(condition, on_true.offset, on_false.offset))
 
 
 # -- conversion -------------------------------------------------------------------------------------------------------
@@ -491,7 +493,7 @@ def translate_pointer_to_integer(translator: Translator, instruction: Instructio
     return AddressNumber(place)
 
 
-def has_short_addresses(place: Pointer) -> bool:
+def has_short_addresses(place: PointerValue) -> bool:
     """Whether addresses have 32 bits, too: in shared memory."""
     type_ = place.buffer.type
     return isinstance(type_, BufferType) and type_.space == "shared"
@@ -504,7 +506,7 @@ def translate_integer_to_pointer(translator: Translator, instruction: Instructio
     if isinstance(found, AddressNumber):
         return found.pointer
     if isinstance(found, Value) and number_of(found) is not None:
-        return Pointer(translator.emit.null(), found)
+        return PointerValue(translator.emit.null(), found)
     raise translator.refusal(
         "WL0206", "a pointer is made from a number", instruction, help="pass the array itself as a parameter"
     )

@@ -12,7 +12,7 @@ from windlass.frontends.llvm.emitter import number_of
 from windlass.frontends.llvm.memory import shifted
 from windlass.frontends.llvm.registry import called, callee_of, mathematical_function, translates
 from windlass.frontends.llvm.translator import Translator
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValue
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.llvm.layout import LLVMType, StructType, VectorType, members_of
@@ -420,7 +420,7 @@ def loop_over_words(translator: Translator, count: Value, width: int, body: Call
 
 
 def word_for(
-    translator: Translator, instruction: Instruction, places: tuple[Pointer, ...], length: int | None
+    translator: Translator, instruction: Instruction, places: tuple[PointerValue, ...], length: int | None
 ) -> tuple[str, int]:
     """The dtype and width of the words in which a block is copied or filled."""
     widths = [length] if length is not None else [known_multiple(translator, instruction.operands[2])]

@@ -12,7 +12,7 @@ from windlass.frontends.llvm.control_flow import ControlFlow, IrreducibleError
 from windlass.frontends.llvm.provenance import Base
 from windlass.frontends.llvm.structure import Structurer
 from windlass.frontends.llvm.translator import Translator
-from windlass.frontends.llvm.values import Pointer
+from windlass.frontends.llvm.values import PointerValue
 from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
@@ -135,7 +135,7 @@ def _enter_parameters(translator: Translator, outer: Block) -> None:
         if isinstance(type_, PointerType):
             buffer = argument if isinstance(argument.type, BufferType) else in_memory(translator, argument)
             translator.buffers[Base("parameter", name)] = buffer
-            translator.values[name] = Pointer(buffer, translator.emit.constant(0, "i64"))
+            translator.values[name] = PointerValue(buffer, translator.emit.constant(0, "i64"))
         else:
             translator.values[name] = argument
 

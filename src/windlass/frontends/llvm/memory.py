@@ -6,7 +6,7 @@ from windlass.frontends.llvm.emitter import number_of
 from windlass.frontends.llvm.provenance import Base
 from windlass.frontends.llvm.registry import translates
 from windlass.frontends.llvm.translator import WORD_DTYPES, Translator
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValue
 from windlass.ir import Builder, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.llvm.layout import (
@@ -52,7 +52,7 @@ def translate_address(translator: Translator, instruction: Instruction) -> LLVMV
             continue
         index = emit.extend_signed(translator.scalar(operand), "i64")
         offset = emit.add(offset, emit.multiply(index, emit.constant(stride, "i64")))
-    return Pointer(place.buffer, emit.add(offset, emit.constant(constant, "i64")))
+    return PointerValue(place.buffer, emit.add(offset, emit.constant(constant, "i64")))
 
 
 WIDEST_VECTOR = 16
@@ -103,7 +103,7 @@ def beyond_own(alignment: int, dtype: str) -> int:
 
 def load(
     translator: Translator,
-    place: Pointer,
+    place: PointerValue,
     type_: LLVMType,
     instruction: Instruction,
     is_volatile: bool = False,
@@ -140,9 +140,9 @@ def is_called(translator: Translator, name: str) -> bool:
     )
 
 
-def shifted(translator: Translator, place: Pointer, offset: int) -> Pointer:
+def shifted(translator: Translator, place: PointerValue, offset: int) -> PointerValue:
     """The place so many bytes further."""
-    return Pointer(place.buffer, translator.emit.add(place.offset, translator.emit.constant(offset, "i64")))
+    return PointerValue(place.buffer, translator.emit.add(place.offset, translator.emit.constant(offset, "i64")))
 
 
 @translates("store")
@@ -159,7 +159,7 @@ def store(
     translator: Translator,
     value: LLVMValue,
     type_: LLVMType,
-    place: Pointer,
+    place: PointerValue,
     instruction: Instruction,
     is_volatile: bool = False,
     alignment: int = 0,
@@ -196,7 +196,7 @@ def translate_allocation(translator: Translator, instruction: Instruction) -> LL
         element = instruction.element
         buffer = Allocate("local", element.size * count, instruction.name, declared_dtype(element))
     translator.buffers[Base("allocation", instruction.name)] = buffer
-    return Pointer(buffer, translator.emit.constant(0, "i64"))
+    return PointerValue(buffer, translator.emit.constant(0, "i64"))
 
 
 # -- what printf takes ------------------------------------------------------------------------------------------------
@@ -226,8 +226,8 @@ def is_print_argument(translator: Translator, instruction: Instruction) -> bool:
     found = translator.value(value)
     if isinstance(found, tuple):
         return True
-    if isinstance(found, Pointer | AddressNumber):
-        found = found.offset if isinstance(found, Pointer) else found.pointer.offset
+    if isinstance(found, PointerValue | AddressNumber):
+        found = found.offset if isinstance(found, PointerValue) else found.pointer.offset
     translator.printed[base.name][int(offset or 0)] = (found, value.type)
     return True
 

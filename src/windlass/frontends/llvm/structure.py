@@ -19,7 +19,7 @@ from windlass.frontends.llvm.emitter import number_of, scalar_type
 from windlass.frontends.llvm.induction import CountedLoop, find_counted_loops
 from windlass.frontends.llvm.translator import Translator
 from windlass.frontends.llvm.trip_count import TripCount, is_countable
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValue
 from windlass.ir import Argument, Block, BufferType, Builder, Op, Region, Type, Value, current_builder
 from windlass.ir.values import Result
 from windlass.llvm.layout import LLVMType, PointerType, members_of
@@ -198,7 +198,7 @@ class Structurer:
                 raise self.translator.refusal("WL0206", "an address is used as a number")
         if isinstance(value, Value):
             return [value]
-        place = value if isinstance(value, Pointer) else value.pointer
+        place = value if isinstance(value, PointerValue) else value.pointer
         if not is_number and (base is None or base.kind == "value"):
             return [place.offset, place.buffer]
         return [place.offset]
@@ -218,10 +218,10 @@ class Structurer:
         base = self.translator.provenance.bases.get(name)
         if isinstance(type_, PointerType):
             if base is None or base.kind == "value":
-                return Pointer(next(remaining), value)
-            return Pointer(self.translator.buffer_of(base), value)
+                return PointerValue(next(remaining), value)
+            return PointerValue(self.translator.buffer_of(base), value)
         if base is not None:
-            return AddressNumber(Pointer(self.translator.buffer_of(base), value))
+            return AddressNumber(PointerValue(self.translator.buffer_of(base), value))
         return value
 
     # -- joining --------------------------------------------------------------------------------------------------

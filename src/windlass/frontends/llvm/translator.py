@@ -9,7 +9,7 @@ from windlass.frontends.llvm.control_flow import ControlFlow
 from windlass.frontends.llvm.emitter import Emitter, scalar_type
 from windlass.frontends.llvm.provenance import Base, Provenance
 from windlass.frontends.llvm.registry import translator_of
-from windlass.frontends.llvm.values import AddressNumber, LLVMValue, Pointer
+from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValue
 from windlass.ir import Builder, Value, current_builder
 from windlass.llvm.layout import (
     FloatType,
@@ -109,7 +109,7 @@ class Translator:
             case Null():
                 return self.null_pointer()
             case Global(name=name):
-                return Pointer(self.buffer_of(Base("variable", name)), self.emit.constant(0, "i64"))
+                return PointerValue(self.buffer_of(Base("variable", name)), self.emit.constant(0, "i64"))
             case Undef(type=type_):
                 return self.undefined(type_)
             case Zero(type=type_):
@@ -140,7 +140,7 @@ class Translator:
         found = self.value(operand)
         if isinstance(found, Value):
             return found
-        if isinstance(found, AddressNumber | Pointer):
+        if isinstance(found, AddressNumber | PointerValue):
             raise self.refusal(
                 "WL0206",
                 "an address is used as a number",
@@ -148,9 +148,9 @@ class Translator:
             )
         raise self.refusal("WL0207", f"an aggregate of type {operand.type.text} is used as a number")
 
-    def pointer(self, operand: Operand) -> Pointer:
+    def pointer(self, operand: Operand) -> PointerValue:
         found = self.value(operand)
-        if isinstance(found, Pointer):
+        if isinstance(found, PointerValue):
             return found
         raise self.refusal("WL0207", f"a value of type {operand.type.text} is used as a pointer")
 
@@ -173,8 +173,8 @@ class Translator:
             return self.emit.constant(0, self.dtype_of(type_))
         return ()
 
-    def null_pointer(self) -> Pointer:
-        return Pointer(self.emit.null(), self.emit.constant(0, "i64"))
+    def null_pointer(self) -> PointerValue:
+        return PointerValue(self.emit.null(), self.emit.constant(0, "i64"))
 
     # -- memory ---------------------------------------------------------------------------------------------------
 

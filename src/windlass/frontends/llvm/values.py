@@ -9,7 +9,7 @@ from windlass.ir import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Pointer:
+class PointerValue:
     """A place in memory: a buffer and a byte offset (i64)."""
 
     buffer: Value
@@ -20,10 +20,10 @@ class Pointer:
 class AddressNumber:
     """An integer (i64) made from a pointer. The buffer's own address is unknown but aligned to 256 bytes."""
 
-    pointer: Pointer
+    pointer: PointerValue
 
 
-LLVMValue: TypeAlias = "Value | Pointer | AddressNumber | tuple[LLVMValue, ...]"
+LLVMValue: TypeAlias = "Value | PointerValue | AddressNumber | tuple[LLVMValue, ...]"
 
 
 def flatten(value: LLVMValue) -> list[LLVMValue]:

@@ -36,7 +36,7 @@ cufft = Library(
 )
 
 
-class Kind(Option):
+class TransformKind(Option):
     """From what to what is transformed."""
 
     R2C = 0x2A
@@ -49,21 +49,21 @@ class Kind(Option):
     @property
     def complex_dtype(self) -> np.dtype[Any]:
         """The dtype of the complex side."""
-        return np.dtype(np.complex64 if self < Kind.Z2Z else np.complex128)
+        return np.dtype(np.complex64 if self < TransformKind.Z2Z else np.complex128)
 
     @property
     def is_from_real(self) -> bool:
         """Whether real numbers are transformed."""
-        return self in (Kind.R2C, Kind.D2Z)
+        return self in (TransformKind.R2C, TransformKind.D2Z)
 
     @property
     def is_to_real(self) -> bool:
         """Whether real numbers are the result."""
-        return self in (Kind.C2R, Kind.Z2D)
+        return self in (TransformKind.C2R, TransformKind.Z2D)
 
 
 @dataclass(frozen=True)
-class Layout:
+class TransformLayout:
     """Where elements lie: the extents of the array that the axes are embedded in, and steps between elements."""
 
     extents: tuple[int, ...]
@@ -75,15 +75,15 @@ class Layout:
 class Shape:
     """What a plan transforms."""
 
-    kind: Kind
+    kind: TransformKind
     extents: tuple[int, ...]
     count: int
-    source: Layout | None = None
-    target: Layout | None = None
+    source: TransformLayout | None = None
+    target: TransformLayout | None = None
     """None is the basic layout."""
 
 
-class Plan(Stateful):
+class TransformPlan(Stateful):
     """What cufftCreate and the functions that plan make."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ def transform_to_real(x: Any, lengths: tuple[int, ...]) -> Any:
 # -- plans ------------------------------------------------------------------------------------------------------------
 
 
-def make(call: Call, plan: Plan, shape: Shape) -> None:
+def make(call: Call, plan: TransformPlan, shape: Shape) -> None:
     """Set what a plan transforms."""
     if not 1 <= len(shape.extents) <= MOST_AXES or min(*shape.extents, shape.count) < 1:
         raise LibraryError(Failure.invalid, f"sizes {shape.extents}, {shape.count} times", INVALID_SIZE)
@@ -127,7 +127,7 @@ def make(call: Call, plan: Plan, shape: Shape) -> None:
 
 def create_plan(call: Call, place: Result, shape: Shape) -> None:
     """Make a plan and give its handle, an int."""
-    plan = Plan()
+    plan = TransformPlan()
     make(call, plan, shape)
     call.put(place, call.session.keep(plan), np.dtype(np.int32))
 
@@ -140,43 +140,43 @@ def put_work_size(call: Call, place: Result) -> None:
 
 @cufft.routine("cufftCreate")
 def create(call: Call, place: Result) -> None:
-    call.put(place, call.session.keep(Plan()), np.dtype(np.int32))
+    call.put(place, call.session.keep(TransformPlan()), np.dtype(np.int32))
 
 
 @cufft.routine("cufftDestroy")
-def destroy(call: Call, plan: Plan) -> None:
+def destroy(call: Call, plan: TransformPlan) -> None:
     call.session.drop(plan)
 
 
 @cufft.routine("cufftPlan1d")
-def plan_1d(call: Call, place: Result, n: int, kind: Kind, count: int) -> None:
+def plan_1d(call: Call, place: Result, n: int, kind: TransformKind, count: int) -> None:
     create_plan(call, place, Shape(kind, (n,), count))
 
 
 @cufft.routine("cufftPlan2d")
-def plan_2d(call: Call, place: Result, n0: int, n1: int, kind: Kind) -> None:
+def plan_2d(call: Call, place: Result, n0: int, n1: int, kind: TransformKind) -> None:
     create_plan(call, place, Shape(kind, (n0, n1), 1))
 
 
 @cufft.routine("cufftPlan3d")
-def plan_3d(call: Call, place: Result, n0: int, n1: int, n2: int, kind: Kind) -> None:
+def plan_3d(call: Call, place: Result, n0: int, n1: int, n2: int, kind: TransformKind) -> None:
     create_plan(call, place, Shape(kind, (n0, n1, n2), 1))
 
 
 @cufft.routine("cufftMakePlan1d")
-def make_plan_1d(call: Call, plan: Plan, n: int, kind: Kind, count: int, size: Result) -> None:
+def make_plan_1d(call: Call, plan: TransformPlan, n: int, kind: TransformKind, count: int, size: Result) -> None:
     make(call, plan, Shape(kind, (n,), count))
     put_work_size(call, size)
 
 
 @cufft.routine("cufftMakePlan2d")
-def make_plan_2d(call: Call, plan: Plan, n0: int, n1: int, kind: Kind, size: Result) -> None:
+def make_plan_2d(call: Call, plan: TransformPlan, n0: int, n1: int, kind: TransformKind, size: Result) -> None:
     make(call, plan, Shape(kind, (n0, n1), 1))
     put_work_size(call, size)
 
 
 @cufft.routine("cufftMakePlan3d")
-def make_plan_3d(call: Call, plan: Plan, n0: int, n1: int, n2: int, kind: Kind, size: Result) -> None:
+def make_plan_3d(call: Call, plan: TransformPlan, n0: int, n1: int, n2: int, kind: TransformKind, size: Result) -> None:
     make(call, plan, Shape(kind, (n0, n1, n2), 1))
     put_work_size(call, size)
 
@@ -187,7 +187,7 @@ def read_shape(
     extents: Address,
     source: tuple[Address, int, int],
     target: tuple[Address, int, int],
-    kind: Kind,
+    kind: TransformKind,
     count: int,
     dtype: Any = np.int32,
 ) -> Shape:
@@ -195,11 +195,11 @@ def read_shape(
     if not 1 <= rank <= MOST_AXES:
         raise LibraryError(Failure.invalid, f"{rank} axes", INVALID_SIZE)
     lengths = tuple(int(each) for each in call.host_array("n", extents, rank, dtype))
-    layouts: list[Layout | None] = []
+    layouts: list[TransformLayout | None] = []
     for name, (embedding, step, distance) in (("inembed", source), ("onembed", target)):
         if embedding:
             whole = tuple(int(each) for each in call.host_array(name, embedding, rank, dtype))
-            layouts.append(Layout(whole, step, distance))
+            layouts.append(TransformLayout(whole, step, distance))
         else:
             layouts.append(None)
     # One that is missing makes both basic.
@@ -220,7 +220,7 @@ def plan_many(
     embedding_out: Address,
     step_out: int,
     distance_out: int,
-    kind: Kind,
+    kind: TransformKind,
     count: int,
 ) -> None:
     source, target = (embedding_in, step_in, distance_in), (embedding_out, step_out, distance_out)
@@ -231,7 +231,7 @@ def plan_many(
 @cufft.routine("cufftMakePlanMany64")
 def make_plan_many(
     call: Call,
-    plan: Plan,
+    plan: TransformPlan,
     rank: int,
     extents: Address,
     embedding_in: Address,
@@ -240,7 +240,7 @@ def make_plan_many(
     embedding_out: Address,
     step_out: int,
     distance_out: int,
-    kind: Kind,
+    kind: TransformKind,
     count: int,
     size: Result,
 ) -> None:
@@ -251,12 +251,12 @@ def make_plan_many(
 
 
 XT_KINDS = {
-    (0, 4): Kind.R2C,
-    (4, 0): Kind.C2R,
-    (4, 4): Kind.C2C,
-    (1, 5): Kind.D2Z,
-    (5, 1): Kind.Z2D,
-    (5, 5): Kind.Z2Z,
+    (0, 4): TransformKind.R2C,
+    (4, 0): TransformKind.C2R,
+    (4, 4): TransformKind.C2C,
+    (1, 5): TransformKind.D2Z,
+    (5, 1): TransformKind.Z2D,
+    (5, 5): TransformKind.Z2Z,
 }
 """By cudaDataType_t of input and output."""
 
@@ -264,7 +264,7 @@ XT_KINDS = {
 @cufft.routine("cufftXtMakePlanMany")
 def make_plan_many_of_types(
     call: Call,
-    plan: Plan,
+    plan: TransformPlan,
     rank: int,
     extents: Address,
     embedding_in: Address,
@@ -294,27 +294,27 @@ def estimate(call: Call, first: int, second: int, third: int, size: Result) -> N
 
 
 @cufft.routine("cufftEstimate3d")
-def estimate_3d(call: Call, n0: int, n1: int, n2: int, kind: Kind, size: Result) -> None:
+def estimate_3d(call: Call, n0: int, n1: int, n2: int, kind: TransformKind, size: Result) -> None:
     put_work_size(call, size)
 
 
 @cufft.routine("cufftGetSize")
-def get_size(call: Call, plan: Plan, size: Result) -> None:
+def get_size(call: Call, plan: TransformPlan, size: Result) -> None:
     put_work_size(call, size)
 
 
 @cufft.routine("cufftSetStream")
-def set_stream(call: Call, plan: Plan, stream: int) -> None:
+def set_stream(call: Call, plan: TransformPlan, stream: int) -> None:
     plan.stream = stream
 
 
 @cufft.routine("cufftSetWorkArea")
-def set_work_area(call: Call, plan: Plan, area: int) -> None:
+def set_work_area(call: Call, plan: TransformPlan, area: int) -> None:
     """There is no work area."""
 
 
 @cufft.routine("cufftSetAutoAllocation")
-def set_auto_allocation(call: Call, plan: Plan, is_automatic: int) -> None:
+def set_auto_allocation(call: Call, plan: TransformPlan, is_automatic: int) -> None:
     """There is nothing to allocate."""
 
 
@@ -333,7 +333,7 @@ def get_property(call: Call, kind: int, place: Result) -> None:
 
 
 def view_side(
-    call: Call, name: str, address: Address, shape: Shape, layout: Layout | None, is_real: bool, is_half: bool,
+    call: Call, name: str, address: Address, shape: Shape, layout: TransformLayout | None, is_real: bool, is_half: bool,
     is_padded: bool,
 ) -> Any:  # fmt: skip
     """One side of a transform: batch and axes."""
@@ -342,7 +342,7 @@ def view_side(
     if layout is None:
         row = 2 * (last // 2 + 1) if is_padded else extents[-1]
         whole = (*outer, row)
-        layout = Layout(whole, 1, math.prod(whole))
+        layout = TransformLayout(whole, 1, math.prod(whole))
     steps = [layout.step]
     for extent in layout.extents[:0:-1]:
         steps.insert(0, steps[0] * extent)
@@ -350,7 +350,9 @@ def view_side(
     return call.view(name, address, (shape.count, *extents), (layout.distance, *steps), dtype)
 
 
-def execute(call: Call, plan: Plan, source: Address, target: Address, direction: int, wanted: tuple[Kind, ...]) -> None:
+def execute(
+    call: Call, plan: TransformPlan, source: Address, target: Address, direction: int, wanted: tuple[TransformKind, ...]
+) -> None:
     """Do what a plan says, if it is of one of the kinds that are wanted."""
     shape = plan.shape
     if shape is None:
@@ -379,18 +381,18 @@ def execute(call: Call, plan: Plan, source: Address, target: Address, direction:
 
 @cufft.routine("cufftExecC2C")
 @cufft.routine("cufftExecZ2Z")
-def execute_complex(call: Call, plan: Plan, source: Address, target: Address, direction: int) -> None:
-    execute(call, plan, source, target, direction, (Kind[call.routine.name[-3:]],))
+def execute_complex(call: Call, plan: TransformPlan, source: Address, target: Address, direction: int) -> None:
+    execute(call, plan, source, target, direction, (TransformKind[call.routine.name[-3:]],))
 
 
 @cufft.routine("cufftExecR2C")
 @cufft.routine("cufftExecD2Z")
 @cufft.routine("cufftExecC2R")
 @cufft.routine("cufftExecZ2D")
-def execute_real(call: Call, plan: Plan, source: Address, target: Address) -> None:
-    execute(call, plan, source, target, 0, (Kind[call.routine.name[-3:]],))
+def execute_real(call: Call, plan: TransformPlan, source: Address, target: Address) -> None:
+    execute(call, plan, source, target, 0, (TransformKind[call.routine.name[-3:]],))
 
 
 @cufft.routine("cufftXtExec")
-def execute_any(call: Call, plan: Plan, source: Address, target: Address, direction: int) -> None:
-    execute(call, plan, source, target, direction, tuple(Kind))
+def execute_any(call: Call, plan: TransformPlan, source: Address, target: Address, direction: int) -> None:
+    execute(call, plan, source, target, direction, tuple(TransformKind))

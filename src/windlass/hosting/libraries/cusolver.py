@@ -37,7 +37,7 @@ WORK_SIZE = 64
 VERSION = (11, 6, 1)
 
 
-class Handle(Stateful):
+class SolverHandle(Stateful):
     """What cusolverDnCreate and cusolverSpCreate make."""
 
 
@@ -51,23 +51,23 @@ class JacobiInfo(Stateful):
 @cusolver.routine("cusolverDnCreate")
 @cusolver.routine("cusolverSpCreate")
 def create(call: Call, place: Result) -> None:
-    call.give(place, Handle())
+    call.give(place, SolverHandle())
 
 
 @cusolver.routine("cusolverDnDestroy")
 @cusolver.routine("cusolverSpDestroy")
-def destroy(call: Call, handle: Handle) -> None:
+def destroy(call: Call, handle: SolverHandle) -> None:
     call.session.drop(handle)
 
 
 @cusolver.routine("cusolverDnSetStream")
 @cusolver.routine("cusolverSpSetStream")
-def set_stream(call: Call, handle: Handle, stream: int) -> None:
+def set_stream(call: Call, handle: SolverHandle, stream: int) -> None:
     handle.stream = stream
 
 
 @cusolver.routine("cusolverDnGetStream")
-def get_stream(call: Call, handle: Handle, place: Result) -> None:
+def get_stream(call: Call, handle: SolverHandle, place: Result) -> None:
     call.put(place, handle.stream, np.dtype(np.uint64))
 
 
@@ -86,7 +86,7 @@ def put_info(call: Call, place: Address, value: int) -> None:
 
 @cusolver.routine("cusolverDn{}potrf_bufferSize", "SDCZ")
 @cusolver.routine("cusolverDn{}potri_bufferSize", "SDCZ")
-def potrf_buffer(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, size: Result) -> None:
+def potrf_buffer(call: Call, handle: SolverHandle, uplo: Fill, n: int, a: Columns, size: Result) -> None:
     require_sizes(call, n=n)
     call.put(size, WORK_SIZE, INT)
 
@@ -101,13 +101,17 @@ def put_cholesky(call: Call, view: Array, uplo: Fill) -> int:
 
 
 @cusolver.routine("cusolverDn{}potrf", "SDCZ")
-def potrf(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, work: Address, size: int, info: Address) -> None:
+def potrf(
+    call: Call, handle: SolverHandle, uplo: Fill, n: int, a: Columns, work: Address, size: int, info: Address
+) -> None:
     require_sizes(call, n=n)
     put_info(call, info, put_cholesky(call, call.matrix("A", a, n, n), uplo))
 
 
 @cusolver.routine("cusolverDn{}potri", "SDCZ")
-def potri(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, work: Address, size: int, info: Address) -> None:
+def potri(
+    call: Call, handle: SolverHandle, uplo: Fill, n: int, a: Columns, work: Address, size: int, info: Address
+) -> None:
     require_sizes(call, n=n)
     view = call.matrix("A", a, n, n)
     inverse, found = lapack_routine(call.dtype, "potri")(view, lower=uplo == Fill.LOWER) if n else (view, 0)
@@ -117,7 +121,9 @@ def potri(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, work: Addr
 
 
 @cusolver.routine("cusolverDn{}potrs", "SDCZ")
-def potrs(call: Call, handle: Handle, uplo: Fill, n: int, nrhs: int, a: Columns, b: Columns, info: Address) -> None:
+def potrs(
+    call: Call, handle: SolverHandle, uplo: Fill, n: int, nrhs: int, a: Columns, b: Columns, info: Address
+) -> None:
     require_sizes(call, n=n, nrhs=nrhs)
     factor, target = call.matrix("A", a, n, n), call.matrix("B", b, n, nrhs)
     if target.size:
@@ -126,7 +132,7 @@ def potrs(call: Call, handle: Handle, uplo: Fill, n: int, nrhs: int, a: Columns,
 
 
 @cusolver.routine("cusolverDn{}potrfBatched", "SDCZ")
-def potrf_batched(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, infos: Address, count: int) -> None:
+def potrf_batched(call: Call, handle: SolverHandle, uplo: Fill, n: int, a: Columns, infos: Address, count: int) -> None:
     require_sizes(call, n=n, batchSize=count)
     marks = call.vector("infoArray", infos, count, dtype=INT)
     for place, view in enumerate(call.pointed_matrices("A", a, count, n, n)):
@@ -135,7 +141,7 @@ def potrf_batched(call: Call, handle: Handle, uplo: Fill, n: int, a: Columns, in
 
 @cusolver.routine("cusolverDn{}potrsBatched", "SDCZ")
 def potrs_batched(
-    call: Call, handle: Handle, uplo: Fill, n: int, nrhs: int, a: Columns, b: Columns, info: Address, count: int
+    call: Call, handle: SolverHandle, uplo: Fill, n: int, nrhs: int, a: Columns, b: Columns, info: Address, count: int
 ) -> None:
     require_sizes(call, n=n, nrhs=nrhs, batchSize=count)
     factors = call.pointed_matrices("A", a, count, n, n)
@@ -151,14 +157,14 @@ def potrs_batched(
 
 @cusolver.routine("cusolverDn{}getrf_bufferSize", "SDCZ")
 @cusolver.routine("cusolverDn{}geqrf_bufferSize", "SDCZ")
-def getrf_buffer(call: Call, handle: Handle, m: int, n: int, a: Columns, size: Result) -> None:
+def getrf_buffer(call: Call, handle: SolverHandle, m: int, n: int, a: Columns, size: Result) -> None:
     require_sizes(call, m=m, n=n)
     call.put(size, WORK_SIZE, INT)
 
 
 @cusolver.routine("cusolverDn{}getrf", "SDCZ")
 def getrf(
-    call: Call, handle: Handle, m: int, n: int, a: Columns, work: Address, pivots: Address, info: Address
+    call: Call, handle: SolverHandle, m: int, n: int, a: Columns, work: Address, pivots: Address, info: Address
 ) -> None:
     require_sizes(call, m=m, n=n)
     view = call.matrix("A", a, m, n)
@@ -181,7 +187,7 @@ def getrf(
 @cusolver.routine("cusolverDn{}getrs", "SDCZ")
 def getrs(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     trans: Operation,
     n: int,
     nrhs: int,
@@ -204,7 +210,7 @@ def getrs(
 
 @cusolver.routine("cusolverDn{}geqrf", "SDCZ")
 def geqrf(
-    call: Call, handle: Handle, m: int, n: int, a: Columns, tau: Address, work: Address, size: int, info: Address
+    call: Call, handle: SolverHandle, m: int, n: int, a: Columns, tau: Address, work: Address, size: int, info: Address
 ) -> None:
     require_sizes(call, m=m, n=n)
     view, scales = call.matrix("A", a, m, n), call.vector("TAU", tau, min(m, n))
@@ -219,7 +225,7 @@ def geqrf(
 @cusolver.routine("cusolverDn{}unmqr_bufferSize", "CZ")
 def ormqr_buffer(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     side: Side,
     trans: Operation,
     m: int,
@@ -238,7 +244,7 @@ def ormqr_buffer(
 @cusolver.routine("cusolverDn{}unmqr", "CZ")
 def ormqr(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     side: Side,
     trans: Operation,
     m: int,
@@ -268,7 +274,9 @@ def ormqr(
 
 @cusolver.routine("cusolverDn{}orgqr_bufferSize", "SD")
 @cusolver.routine("cusolverDn{}ungqr_bufferSize", "CZ")
-def orgqr_buffer(call: Call, handle: Handle, m: int, n: int, k: int, a: Columns, tau: Address, size: Result) -> None:
+def orgqr_buffer(
+    call: Call, handle: SolverHandle, m: int, n: int, k: int, a: Columns, tau: Address, size: Result
+) -> None:
     require_sizes(call, m=m, n=n, k=k)
     call.put(size, WORK_SIZE, INT)
 
@@ -277,7 +285,7 @@ def orgqr_buffer(call: Call, handle: Handle, m: int, n: int, k: int, a: Columns,
 @cusolver.routine("cusolverDn{}ungqr", "CZ")
 def orgqr(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     m: int,
     n: int,
     k: int,
@@ -301,7 +309,7 @@ def orgqr(
 
 
 @cusolver.routine("cusolverDn{}gesvd_bufferSize", "SDCZ")
-def gesvd_buffer(call: Call, handle: Handle, m: int, n: int, size: Result) -> None:
+def gesvd_buffer(call: Call, handle: SolverHandle, m: int, n: int, size: Result) -> None:
     require_sizes(call, m=m, n=n)
     call.put(size, WORK_SIZE, INT)
 
@@ -309,7 +317,7 @@ def gesvd_buffer(call: Call, handle: Handle, m: int, n: int, size: Result) -> No
 @cusolver.routine("cusolverDn{}gesvd", "SDCZ")
 def gesvd(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     jobu: int,
     jobvt: int,
     m: int,
@@ -377,14 +385,14 @@ def set_sorting(call: Call, info: JacobiInfo, is_sorted: int) -> None:
 
 @cusolver.routine("cusolverDnXgesvdjGetSweeps")
 @cusolver.routine("cusolverDnXsyevjGetSweeps")
-def get_sweeps(call: Call, handle: Handle, info: JacobiInfo, place: Result) -> None:
+def get_sweeps(call: Call, handle: SolverHandle, info: JacobiInfo, place: Result) -> None:
     call.put(place, 1, INT)
 
 
 @cusolver.routine("cusolverDn{}gesvdj_bufferSize", "SDCZ")
 def gesvdj_buffer(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     mode: int,
     is_economic: int,
     m: int,
@@ -403,7 +411,7 @@ def gesvdj_buffer(
 @cusolver.routine("cusolverDn{}gesvdj", "SDCZ")
 def gesvdj(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     mode: int,
     is_economic: int,
     m: int,
@@ -438,7 +446,7 @@ def gesvdj(
 @cusolver.routine("cusolverDn{}syevd_bufferSize", "SD")
 @cusolver.routine("cusolverDn{}heevd_bufferSize", "CZ")
 def syevd_buffer(
-    call: Call, handle: Handle, mode: int, uplo: Fill, n: int, a: Columns, w: Address, size: Result
+    call: Call, handle: SolverHandle, mode: int, uplo: Fill, n: int, a: Columns, w: Address, size: Result
 ) -> None:
     require_sizes(call, n=n)
     call.put(size, WORK_SIZE, INT)
@@ -448,7 +456,7 @@ def syevd_buffer(
 @cusolver.routine("cusolverDn{}heevj_bufferSize", "CZ")
 def syevj_buffer(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     mode: int,
     uplo: Fill,
     n: int,
@@ -465,7 +473,7 @@ def syevj_buffer(
 @cusolver.routine("cusolverDn{}heevd", "CZ")
 def syevd(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     mode: int,
     uplo: Fill,
     n: int,
@@ -492,7 +500,7 @@ def syevd(
 @cusolver.routine("cusolverDn{}heevj", "CZ")
 def syevj(
     call: Call,
-    handle: Handle,
+    handle: SolverHandle,
     mode: int,
     uplo: Fill,
     n: int,
@@ -512,7 +520,14 @@ def syevj(
 @cusolver.routine("cusolverSp{}csrlsvqr", "SDCZ")
 @cusolver.routine("cusolverSp{}csrlsvchol", "SDCZ")
 def solve_sparse(
-    call: Call, handle: Handle, a: SquareRows, b: Address, tolerance: float, order: int, x: Address, singular: Result
+    call: Call,
+    handle: SolverHandle,
+    a: SquareRows,
+    b: Address,
+    tolerance: float,
+    order: int,
+    x: Address,
+    singular: Result,
 ) -> None:
     m, (rows, places) = a.m, a.places(call)
     call.require(not a.count or bool(places.min() >= 0 and places.max() < m), "a column is outside the matrix")

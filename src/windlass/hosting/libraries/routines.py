@@ -1,7 +1,7 @@
 """The register of library routines: names, the functions that do them, and how a call's words become their arguments.
 
     @cublas.routine("cublas{}gemv", "SDCZ")
-    def gemv(call: Call, handle: Handle, transposition: Operation, m: int, ..., alpha: Scalar, a: Address, ...): ...
+    def gemv(call: Call, handle: Handle, transposition: Operation, m: int, ..., alpha: Factor, a: Address, ...): ...
 
 declares cublasSgemv, cublasDgemv, cublasCgemv and cublasZgemv; the call knows which dtype is meant. What a routine
 can't do it says by raising `LibraryError`: the program gets the library's status, and the user a message.
@@ -103,7 +103,7 @@ class LibraryError(Exception):
 
 
 @dataclass(frozen=True)
-class Scalar:
+class Factor:
     """A factor such as alpha: the bytes where the program's pointer points, or the address on the device."""
 
     content: bytes | None

@@ -18,12 +18,12 @@ from windlass.hosting.libraries.memory import Array, Matrices, ProgramMemory
 from windlass.hosting.libraries.routines import (
     Address,
     Columns,
+    Factor,
     Failure,
     LibraryError,
     Option,
     Result,
     Routine,
-    Scalar,
     Stream,
     find_routine,
     is_group,
@@ -126,7 +126,7 @@ class Call:
         far = place.leading
         self.require(far >= max(1, rows), f"columns of '{name}' have {rows} rows, but are {far} apart")
 
-    def scalar(self, scalar: Scalar, dtype: np.dtype[Any] | None = None) -> Any:
+    def scalar(self, scalar: Factor, dtype: np.dtype[Any] | None = None) -> Any:
         """The value of a factor, as a NumPy scalar."""
         dtype = dtype or self.dtype
         if scalar.content is not None:
@@ -301,19 +301,19 @@ class Session:
             return word
         if wanted is float:
             return read_float(kind, word)
-        if wanted is Scalar:
+        if wanted is Factor:
             if kind != "p":
-                return Scalar(word.to_bytes(8, "little") + next_part(routine, kind, source), 0)
+                return Factor(word.to_bytes(8, "little") + next_part(routine, kind, source), 0)
             return self._scalar(word)
         if issubclass(wanted, Option):
             return read_letter(wanted, chr(word & 255)) if routine.is_legacy else read_option(wanted, word)
         return self.object(wanted, word)
 
-    def _scalar(self, address: int) -> Scalar:
+    def _scalar(self, address: int) -> Factor:
         """A factor: copied now from the host, where it may change, and read on the device when the call is done."""
         if self.memory.allocation(address) is not None:
-            return Scalar(None, address)
-        return Scalar(self.memory.read_number(address), address)
+            return Factor(None, address)
+        return Factor(self.memory.read_number(address), address)
 
 
 def stream_of(routine: Routine, arguments: Sequence[Any]) -> int:

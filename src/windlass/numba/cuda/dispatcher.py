@@ -15,13 +15,13 @@ from windlass.dropins.arguments import ArgumentHandler, In
 from windlass.dropins.devices import THREADS, Device, blocks_of
 from windlass.frontends.kernels import INCLUDE_FOLDER, compile_function
 from windlass.frontends.kernels.types import (
-    Array,
+    HeldType,
+    KernelArray,
+    KernelNumber,
     NoneType,
-    Number,
     Record,
     Signature,
     Tuple,
-    Type,
     adopted,
     layout_of,
     type_of,
@@ -46,7 +46,7 @@ class ArgumentTypeError(LaunchError, TypeError):
     """Arguments that don't fit a kernel's signature."""
 
 
-class Overloads(dict[tuple[Type, ...], "Overload"]):
+class Overloads(dict[tuple[HeldType, ...], "Overload"]):
     """The kernels that were made of a function, by argument types; others are made when they are asked for."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -67,7 +67,7 @@ class Overloads(dict[tuple[Type, ...], "Overload"]):
 class Overload:
     """A kernel for one set of argument types."""
 
-    def __init__(self, dispatcher: Dispatcher, types: tuple[Type, ...]) -> None:
+    def __init__(self, dispatcher: Dispatcher, types: tuple[HeldType, ...]) -> None:
         self.types = types
         self.compiled = compile_function(dispatcher.py_func, types, is_debugged=dispatcher.is_debugged)
         self.module = cuda.compile(self.compiled.text, include=INCLUDE_FOLDER)
@@ -172,7 +172,7 @@ class Dispatcher:
         found = read_signature(signature)
         return self.overload(found.arguments if found is not None else ())
 
-    def overload(self, types: tuple[Type, ...]) -> Overload:
+    def overload(self, types: tuple[HeldType, ...]) -> Overload:
         """The kernel for arguments of these types."""
         return self.overloads[types]
 
@@ -316,7 +316,7 @@ def _read_argument(argument: Any) -> Any:
     return argument
 
 
-def _type_of(name: str, place: int, value: Any) -> Type:
+def _type_of(name: str, place: int, value: Any) -> HeldType:
     try:
         return type_of(value)
     except TypeError as error:
@@ -324,27 +324,27 @@ def _type_of(name: str, place: int, value: Any) -> Type:
 
 
 def _fit(
-    name: str, signatures: Sequence[Signature], types: tuple[Type, ...], values: list[Any]
-) -> tuple[tuple[Type, ...], list[Any]]:
+    name: str, signatures: Sequence[Signature], types: tuple[HeldType, ...], values: list[Any]
+) -> tuple[tuple[HeldType, ...], list[Any]]:
     """The types that a signature gives the arguments: numbers are converted, arrays have to be what it says."""
     reasons: list[str] = []
-    best: tuple[int, tuple[Type, ...], list[Any]] | None = None
+    best: tuple[int, tuple[HeldType, ...], list[Any]] | None = None
     for signature in signatures:
         wanted = tuple(signature.arguments)
         if len(wanted) != len(types):
             reasons.append(f"it takes {len(wanted)} arguments, got {len(types)}")
             continue
-        fitted: list[Type] = []
+        fitted: list[HeldType] = []
         converted: list[Any] = []
         cost = 0
         for want, have, value in zip(wanted, types, values, strict=True):
             match want, have:
-                case Number(), Number() if want.kind == "c" or have.kind != "c":
+                case KernelNumber(), KernelNumber() if want.kind == "c" or have.kind != "c":
                     if want != have:
                         cost += 1 if np.can_cast(have.dtype, want.dtype) else 10
                     fitted.append(want)
                     converted.append(np.asarray(value).astype(want.dtype)[()])
-                case Array(), Array() if (
+                case KernelArray(), KernelArray() if (
                     want.dtype == have.dtype
                     and want.ndim == have.ndim
                     and (
@@ -397,10 +397,10 @@ def _separate(arguments: Sequence[Any], values: list[Any]) -> list[tuple[Any, An
     return copies
 
 
-def _flatten(type_: Type, value: Any, leaves: list[Any], records: list[tuple[Any, Any]]) -> None:
+def _flatten(type_: HeldType, value: Any, leaves: list[Any], records: list[tuple[Any, Any]]) -> None:
     """The C++ kernel's arguments for one of the Python kernel's; records and the arrays that hold them are noted."""
     match type_:
-        case Array():
+        case KernelArray():
             leaves.append(_memory(type_, value))
             leaves += value.shape
             if type_.layout == "A":
@@ -417,7 +417,7 @@ def _flatten(type_: Type, value: Any, leaves: list[Any], records: list[tuple[Any
             leaves.append(value)
 
 
-def _memory(type_: Array, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _memory(type_: KernelArray, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The run of elements that a kernel gets for an array: from its first one in memory to its last."""
     if type_.layout == "C":
         return array

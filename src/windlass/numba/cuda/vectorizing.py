@@ -10,7 +10,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic
 from windlass.dropins.devices import THREADS, blocks_of
-from windlass.frontends.kernels.types import Array, NoneType, Number, Signature
+from windlass.frontends.kernels.types import KernelArray, KernelNumber, NoneType, Signature
 from windlass.numba import cuda, types
 from windlass.numba.cuda.device_array import DeviceNDArray, data_of, is_cuda_array
 from windlass.numba.cuda.dispatcher import ArgumentTypeError, Dispatcher, jit
@@ -114,7 +114,7 @@ class GeneralizedUfunc:
 
     def _is_scalar(self, place: int) -> bool:
         """Whether the function takes a number there, and no array."""
-        return not isinstance(self.signatures[0].arguments[place], Array)
+        return not isinstance(self.signatures[0].arguments[place], KernelArray)
 
     def __call__(self, *arguments: Any, out: Any = None, stream: object = 0) -> Any:
         """The results, of which the outer axes are those of the arguments, broadcast."""
@@ -166,7 +166,7 @@ class _Elements:
     """A type of a signature, with the dtype of its elements at hand."""
 
     def __init__(self, type_: Any) -> None:
-        self.dtype_of_elements = type_.dtype.dtype if isinstance(type_, Array) else type_.dtype
+        self.dtype_of_elements = type_.dtype.dtype if isinstance(type_, KernelArray) else type_.dtype
         self.dtype = self.dtype_of_elements
 
 
@@ -207,7 +207,7 @@ def choose_signature(
             )
             if fits and len(wanted) == len(arrays) + results:
                 result = signature.result
-                return Signature(_Elements(result) if isinstance(result, Number) else NoneType(), tuple(wanted))
+                return Signature(_Elements(result) if isinstance(result, KernelNumber) else NoneType(), tuple(wanted))
     raise ArgumentTypeError(
         Diagnostic(
             "WL0401",

@@ -12,7 +12,7 @@ from scipy.linalg import blas
 from windlass.hosting.libraries.cublas.level3 import compute_dtype, dtype_of, require_sizes
 from windlass.hosting.libraries.cublas.state import Handle, cublas
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Result, Scalar
+from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, real_dtype
 from windlass.hosting.libraries.tensor_programs import tensor_program
 
@@ -130,7 +130,7 @@ def dot(call: Call, handle: Handle, n: int, x: Address, step_x: int, y: Address,
 
 
 @cublas.routine("cublas{}axpy", "SDCZ", legacy=True)
-def axpy(call: Call, handle: Handle, n: int, alpha: Scalar, x: Address, step_x: int, y: Address, step_y: int) -> None:
+def axpy(call: Call, handle: Handle, n: int, alpha: Factor, x: Address, step_x: int, y: Address, step_y: int) -> None:
     put_sum(call, n, call.scalar(alpha), x, call.dtype, step_x, y, call.dtype, step_y, call.dtype)
 
 
@@ -169,7 +169,7 @@ def swap(call: Call, handle: Handle, n: int, x: Address, step_x: int, y: Address
 
 
 @cublas.routine("cublas{}scal", "S D C Z Cs Zd", legacy=True)
-def scal(call: Call, handle: Handle, n: int, alpha: Scalar, x: Address, step_x: int) -> None:
+def scal(call: Call, handle: Handle, n: int, alpha: Factor, x: Address, step_x: int) -> None:
     kinds = {"cublasCsscal": np.dtype(np.complex64), "cublasZdscal": np.dtype(np.complex128)}
     kind = kinds.get(call.routine.name, call.dtype)
     if n > 0 and step_x > 0:
@@ -190,7 +190,7 @@ def put_scaled(view: Array, factor: Any, compute: np.dtype[Any]) -> None:
 @cublas.routine("cublas{}rot", "S D Cs", legacy=True)
 @cublas.routine("cublas{}rot", "C Z Zd")
 def rot(
-    call: Call, handle: Handle, n: int, x: Address, step_x: int, y: Address, step_y: int, c: Scalar, s: Scalar
+    call: Call, handle: Handle, n: int, x: Address, step_x: int, y: Address, step_y: int, c: Factor, s: Factor
 ) -> None:
     words = {"cublasCsrot": np.dtype(np.complex64), "cublasZdrot": np.dtype(np.complex128)}
     kind = words.get(call.routine.name, call.dtype)
@@ -310,7 +310,7 @@ def axpy_mixed(
     call: Call,
     handle: Handle,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     type_alpha: int,
     x: Address,
     type_x: int,
@@ -326,7 +326,7 @@ def axpy_mixed(
 
 @cublas.routine("cublasScalEx")
 def scale_mixed(
-    call: Call, handle: Handle, n: int, alpha: Scalar, type_alpha: int, x: Address, type_x: int, step_x: int,
+    call: Call, handle: Handle, n: int, alpha: Factor, type_alpha: int, x: Address, type_x: int, step_x: int,
     execution: int,
 ) -> None:  # fmt: skip
     require_sizes(call, n=n)

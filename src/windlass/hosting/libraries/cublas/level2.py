@@ -10,16 +10,16 @@ import numpy as np
 from jax import lax
 
 from windlass.hosting.libraries.cublas.level3 import apply, contract, mirror, require_sizes, triangular
-from windlass.hosting.libraries.cublas.state import Diagonal, Fill, Handle, Operation, cublas
+from windlass.hosting.libraries.cublas.state import DiagonalType, Fill, Handle, Operation, cublas
 from windlass.hosting.libraries.cublas.structured import put_triangle
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Columns, Elements, Scalar
+from windlass.hosting.libraries.routines import Address, Columns, Elements, Factor
 from windlass.hosting.libraries.session import Call, real_dtype
 from windlass.hosting.libraries.tensor_programs import tensor_program
 
 
 @dataclass(frozen=True)
-class Form:
+class MatrixForm:
     """How a matrix is stored, and what is known of it."""
 
     rows: int
@@ -31,7 +31,7 @@ class Form:
     fill: Fill = Fill.FULL
     kind: str = "general"
     """"general", "symmetric", "hermitian" or "triangular"."""
-    diagonal: Diagonal = Diagonal.NON_UNIT
+    diagonal: DiagonalType = DiagonalType.NON_UNIT
 
 
 def packed_places(n: int, fill: Fill) -> tuple[Array, Array]:
@@ -40,7 +40,7 @@ def packed_places(n: int, fill: Fill) -> tuple[Array, Array]:
     return rows, columns
 
 
-def dense(stored: Any, form: Form) -> Any:
+def dense(stored: Any, form: MatrixForm) -> Any:
     """The whole matrix."""
     if form.storage == "packed":
         rows, columns = packed_places(form.rows, form.fill)
@@ -56,14 +56,14 @@ def dense(stored: Any, form: Form) -> Any:
 
 
 @tensor_program("form", "operation")
-def multiply_vector(alpha: Any, a: Any, x: Any, beta: Any, y: Any, form: Form, operation: Operation) -> Any:
+def multiply_vector(alpha: Any, a: Any, x: Any, beta: Any, y: Any, form: MatrixForm, operation: Operation) -> Any:
     """alpha op(A) x + beta y, without y where there is none."""
     result = alpha * contract(apply(operation, dense(a, form)), x)
     return result if y is None else result + beta * y
 
 
 @tensor_program("form", "operation")
-def solve_vector(a: Any, x: Any, form: Form, operation: Operation) -> Any:
+def solve_vector(a: Any, x: Any, form: MatrixForm, operation: Operation) -> Any:
     """The solution of op(A) z = x for a triangular A."""
     return lax.linalg.triangular_solve(
         dense(a, form),
@@ -72,7 +72,7 @@ def solve_vector(a: Any, x: Any, form: Form, operation: Operation) -> Any:
         lower=form.fill == Fill.LOWER,
         transpose_a=operation != Operation.N,
         conjugate_a=operation == Operation.C,
-        unit_diagonal=form.diagonal == Diagonal.UNIT,
+        unit_diagonal=form.diagonal == DiagonalType.UNIT,
     )[:, 0]
 
 
@@ -90,7 +90,7 @@ def add_outer_twice(alpha: Any, x: Any, y: Any, a: Any, is_conjugate: bool) -> A
     return a + alpha * (jnp.outer(x, y) + jnp.outer(y, x))
 
 
-def view_matrix(call: Call, place: Columns, form: Form) -> Array:
+def view_matrix(call: Call, place: Columns, form: MatrixForm) -> Array:
     """The matrix as it is stored."""
     if form.storage == "packed":
         return call.vector("AP", place.address, form.rows * (form.rows + 1) // 2)
@@ -99,7 +99,14 @@ def view_matrix(call: Call, place: Columns, form: Form) -> Array:
 
 
 def put_vector_product(
-    call: Call, form: Form, operation: Operation, alpha: Scalar, a: Columns, x: Elements, beta: Scalar, y: Elements
+    call: Call,
+    form: MatrixForm,
+    operation: Operation,
+    alpha: Factor,
+    a: Columns,
+    x: Elements,
+    beta: Factor,
+    y: Elements,
 ) -> None:
     """y = alpha op(A) x + beta y."""
     require_sizes(call, m=form.rows, n=form.columns)
@@ -132,13 +139,13 @@ def gemv(
     trans: Operation,
     m: int,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     x: Elements,
-    beta: Scalar,
+    beta: Factor,
     y: Elements,
 ) -> None:
-    put_vector_product(call, Form(m, n), trans, alpha, a, x, beta, y)
+    put_vector_product(call, MatrixForm(m, n), trans, alpha, a, x, beta, y)
 
 
 @cublas.routine("cublas{}gbmv", "SDCZ", legacy=True)
@@ -150,24 +157,24 @@ def gbmv(
     n: int,
     kl: int,
     ku: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     x: Elements,
-    beta: Scalar,
+    beta: Factor,
     y: Elements,
 ) -> None:
     require_sizes(call, kl=kl, ku=ku)
-    form = Form(m, n, "band", kl, ku)
+    form = MatrixForm(m, n, "band", kl, ku)
     put_vector_product(call, form, trans, alpha, a, x, beta, y)
 
 
-def symmetric(call: Call, n: int, fill: Fill, storage: str = "full", width: int = 0) -> Form:
+def symmetric(call: Call, n: int, fill: Fill, storage: str = "full", width: int = 0) -> MatrixForm:
     """The form of a symmetric matrix, or of a Hermitian one where the routine's name says so."""
     kind = "hermitian" if "h" in call.routine.name[len("cublasX") :][:1] else "symmetric"
-    return band(Form(n, n, storage, fill=fill, kind=kind), width)
+    return band(MatrixForm(n, n, storage, fill=fill, kind=kind), width)
 
 
-def band(form: Form, width: int) -> Form:
+def band(form: MatrixForm, width: int) -> MatrixForm:
     """The form with diagonals on the side that is stored."""
     return replace(form, below=width) if form.fill == Fill.LOWER else replace(form, above=width)
 
@@ -175,7 +182,7 @@ def band(form: Form, width: int) -> Form:
 @cublas.routine("cublas{}symv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}hemv", "CZ", legacy=True)
 def symv(
-    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, a: Columns, x: Elements, beta: Scalar, y: Elements
+    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Factor, a: Columns, x: Elements, beta: Factor, y: Elements
 ) -> None:
     form = symmetric(call, n, uplo)
     put_vector_product(call, form, Operation.N, alpha, a, x, beta, y)
@@ -189,10 +196,10 @@ def sbmv(
     uplo: Fill,
     n: int,
     k: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     x: Elements,
-    beta: Scalar,
+    beta: Factor,
     y: Elements,
 ) -> None:
     require_sizes(call, k=k)
@@ -203,13 +210,13 @@ def sbmv(
 @cublas.routine("cublas{}spmv", "SD", legacy=True)
 @cublas.routine("cublas{}hpmv", "CZ", legacy=True)
 def spmv(
-    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, a: Address, x: Elements, beta: Scalar, y: Elements
+    call: Call, handle: Handle, uplo: Fill, n: int, alpha: Factor, a: Address, x: Elements, beta: Factor, y: Elements
 ) -> None:
     form = symmetric(call, n, uplo, "packed")
     put_vector_product(call, form, Operation.N, alpha, Columns(a, 1), x, beta, y)
 
 
-def put_triangular(call: Call, form: Form, operation: Operation, a: Columns, x: Elements) -> None:
+def put_triangular(call: Call, form: MatrixForm, operation: Operation, a: Columns, x: Elements) -> None:
     """x = op(A) x, or the solution of op(A) z = x, as the routine's name says, for a triangular A."""
     require_sizes(call, n=form.rows, k=form.below + form.above)
     call.require(x.step != 0, "a step between elements is zero")
@@ -226,33 +233,41 @@ def put_triangular(call: Call, form: Form, operation: Operation, a: Columns, x: 
 @cublas.routine("cublas{}trmv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}trsv", "SDCZ", legacy=True)
 def trmv(
-    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: Diagonal, n: int, a: Columns, x: Elements
+    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: DiagonalType, n: int, a: Columns, x: Elements
 ) -> None:
-    put_triangular(call, Form(n, n, fill=uplo, kind="triangular", diagonal=diag), trans, a, x)
+    put_triangular(call, MatrixForm(n, n, fill=uplo, kind="triangular", diagonal=diag), trans, a, x)
 
 
 @cublas.routine("cublas{}tbmv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}tbsv", "SDCZ", legacy=True)
 def tbmv(
-    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: Diagonal, n: int, k: int, a: Columns, x: Elements
+    call: Call,
+    handle: Handle,
+    uplo: Fill,
+    trans: Operation,
+    diag: DiagonalType,
+    n: int,
+    k: int,
+    a: Columns,
+    x: Elements,
 ) -> None:
-    form = band(Form(n, n, "band", fill=uplo, kind="triangular", diagonal=diag), k)
+    form = band(MatrixForm(n, n, "band", fill=uplo, kind="triangular", diagonal=diag), k)
     put_triangular(call, form, trans, a, x)
 
 
 @cublas.routine("cublas{}tpmv", "SDCZ", legacy=True)
 @cublas.routine("cublas{}tpsv", "SDCZ", legacy=True)
 def tpmv(
-    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: Diagonal, n: int, a: Address, x: Elements
+    call: Call, handle: Handle, uplo: Fill, trans: Operation, diag: DiagonalType, n: int, a: Address, x: Elements
 ) -> None:
-    form = Form(n, n, "packed", fill=uplo, kind="triangular", diagonal=diag)
+    form = MatrixForm(n, n, "packed", fill=uplo, kind="triangular", diagonal=diag)
     put_triangular(call, form, trans, Columns(a, 1), x)
 
 
 @cublas.routine("cublas{}ger", "SD", legacy=True)
 @cublas.routine("cublas{}geru", "CZ", legacy=True)
 @cublas.routine("cublas{}gerc", "CZ", legacy=True)
-def ger(call: Call, handle: Handle, m: int, n: int, alpha: Scalar, x: Elements, y: Elements, a: Columns) -> None:
+def ger(call: Call, handle: Handle, m: int, n: int, alpha: Factor, x: Elements, y: Elements, a: Columns) -> None:
     require_sizes(call, m=m, n=n)
     factor = call.scalar(alpha)
     matrix = call.matrix("A", a, m, n)
@@ -268,7 +283,7 @@ def put_update(
     is_conjugate = "her" in call.routine.name or "hpr" in call.routine.name
     if n == 0 or factor == 0:
         return
-    form = Form(n, n, "packed" if is_packed else "full")
+    form = MatrixForm(n, n, "packed" if is_packed else "full")
     stored = view_matrix(call, a, form)
     rows, columns = packed_places(n, uplo)
     whole = stored
@@ -289,7 +304,7 @@ def put_update(
 @cublas.routine("cublas{}syr", "SDCZ", legacy=True)
 @cublas.routine("cublas{}her", "C", legacy=True)
 @cublas.routine("cublas{}her", "Z")
-def syr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, a: Columns) -> None:
+def syr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Factor, x: Elements, a: Columns) -> None:
     require_sizes(call, n=n)
     kind = real_dtype(call.dtype) if call.routine.name.endswith("her") else call.dtype
     vector = call.vector("x", x.address, n, x.step)
@@ -300,7 +315,7 @@ def syr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elemen
 @cublas.routine("cublas{}spr", "SD", legacy=True)
 @cublas.routine("cublas{}hpr", "C", legacy=True)
 @cublas.routine("cublas{}hpr", "Z")
-def spr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, a: Address) -> None:
+def spr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Factor, x: Elements, a: Address) -> None:
     require_sizes(call, n=n)
     vector = call.vector("x", x.address, n, x.step)
     put_update(
@@ -310,7 +325,7 @@ def spr(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elemen
 
 @cublas.routine("cublas{}syr2", "SDCZ", legacy=True)
 @cublas.routine("cublas{}her2", "CZ", legacy=True)
-def syr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, y: Elements, a: Columns) -> None:
+def syr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Factor, x: Elements, y: Elements, a: Columns) -> None:
     require_sizes(call, n=n)
     vectors = call.vector("x", x.address, n, x.step), call.vector("y", y.address, n, y.step)
     put_update(call, n, uplo, call.scalar(alpha), vectors, a)
@@ -318,7 +333,7 @@ def syr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Eleme
 
 @cublas.routine("cublas{}spr2", "SD", legacy=True)
 @cublas.routine("cublas{}hpr2", "CZ", legacy=True)
-def spr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Scalar, x: Elements, y: Elements, a: Address) -> None:
+def spr2(call: Call, handle: Handle, uplo: Fill, n: int, alpha: Factor, x: Elements, y: Elements, a: Address) -> None:
     require_sizes(call, n=n)
     vectors = call.vector("x", x.address, n, x.step), call.vector("y", y.address, n, y.step)
     put_update(call, n, uplo, call.scalar(alpha), vectors, Columns(a, 1), is_packed=True)

@@ -15,9 +15,9 @@ import ml_dtypes
 import numpy as np
 from jax import lax
 
-from windlass.hosting.libraries.cublas.state import Diagonal, Fill, Handle, Operation, cublas
+from windlass.hosting.libraries.cublas.state import DiagonalType, Fill, Handle, Operation, cublas
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Columns, Group, Scalar
+from windlass.hosting.libraries.routines import Address, Columns, Factor, Group
 from windlass.hosting.libraries.session import Call
 from windlass.hosting.libraries.tensor_programs import tensor_program
 
@@ -139,7 +139,7 @@ def multiply_by_own(
 
 @tensor_program("fill", "operation", "diagonal", "is_left")
 def multiply_triangular(
-    alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal: Diagonal, is_left: bool
+    alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal: DiagonalType, is_left: bool
 ) -> Any:
     """alpha op(A) B or alpha B op(A) for a triangular A."""
     triangle = apply(operation, triangular(a, fill, diagonal))
@@ -147,7 +147,7 @@ def multiply_triangular(
 
 
 @tensor_program("fill", "operation", "diagonal", "is_left")
-def solve(alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal: Diagonal, is_left: bool) -> Any:
+def solve(alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal: DiagonalType, is_left: bool) -> Any:
     """X for op(A) X = alpha B or X op(A) = alpha B, with a triangular A; for batches too."""
     return lax.linalg.triangular_solve(
         a,
@@ -156,7 +156,7 @@ def solve(alpha: Any, a: Any, b: Any, fill: Fill, operation: Operation, diagonal
         lower=fill == Fill.LOWER,
         transpose_a=operation != Operation.N,
         conjugate_a=operation == Operation.C,
-        unit_diagonal=diagonal == Diagonal.UNIT,
+        unit_diagonal=diagonal == DiagonalType.UNIT,
     )
 
 
@@ -183,10 +183,10 @@ def apply(operation: Operation, x: Any) -> Any:
     return jnp.conj(swap(x)) if operation == Operation.C else swap(x)
 
 
-def triangular(a: Any, fill: Fill, diagonal: Diagonal) -> Any:
+def triangular(a: Any, fill: Fill, diagonal: DiagonalType) -> Any:
     """The triangle of a matrix, with zeros elsewhere."""
     part = jnp.tril(a) if fill == Fill.LOWER else jnp.triu(a)
-    if diagonal == Diagonal.UNIT:
+    if diagonal == DiagonalType.UNIT:
         eye = jnp.eye(a.shape[-1], dtype=a.dtype)
         part = jnp.where(eye != 0, eye, part)
     return part
@@ -311,7 +311,7 @@ class SpacedTypedColumns(TypedColumns):
 @cublas.routine("cublas{}gemm", "SDCZH", legacy=True)
 @cublas.routine("cublas{}gemm3m", "CZ")
 def gemm(
-    call: Call, handle: Handle, shape: ProductShape, alpha: Scalar, a: Columns, b: Columns, beta: Scalar, c: Columns
+    call: Call, handle: Handle, shape: ProductShape, alpha: Factor, a: Columns, b: Columns, beta: Factor, c: Columns
 ) -> None:
     shape.check(call)
     put_product(
@@ -331,10 +331,10 @@ def gemm_strided(
     call: Call,
     handle: Handle,
     shape: ProductShape,
-    alpha: Scalar,
+    alpha: Factor,
     a: SpacedColumns,
     b: SpacedColumns,
-    beta: Scalar,
+    beta: Factor,
     c: SpacedColumns,
     count: int,
 ) -> None:
@@ -376,10 +376,10 @@ def gemm_batched(
     call: Call,
     handle: Handle,
     shape: ProductShape,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     b: Columns,
-    beta: Scalar,
+    beta: Factor,
     c: Columns,
     count: int,
 ) -> None:
@@ -411,8 +411,8 @@ def precision(call: Call, kind: int, dtype: np.dtype[Any]) -> tuple[np.dtype[Any
 def put_mixed_product(
     call: Call,
     shape: ProductShape,
-    alpha: Scalar,
-    beta: Scalar,
+    alpha: Factor,
+    beta: Factor,
     places: Sequence[TypedColumns],
     compute_type: int,
     strides: Sequence[int] = (0, 0, 0),
@@ -436,10 +436,10 @@ def gemm_mixed(
     call: Call,
     handle: Handle,
     shape: ProductShape,
-    alpha: Scalar,
+    alpha: Factor,
     a: TypedColumns,
     b: TypedColumns,
-    beta: Scalar,
+    beta: Factor,
     c: TypedColumns,
     compute_type: int,
     algorithm: int,
@@ -452,10 +452,10 @@ def gemm_single_mixed(
     call: Call,
     handle: Handle,
     shape: ProductShape,
-    alpha: Scalar,
+    alpha: Factor,
     a: TypedColumns,
     b: TypedColumns,
-    beta: Scalar,
+    beta: Factor,
     c: TypedColumns,
 ) -> None:
     put_mixed_product(call, shape, alpha, beta, (a, b, c), COMPUTE_32F)
@@ -466,10 +466,10 @@ def gemm_strided_mixed(
     call: Call,
     handle: Handle,
     shape: ProductShape,
-    alpha: Scalar,
+    alpha: Factor,
     a: SpacedTypedColumns,
     b: SpacedTypedColumns,
-    beta: Scalar,
+    beta: Factor,
     c: SpacedTypedColumns,
     count: int,
     compute_type: int,
@@ -484,10 +484,10 @@ def gemm_batched_mixed(
     call: Call,
     handle: Handle,
     shape: ProductShape,
-    alpha: Scalar,
+    alpha: Factor,
     a: TypedColumns,
     b: TypedColumns,
-    beta: Scalar,
+    beta: Factor,
     c: TypedColumns,
     count: int,
     compute_type: int,

@@ -14,7 +14,7 @@ from windlass.hosting.libraries.cublas.level1 import INT, LONG
 from windlass.hosting.libraries.cublas.level3 import apply, contract, dtype_of, precision, round_to
 from windlass.hosting.libraries.cublas.state import VERSION, Handle, Operation, cublas
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Result, Scalar, Stream
+from windlass.hosting.libraries.routines import Address, Factor, Result, Stream
 from windlass.hosting.libraries.session import Call, Stateful
 from windlass.hosting.libraries.tensor_programs import tensor_program
 
@@ -39,7 +39,7 @@ RESULT_SIZE = 96
 
 
 @dataclass
-class Description(Stateful):
+class MatmulDescription(Stateful):
     """What cublasLtMatmulDescCreate makes: the types, and attributes as the bytes that were set."""
 
     compute: int
@@ -53,7 +53,7 @@ class Description(Stateful):
 
 
 @dataclass
-class Layout(Stateful):
+class MatrixLayout(Stateful):
     """What cublasLtMatrixLayoutCreate makes."""
 
     type: int
@@ -127,27 +127,27 @@ def get_version(call: Call) -> int:
 
 @cublas.routine("cublasLtMatmulDescCreate")
 def create_description(call: Call, place: Result, compute: int, scale: int) -> None:
-    call.give(place, Description(compute, scale))
+    call.give(place, MatmulDescription(compute, scale))
 
 
 @cublas.routine("cublasLtMatmulDescInit")
 def initialize_description(call: Call, place: int, compute: int, scale: int) -> None:
-    call.session.keep(Description(compute, scale), place)
+    call.session.keep(MatmulDescription(compute, scale), place)
 
 
 @cublas.routine("cublasLtMatmulDescDestroy")
-def destroy_description(call: Call, description: Description) -> None:
+def destroy_description(call: Call, description: MatmulDescription) -> None:
     call.session.drop(description)
 
 
 @cublas.routine("cublasLtMatmulDescSetAttribute")
-def set_description(call: Call, description: Description, attribute: int, value: Address, size: int) -> None:
+def set_description(call: Call, description: MatmulDescription, attribute: int, value: Address, size: int) -> None:
     description.attributes[attribute] = call.host_array("buf", value, size, np.uint8).tobytes()
 
 
 @cublas.routine("cublasLtMatmulDescGetAttribute")
 def get_description(
-    call: Call, description: Description, attribute: int, value: Result, size: int, written: Result
+    call: Call, description: MatmulDescription, attribute: int, value: Result, size: int, written: Result
 ) -> None:
     content = description.attributes.get(attribute, bytes(size))[:size]
     ctypes.memmove(value, content, len(content))
@@ -157,16 +157,16 @@ def get_description(
 
 @cublas.routine("cublasLtMatrixLayoutCreate")
 def create_layout(call: Call, place: Result, kind: int, rows: int, columns: int, leading: int) -> None:
-    call.give(place, Layout(kind, rows, columns, leading))
+    call.give(place, MatrixLayout(kind, rows, columns, leading))
 
 
 @cublas.routine("cublasLtMatrixLayoutInit")
 def initialize_layout(call: Call, place: int, kind: int, rows: int, columns: int, leading: int) -> None:
-    call.session.keep(Layout(kind, rows, columns, leading), place)
+    call.session.keep(MatrixLayout(kind, rows, columns, leading), place)
 
 
 @cublas.routine("cublasLtMatrixLayoutDestroy")
-def destroy_layout(call: Call, layout: Layout) -> None:
+def destroy_layout(call: Call, layout: MatrixLayout) -> None:
     call.session.drop(layout)
 
 
@@ -182,7 +182,7 @@ LAYOUT_FIELDS = {
 
 
 @cublas.routine("cublasLtMatrixLayoutSetAttribute")
-def set_layout(call: Call, layout: Layout, attribute: int, value: Address, size: int) -> None:
+def set_layout(call: Call, layout: MatrixLayout, attribute: int, value: Address, size: int) -> None:
     if attribute not in LAYOUT_FIELDS:
         raise call.refuse(f"attribute {attribute} of a layout is not supported")
     content = call.host_array("buf", value, size, np.uint8).tobytes()
@@ -190,7 +190,7 @@ def set_layout(call: Call, layout: Layout, attribute: int, value: Address, size:
 
 
 @cublas.routine("cublasLtMatrixLayoutGetAttribute")
-def get_layout(call: Call, layout: Layout, attribute: int, value: Result, size: int, written: Result) -> None:
+def get_layout(call: Call, layout: MatrixLayout, attribute: int, value: Result, size: int, written: Result) -> None:
     if attribute not in LAYOUT_FIELDS:
         raise call.refuse(f"attribute {attribute} of a layout is not supported")
     call.put(value, getattr(layout, LAYOUT_FIELDS[attribute]), INT if size == INT.itemsize else LONG)
@@ -222,11 +222,11 @@ def set_preference(call: Call, preference: Preference, attribute: int, value: Ad
 def get_heuristic(
     call: Call,
     handle: Handle,
-    description: Description,
-    a: Layout,
-    b: Layout,
-    c: Layout,
-    d: Layout,
+    description: MatmulDescription,
+    a: MatrixLayout,
+    b: MatrixLayout,
+    c: MatrixLayout,
+    d: MatrixLayout,
     preference: Preference,
     wanted: int,
     results: Result,
@@ -239,7 +239,9 @@ def get_heuristic(
     call.put(count, 1, INT)
 
 
-def check(call: Call, description: Description, a: Layout, b: Layout, c: Layout, d: Layout) -> None:
+def check(
+    call: Call, description: MatmulDescription, a: MatrixLayout, b: MatrixLayout, c: MatrixLayout, d: MatrixLayout
+) -> None:
     """Raises LibraryError where shapes don't fit, or something is asked for that is not there."""
     first = shape_of(a, operation(call, description, TRANSPOSE_A))
     second = shape_of(b, operation(call, description, TRANSPOSE_B))
@@ -261,19 +263,19 @@ def check(call: Call, description: Description, a: Layout, b: Layout, c: Layout,
         raise call.refuse(f"attribute {unknown[0]} of a product is not supported")
 
 
-def operation(call: Call, description: Description, attribute: int) -> Operation:
+def operation(call: Call, description: MatmulDescription, attribute: int) -> Operation:
     """What is done to a matrix."""
     number = description.number(attribute)
     call.require(number in tuple(Operation), f"{number} is none of the values of Operation")
     return Operation(number)
 
 
-def shape_of(layout: Layout, kind: Operation) -> tuple[int, int]:
+def shape_of(layout: MatrixLayout, kind: Operation) -> tuple[int, int]:
     """Rows and columns of op of a matrix."""
     return (layout.rows, layout.columns) if kind == Operation.N else (layout.columns, layout.rows)
 
 
-def scale_at(call: Call, description: Description, attribute: int) -> Any:
+def scale_at(call: Call, description: MatmulDescription, attribute: int) -> Any:
     """A scale in device memory; one where there is none."""
     address = description.number(attribute)
     return call.view("a scale", address, (1,), (1,), SINGLE)[0].copy() if address else np.float32(1)
@@ -283,17 +285,17 @@ def scale_at(call: Call, description: Description, attribute: int) -> Any:
 def matmul(
     call: Call,
     handle: Handle,
-    description: Description,
-    alpha: Scalar,
+    description: MatmulDescription,
+    alpha: Factor,
     a: Address,
-    layout_a: Layout,
+    layout_a: MatrixLayout,
     b: Address,
-    layout_b: Layout,
-    beta: Scalar,
+    layout_b: MatrixLayout,
+    beta: Factor,
     c: Address,
-    layout_c: Layout,
+    layout_c: MatrixLayout,
     d: Address,
-    layout_d: Layout,
+    layout_d: MatrixLayout,
     algorithm: Address,
     workspace: Address,
     workspace_size: int,
@@ -327,7 +329,7 @@ def matmul(
 
 
 def put_beside(
-    call: Call, description: Description, layout: Layout, before: Any, result: Any, dtype: np.dtype[Any]
+    call: Call, description: MatmulDescription, layout: MatrixLayout, before: Any, result: Any, dtype: np.dtype[Any]
 ) -> None:
     """What the description asks for beside D: what the epilogue's function was applied to, and the largest number."""
     if description.number(EPILOGUE, 1) & WITH_AUXILIARY:
@@ -340,7 +342,7 @@ def put_beside(
         call.view("amax", largest, (1,), (1,), SINGLE)[0] = np.max(np.abs(result))
 
 
-def view_bias(call: Call, description: Description, layout: Layout) -> Array:
+def view_bias(call: Call, description: MatmulDescription, layout: MatrixLayout) -> Array:
     """A number for each row of the result."""
     kind = dtype_of(call, description.number(BIAS_TYPE, layout.type))
     step = description.number(BIAS_STRIDE)

@@ -51,7 +51,7 @@ class Fill(Option):
     FULL = 2
 
 
-class Diagonal(Option):
+class DiagonalType(Option):
     """Whether a triangular matrix has ones on its diagonal, whatever is stored there."""
 
     NON_UNIT = 0

@@ -18,9 +18,9 @@ from windlass.hosting.libraries.cublas.level3 import (
     require_sizes,
     solve,
 )
-from windlass.hosting.libraries.cublas.state import Diagonal, Fill, Handle, Operation, Side, cublas
+from windlass.hosting.libraries.cublas.state import DiagonalType, Fill, Handle, Operation, Side, cublas
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Columns, Scalar
+from windlass.hosting.libraries.routines import Address, Columns, Factor
 from windlass.hosting.libraries.session import Call, read_letter, real_dtype
 from windlass.hosting.libraries.tensor_programs import tensor_program
 
@@ -45,10 +45,10 @@ def symm(
     uplo: Fill,
     m: int,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     b: Columns,
-    beta: Scalar,
+    beta: Factor,
     c: Columns,
 ) -> None:
     require_sizes(call, m=m, n=n)
@@ -122,9 +122,9 @@ def syrk(
     trans: Operation,
     n: int,
     k: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
-    beta: Scalar,
+    beta: Factor,
     c: Columns,
 ) -> None:
     # The factors of herk are real.
@@ -145,10 +145,10 @@ def syr2k(
     trans: Operation,
     n: int,
     k: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     b: Columns,
-    beta: Scalar,
+    beta: Factor,
     c: Columns,
 ) -> None:
     is_hermitian = "her" in call.routine.name
@@ -164,10 +164,10 @@ def trmm(
     side: Side,
     uplo: Fill,
     trans: Operation,
-    diag: Diagonal,
+    diag: DiagonalType,
     m: int,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     b: Columns,
     c: Columns,
@@ -188,17 +188,17 @@ def trmm(
 
 @cublas.routine("cublasLegacy{}trmm", "SDCZ")
 def trmm_in_place(
-    call: Call, side: int, uplo: int, trans: int, diag: int, m: int, n: int, alpha: Scalar, a: Columns, b: Columns
+    call: Call, side: int, uplo: int, trans: int, diag: int, m: int, n: int, alpha: Factor, a: Columns, b: Columns
 ) -> None:
     call.session.legacy_handle = handle = call.session.legacy_handle or Handle()
     assert isinstance(handle, Handle)
     letters = [chr(word & 255) for word in (side, uplo, trans, diag)]
     sides, fills = read_letter(Side, letters[0]), read_letter(Fill, letters[1])
-    operations, diagonals = read_letter(Operation, letters[2]), read_letter(Diagonal, letters[3])
+    operations, diagonals = read_letter(Operation, letters[2]), read_letter(DiagonalType, letters[3])
     trmm(call, handle, sides, fills, operations, diagonals, m, n, alpha, a, b, b)
 
 
-def put_solution(b: Array, a: Array, alpha: Any, side: Side, uplo: Fill, trans: Operation, diag: Diagonal) -> None:
+def put_solution(b: Array, a: Array, alpha: Any, side: Side, uplo: Fill, trans: Operation, diag: DiagonalType) -> None:
     """B = the solution of op(A) X = alpha B or X op(A) = alpha B."""
     if not b.size:
         return
@@ -215,10 +215,10 @@ def trsm(
     side: Side,
     uplo: Fill,
     trans: Operation,
-    diag: Diagonal,
+    diag: DiagonalType,
     m: int,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     b: Columns,
 ) -> None:
@@ -242,10 +242,10 @@ def trsm_batched(
     side: Side,
     uplo: Fill,
     trans: Operation,
-    diag: Diagonal,
+    diag: DiagonalType,
     m: int,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
     b: Columns,
     count: int,
@@ -267,9 +267,9 @@ def geam(
     transb: Operation,
     m: int,
     n: int,
-    alpha: Scalar,
+    alpha: Factor,
     a: Columns,
-    beta: Scalar,
+    beta: Factor,
     b: Columns,
     c: Columns,
 ) -> None:

@@ -12,8 +12,8 @@ from windlass.hosting.libraries.cusparse.descriptors import (
     INT,
     SIZE,
     DenseMatrix,
-    Description,
-    Handle,
+    SparseDescription,
+    SparseHandle,
     SparseMatrix,
     checked,
     cusparse,
@@ -28,12 +28,16 @@ from windlass.hosting.libraries.session import Call
 
 
 @cusparse.routine("cusparseSparseToDense_bufferSize")
-def to_dense_buffer(call: Call, handle: Handle, a: SparseMatrix, b: DenseMatrix, algorithm: int, size: Result) -> None:
+def to_dense_buffer(
+    call: Call, handle: SparseHandle, a: SparseMatrix, b: DenseMatrix, algorithm: int, size: Result
+) -> None:
     call.put(size, BUFFER_SIZE, SIZE)
 
 
 @cusparse.routine("cusparseSparseToDense")
-def to_dense(call: Call, handle: Handle, a: SparseMatrix, b: DenseMatrix, algorithm: int, buffer: Address) -> None:
+def to_dense(
+    call: Call, handle: SparseHandle, a: SparseMatrix, b: DenseMatrix, algorithm: int, buffer: Address
+) -> None:
     call.require((a.rows, a.columns) == (b.rows, b.columns), "the matrices differ in shape")
     target = b.view(call, "B")[0]
     target[...] = 0
@@ -51,13 +55,15 @@ def dense_elements(call: Call, b: DenseMatrix, format: str) -> tuple[Array, Arra
 
 
 @cusparse.routine("cusparseDenseToSparse_bufferSize")
-def to_sparse_buffer(call: Call, handle: Handle, a: DenseMatrix, b: SparseMatrix, algorithm: int, size: Result) -> None:
+def to_sparse_buffer(
+    call: Call, handle: SparseHandle, a: DenseMatrix, b: SparseMatrix, algorithm: int, size: Result
+) -> None:
     call.put(size, BUFFER_SIZE, SIZE)
 
 
 @cusparse.routine("cusparseDenseToSparse_analysis")
 def to_sparse_analysis(
-    call: Call, handle: Handle, a: DenseMatrix, b: SparseMatrix, algorithm: int, buffer: Address
+    call: Call, handle: SparseHandle, a: DenseMatrix, b: SparseMatrix, algorithm: int, buffer: Address
 ) -> None:
     call.require((a.rows, a.columns) == (b.rows, b.columns), "the matrices differ in shape")
     rows, columns, _ = dense_elements(call, a, b.format)
@@ -68,7 +74,9 @@ def to_sparse_analysis(
 
 
 @cusparse.routine("cusparseDenseToSparse_convert")
-def to_sparse(call: Call, handle: Handle, a: DenseMatrix, b: SparseMatrix, algorithm: int, buffer: Address) -> None:
+def to_sparse(
+    call: Call, handle: SparseHandle, a: DenseMatrix, b: SparseMatrix, algorithm: int, buffer: Address
+) -> None:
     rows, columns, values = dense_elements(call, a, b.format)
     call.require(b.count == len(rows), "cusparseDenseToSparse_analysis was not called before")
     lines, indices = (columns, rows) if b.format == "csc" else (rows, columns)
@@ -83,11 +91,11 @@ def to_sparse(call: Call, handle: Handle, a: DenseMatrix, b: SparseMatrix, algor
 @cusparse.routine("cusparse{}nnz", "SDCZ")
 def count_nonzero(
     call: Call,
-    handle: Handle,
+    handle: SparseHandle,
     direction: int,
     m: int,
     n: int,
-    description: Description,
+    description: SparseDescription,
     a: Columns,
     counts: Address,
     total: Result,
@@ -102,13 +110,17 @@ def count_nonzero(
 
 
 @cusparse.routine("cusparseXcsr2coo")
-def csr_to_coo(call: Call, handle: Handle, offsets: Address, count: int, m: int, rows: Address, base: int) -> None:
+def csr_to_coo(
+    call: Call, handle: SparseHandle, offsets: Address, count: int, m: int, rows: Address, base: int
+) -> None:
     begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
     call.vector("cooRowInd", rows, count, dtype=INT)[...] = lines_of(begins, count) + base
 
 
 @cusparse.routine("cusparseXcoo2csr")
-def coo_to_csr(call: Call, handle: Handle, rows: Address, count: int, m: int, offsets: Address, base: int) -> None:
+def coo_to_csr(
+    call: Call, handle: SparseHandle, rows: Address, count: int, m: int, offsets: Address, base: int
+) -> None:
     lines = call.vector("cooRowInd", rows, count, dtype=INT).astype(np.int64) - base
     call.require(bool((np.diff(lines) >= 0).all()), "the rows do not ascend")
     checked(lines, m, "cooRowInd")
@@ -118,7 +130,7 @@ def coo_to_csr(call: Call, handle: Handle, rows: Address, count: int, m: int, of
 @cusparse.routine("cusparseCsr2cscEx2_bufferSize")
 def csr_to_csc_buffer(
     call: Call,
-    handle: Handle,
+    handle: SparseHandle,
     m: int,
     n: int,
     count: int,
@@ -140,7 +152,7 @@ def csr_to_csc_buffer(
 @cusparse.routine("cusparseCsr2cscEx2")
 def csr_to_csc(
     call: Call,
-    handle: Handle,
+    handle: SparseHandle,
     m: int,
     n: int,
     count: int,
@@ -170,14 +182,14 @@ def csr_to_csc(
 
 
 @cusparse.routine("cusparseCreateIdentityPermutation")
-def create_identity(call: Call, handle: Handle, n: int, places: Address) -> None:
+def create_identity(call: Call, handle: SparseHandle, n: int, places: Address) -> None:
     call.vector("p", places, n, dtype=INT)[...] = np.arange(n)
 
 
 @cusparse.routine("cusparseXcsrsort_bufferSizeExt")
 @cusparse.routine("cusparseXcoosort_bufferSizeExt")
 def sort_buffer(
-    call: Call, handle: Handle, m: int, n: int, count: int, first: Address, second: Address, size: Result
+    call: Call, handle: SparseHandle, m: int, n: int, count: int, first: Address, second: Address, size: Result
 ) -> None:
     call.put(size, BUFFER_SIZE, SIZE)
 
@@ -185,11 +197,11 @@ def sort_buffer(
 @cusparse.routine("cusparseXcsrsort")
 def sort_csr(
     call: Call,
-    handle: Handle,
+    handle: SparseHandle,
     m: int,
     n: int,
     count: int,
-    description: Description,
+    description: SparseDescription,
     offsets: Address,
     columns: Address,
     permutation: Address,
@@ -205,7 +217,7 @@ def sort_csr(
 @cusparse.routine("cusparseXcoosortByColumn")
 def sort_coo(
     call: Call,
-    handle: Handle,
+    handle: SparseHandle,
     m: int,
     n: int,
     count: int,

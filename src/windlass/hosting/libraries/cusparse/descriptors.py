@@ -43,7 +43,7 @@ BUFFER_SIZE = 256
 """Nothing needs a buffer; programs allocate what they are told, and some take null for a question."""
 
 
-class Operation(Option):
+class SparseOperation(Option):
     """What is done to a matrix before it is used."""
 
     NON_TRANSPOSE = 0
@@ -58,14 +58,14 @@ class Order(Option):
     ROW = 2
 
 
-class Handle(Stateful):
+class SparseHandle(Stateful):
     """What cusparseCreate makes."""
 
     def __init__(self) -> None:
         self.pointer_mode = 0
 
 
-class Description(Stateful):
+class SparseDescription(Stateful):
     """What cusparseCreateMatDescr makes."""
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class SquareRows(Group):
 
     m: int
     count: int
-    description: Description
+    description: SparseDescription
     values: Address
     offsets: Address
     columns: Address
@@ -247,36 +247,36 @@ def index_dtype(call: Call, number: int) -> np.dtype[Any]:
 
 @cusparse.routine("cusparseCreate")
 def create(call: Call, place: Result) -> None:
-    call.give(place, Handle())
+    call.give(place, SparseHandle())
 
 
 @cusparse.routine("cusparseDestroy")
-def destroy(call: Call, handle: Handle) -> None:
+def destroy(call: Call, handle: SparseHandle) -> None:
     call.session.drop(handle)
 
 
 @cusparse.routine("cusparseSetStream")
-def set_stream(call: Call, handle: Handle, stream: int) -> None:
+def set_stream(call: Call, handle: SparseHandle, stream: int) -> None:
     handle.stream = stream
 
 
 @cusparse.routine("cusparseGetStream")
-def get_stream(call: Call, handle: Handle, place: Result) -> None:
+def get_stream(call: Call, handle: SparseHandle, place: Result) -> None:
     call.put(place, handle.stream, SIZE)
 
 
 @cusparse.routine("cusparseSetPointerMode")
-def set_pointer_mode(call: Call, handle: Handle, mode: int) -> None:
+def set_pointer_mode(call: Call, handle: SparseHandle, mode: int) -> None:
     handle.pointer_mode = mode
 
 
 @cusparse.routine("cusparseGetPointerMode")
-def get_pointer_mode(call: Call, handle: Handle, place: Result) -> None:
+def get_pointer_mode(call: Call, handle: SparseHandle, place: Result) -> None:
     call.put(place, handle.pointer_mode, INT)
 
 
 @cusparse.routine("cusparseGetVersion")
-def get_version(call: Call, handle: Handle, place: Result) -> None:
+def get_version(call: Call, handle: SparseHandle, place: Result) -> None:
     call.put(place, VERSION[0] * 1000 + VERSION[1] * 100 + VERSION[2], INT)
 
 
@@ -292,11 +292,11 @@ def get_error_string(call: Call, status: int) -> str:
 
 @cusparse.routine("cusparseCreateMatDescr")
 def create_description(call: Call, place: Result) -> None:
-    call.give(place, Description())
+    call.give(place, SparseDescription())
 
 
 @cusparse.routine("cusparseDestroyMatDescr")
-def destroy_description(call: Call, description: Description) -> None:
+def destroy_description(call: Call, description: SparseDescription) -> None:
     call.session.drop(description)
 
 
@@ -304,7 +304,7 @@ def destroy_description(call: Call, description: Description) -> None:
 @cusparse.routine("cusparseSetMatIndexBase")
 @cusparse.routine("cusparseSetMatFillMode")
 @cusparse.routine("cusparseSetMatDiagType")
-def set_description(call: Call, description: Description, value: int) -> None:
+def set_description(call: Call, description: SparseDescription, value: int) -> None:
     description.attributes[call.routine.name.removeprefix("cusparseSetMat")] = value
 
 
@@ -312,7 +312,7 @@ def set_description(call: Call, description: Description, value: int) -> None:
 @cusparse.routine("cusparseGetMatIndexBase")
 @cusparse.routine("cusparseGetMatFillMode")
 @cusparse.routine("cusparseGetMatDiagType")
-def get_description(call: Call, description: Description) -> int:
+def get_description(call: Call, description: SparseDescription) -> int:
     return description.attributes[call.routine.name.removeprefix("cusparseGetMat")]
 
 

@@ -17,14 +17,14 @@ from windlass.hosting.libraries.cusparse.descriptors import (
     SIZE,
     DenseMatrix,
     DenseVector,
-    Handle,
-    Operation,
+    SparseHandle,
     SparseMatrix,
+    SparseOperation,
     SparseVector,
     cusparse,
 )
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Result, Scalar
+from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, Stateful
 from windlass.hosting.libraries.tensor_programs import tensor_program
 
@@ -65,31 +65,33 @@ def sparse_dot(x: Any, y: Any, is_conjugate: bool) -> Any:
 # -- routines ---------------------------------------------------------------------------------------------------------
 
 
-def elements(call: Call, matrix: SparseMatrix, operation: Operation, place: int = 0) -> tuple[Array, Array, Array]:
+def elements(
+    call: Call, matrix: SparseMatrix, operation: SparseOperation, place: int = 0
+) -> tuple[Array, Array, Array]:
     """Rows, columns and values of op(A)."""
     rows, columns = matrix.places(call, place)
     values = matrix.values_view(call, place)
-    if operation == Operation.NON_TRANSPOSE:
+    if operation == SparseOperation.NON_TRANSPOSE:
         return rows, columns, values
-    return columns, rows, np.conj(values) if operation == Operation.CONJUGATE_TRANSPOSE else values
+    return columns, rows, np.conj(values) if operation == SparseOperation.CONJUGATE_TRANSPOSE else values
 
 
-def extents(matrix: SparseMatrix | DenseMatrix, operation: Operation) -> tuple[int, int]:
+def extents(matrix: SparseMatrix | DenseMatrix, operation: SparseOperation) -> tuple[int, int]:
     """Rows and columns of op(A)."""
-    if operation == Operation.NON_TRANSPOSE:
+    if operation == SparseOperation.NON_TRANSPOSE:
         return matrix.rows, matrix.columns
     return matrix.columns, matrix.rows
 
 
-def turn(dense: Array, operation: Operation) -> Array:
+def turn(dense: Array, operation: SparseOperation) -> Array:
     """op(B) for a dense matrix."""
-    if operation == Operation.NON_TRANSPOSE:
+    if operation == SparseOperation.NON_TRANSPOSE:
         return dense
-    return np.conj(dense.T) if operation == Operation.CONJUGATE_TRANSPOSE else dense.T
+    return np.conj(dense.T) if operation == SparseOperation.CONJUGATE_TRANSPOSE else dense.T
 
 
 def put_product(
-    call: Call, target: Array, parts: tuple[Array, Array, Array], dense: Array, alpha: Scalar, beta: Scalar, kind: int
+    call: Call, target: Array, parts: tuple[Array, Array, Array], dense: Array, alpha: Factor, beta: Factor, kind: int
 ) -> None:
     """target = alpha A dense + beta target."""
     compute = dtype_of(call, kind)
@@ -111,8 +113,8 @@ def put_product(
 @cusparse.routine("cusparseSpMV_bufferSize")
 def spmv_buffer(
     call: Call,
-    handle: Handle,
-    operation: Operation,
+    handle: SparseHandle,
+    operation: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     x: DenseVector,
@@ -129,12 +131,12 @@ def spmv_buffer(
 @cusparse.routine("cusparseSpMV_preprocess")
 def spmv(
     call: Call,
-    handle: Handle,
-    operation: Operation,
-    alpha: Scalar,
+    handle: SparseHandle,
+    operation: SparseOperation,
+    alpha: Factor,
     a: SparseMatrix,
     x: DenseVector,
-    beta: Scalar,
+    beta: Factor,
     y: DenseVector,
     kind: int,
     algorithm: int,
@@ -150,9 +152,9 @@ def spmv(
 @cusparse.routine("cusparseSpMM_bufferSize")
 def spmm_buffer(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     b: DenseMatrix,
@@ -169,13 +171,13 @@ def spmm_buffer(
 @cusparse.routine("cusparseSpMM_preprocess")
 def spmm(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
-    alpha: Scalar,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
+    alpha: Factor,
     a: SparseMatrix,
     b: DenseMatrix,
-    beta: Scalar,
+    beta: Factor,
     c: DenseMatrix,
     kind: int,
     algorithm: int,
@@ -199,9 +201,9 @@ def spmm(
 @cusparse.routine("cusparseSDDMM_bufferSize")
 def sddmm_buffer(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
     alpha: Address,
     a: DenseMatrix,
     b: DenseMatrix,
@@ -218,13 +220,13 @@ def sddmm_buffer(
 @cusparse.routine("cusparseSDDMM_preprocess")
 def sddmm(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
-    alpha: Scalar,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
+    alpha: Factor,
     a: DenseMatrix,
     b: DenseMatrix,
-    beta: Scalar,
+    beta: Factor,
     c: SparseMatrix,
     kind: int,
     algorithm: int,
@@ -279,13 +281,13 @@ def destroy_product_plan(call: Call, plan: ProductPlan) -> None:
 @cusparse.routine("cusparseSpGEMM_compute")
 def spgemm(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
-    alpha: Scalar,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
+    alpha: Factor,
     a: SparseMatrix,
     b: SparseMatrix,
-    beta: Scalar,
+    beta: Factor,
     c: SparseMatrix,
     kind: int,
     algorithm: int,
@@ -327,13 +329,13 @@ def by_rows(rows: Array, columns: Array, values: Array) -> tuple[Array, Array, A
 @cusparse.routine("cusparseSpGEMM_copy")
 def spgemm_copy(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     b: SparseMatrix,
-    beta: Scalar,
+    beta: Factor,
     c: SparseMatrix,
     kind: int,
     algorithm: int,
@@ -355,7 +357,7 @@ def spgemm_copy(
 
 
 @cusparse.routine("cusparseAxpby")
-def axpby(call: Call, handle: Handle, alpha: Scalar, x: SparseVector, beta: Scalar, y: DenseVector) -> None:
+def axpby(call: Call, handle: SparseHandle, alpha: Factor, x: SparseVector, beta: Factor, y: DenseVector) -> None:
     call.require(x.size == y.size, f"x has {x.size} elements, and y {y.size}")
     factors = call.scalar(alpha, x.dtype), call.scalar(beta, x.dtype)
     target, places = y.view(call, "y"), x.places(call)
@@ -368,17 +370,19 @@ def axpby(call: Call, handle: Handle, alpha: Scalar, x: SparseVector, beta: Scal
 
 
 @cusparse.routine("cusparseGather")
-def gather(call: Call, handle: Handle, y: DenseVector, x: SparseVector) -> None:
+def gather(call: Call, handle: SparseHandle, y: DenseVector, x: SparseVector) -> None:
     x.view(call, "x")[...] = y.view(call, "y")[x.places(call)]
 
 
 @cusparse.routine("cusparseScatter")
-def scatter(call: Call, handle: Handle, x: SparseVector, y: DenseVector) -> None:
+def scatter(call: Call, handle: SparseHandle, x: SparseVector, y: DenseVector) -> None:
     y.view(call, "y")[x.places(call)] = x.view(call, "x")
 
 
 @cusparse.routine("cusparse{}gthr", "SDCZ")
-def gather_plainly(call: Call, handle: Handle, count: int, y: Address, x: Address, indices: Address, base: int) -> None:
+def gather_plainly(
+    call: Call, handle: SparseHandle, count: int, y: Address, x: Address, indices: Address, base: int
+) -> None:
     places = call.vector("xInd", indices, count, dtype=np.dtype(np.int32)).astype(np.int64) - base
     length = int(places.max()) + 1 if count else 0
     call.require(not count or places.min() >= 0, "an index is below the base")
@@ -388,8 +392,8 @@ def gather_plainly(call: Call, handle: Handle, count: int, y: Address, x: Addres
 @cusparse.routine("cusparseSpVV_bufferSize")
 def spvv_buffer(
     call: Call,
-    handle: Handle,
-    operation: Operation,
+    handle: SparseHandle,
+    operation: SparseOperation,
     x: SparseVector,
     y: DenseVector,
     result: Address,
@@ -402,8 +406,8 @@ def spvv_buffer(
 @cusparse.routine("cusparseSpVV")
 def spvv(
     call: Call,
-    handle: Handle,
-    operation: Operation,
+    handle: SparseHandle,
+    operation: SparseOperation,
     x: SparseVector,
     y: DenseVector,
     result: Result,
@@ -412,6 +416,6 @@ def spvv(
 ) -> None:
     compute = dtype_of(call, kind)
     values = x.view(call, "x"), y.view(call, "y")[x.places(call)]
-    is_conjugate = operation == Operation.CONJUGATE_TRANSPOSE
+    is_conjugate = operation == SparseOperation.CONJUGATE_TRANSPOSE
     wider = wide(compute)
     call.put(result, sparse_dot(*(each.astype(wider) for each in values), is_conjugate=is_conjugate), compute)

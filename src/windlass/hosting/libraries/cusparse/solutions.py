@@ -16,15 +16,15 @@ from windlass.hosting.libraries.cusparse.descriptors import (
     SIZE,
     DenseMatrix,
     DenseVector,
-    Handle,
-    Operation,
+    SparseHandle,
     SparseMatrix,
+    SparseOperation,
     SquareRows,
     cusparse,
 )
 from windlass.hosting.libraries.cusparse.products import elements, extents, turn
 from windlass.hosting.libraries.memory import Array
-from windlass.hosting.libraries.routines import Address, Result, Scalar
+from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, Stateful
 
 ZERO_PIVOT = 9
@@ -54,12 +54,12 @@ def destroy_plan(call: Call, plan: SolutionPlan) -> None:
     call.session.drop(plan)
 
 
-def solve(call: Call, a: SparseMatrix, operation: Operation, right: Array) -> Array:
+def solve(call: Call, a: SparseMatrix, operation: SparseOperation, right: Array) -> Array:
     """The solution of op(A) X = B, where one triangle of A is looked at.
 
     Where an element of the diagonal is zero or missing, the solution is NaN there, and wherever that is used.
     """
-    rows, columns, values = elements(call, a, Operation.NON_TRANSPOSE)
+    rows, columns, values = elements(call, a, SparseOperation.NON_TRANSPOSE)
     is_upper = a.fill == UPPER
     is_inside = (columns >= rows) if is_upper else (columns <= rows)
     if a.diagonal == UNIT:
@@ -74,9 +74,9 @@ def solve(call: Call, a: SparseMatrix, operation: Operation, right: Array) -> Ar
         values = np.append(values[is_other], np.ones(len(missing), values.dtype))
         right = right.copy()
         right[missing] = np.nan
-    if operation != Operation.NON_TRANSPOSE:
+    if operation != SparseOperation.NON_TRANSPOSE:
         rows, columns, is_upper = columns, rows, not is_upper
-        values = np.conj(values) if operation == Operation.CONJUGATE_TRANSPOSE else values
+        values = np.conj(values) if operation == SparseOperation.CONJUGATE_TRANSPOSE else values
     kind = np.dtype(np.complex128 if values.dtype.kind == "c" else np.float64)
     matrix: Any = sparse.coo_array((values.astype(kind), (rows, columns)), (a.rows, a.rows)).tocsr()
     if a.diagonal == UNIT:
@@ -89,8 +89,8 @@ def solve(call: Call, a: SparseMatrix, operation: Operation, right: Array) -> Ar
 @cusparse.routine("cusparseSpSV_bufferSize")
 def spsv_buffer(
     call: Call,
-    handle: Handle,
-    operation: Operation,
+    handle: SparseHandle,
+    operation: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     x: DenseVector,
@@ -106,8 +106,8 @@ def spsv_buffer(
 @cusparse.routine("cusparseSpSV_analysis")
 def spsv_analysis(
     call: Call,
-    handle: Handle,
-    operation: Operation,
+    handle: SparseHandle,
+    operation: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     x: DenseVector,
@@ -123,9 +123,9 @@ def spsv_analysis(
 @cusparse.routine("cusparseSpSV_solve")
 def spsv(
     call: Call,
-    handle: Handle,
-    operation: Operation,
-    alpha: Scalar,
+    handle: SparseHandle,
+    operation: SparseOperation,
+    alpha: Factor,
     a: SparseMatrix,
     x: DenseVector,
     y: DenseVector,
@@ -144,9 +144,9 @@ def spsv(
 @cusparse.routine("cusparseSpSM_bufferSize")
 def spsm_buffer(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     b: DenseMatrix,
@@ -162,9 +162,9 @@ def spsm_buffer(
 @cusparse.routine("cusparseSpSM_analysis")
 def spsm_analysis(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
     alpha: Address,
     a: SparseMatrix,
     b: DenseMatrix,
@@ -180,10 +180,10 @@ def spsm_analysis(
 @cusparse.routine("cusparseSpSM_solve")
 def spsm(
     call: Call,
-    handle: Handle,
-    operation_a: Operation,
-    operation_b: Operation,
-    alpha: Scalar,
+    handle: SparseHandle,
+    operation_a: SparseOperation,
+    operation_b: SparseOperation,
+    alpha: Factor,
     a: SparseMatrix,
     b: DenseMatrix,
     c: DenseMatrix,
@@ -214,12 +214,14 @@ def destroy_factor_plan(call: Call, plan: FactorPlan) -> None:
 
 
 @cusparse.routine("cusparse{}csrilu02_bufferSize", "SDCZ")
-def ilu_buffer(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, size: Result) -> None:
+def ilu_buffer(call: Call, handle: SparseHandle, a: SquareRows, plan: FactorPlan, size: Result) -> None:
     call.put(size, BUFFER_SIZE, INT)
 
 
 @cusparse.routine("cusparse{}csrilu02_analysis", "SDCZ")
-def ilu_analysis(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, policy: int, buffer: Address) -> None:
+def ilu_analysis(
+    call: Call, handle: SparseHandle, a: SquareRows, plan: FactorPlan, policy: int, buffer: Address
+) -> None:
     m, base = a.m, a.base
     rows, places = a.places(call)
     has_diagonal = np.zeros(m, bool)
@@ -228,7 +230,7 @@ def ilu_analysis(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, po
 
 
 @cusparse.routine("cusparse{}csrilu02", "SDCZ")
-def ilu(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, policy: int, buffer: Address) -> None:
+def ilu(call: Call, handle: SparseHandle, a: SquareRows, plan: FactorPlan, policy: int, buffer: Address) -> None:
     m, base = a.m, a.base
     rows, places = a.places(call)
     view = a.elements(call)
@@ -256,6 +258,6 @@ def ilu(call: Call, handle: Handle, a: SquareRows, plan: FactorPlan, policy: int
 
 
 @cusparse.routine("cusparseXcsrilu02_zeroPivot")
-def ilu_pivot(call: Call, handle: Handle, plan: FactorPlan, place: Result) -> int:
+def ilu_pivot(call: Call, handle: SparseHandle, plan: FactorPlan, place: Result) -> int:
     call.put(place, plan.pivot, INT)
     return ZERO_PIVOT if plan.pivot >= 0 else 0
