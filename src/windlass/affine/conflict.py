@@ -31,8 +31,7 @@ def conflict(
     >>> conflict(here, ahead, k, lambda atom: atom is k)
     (0, 2)
     """
-    furthest = dimension.size - 1
-    everything = (-furthest, furthest)
+    everything = (1 - dimension.size, dimension.size - 1)
     one = first.address.terms.get(dimension, 0)
     other = second.address.terms.get(dimension, 0)
     difference = first.address.constant - second.address.constant
@@ -55,20 +54,19 @@ def conflict(
             least, most = _solutions(-one, -upper, -lower, second.size, first.size)
         else:
             least, most = _solutions(one, lower, upper, first.size, second.size)
-        least, most = max(least, -furthest), min(most, furthest)
+        least, most = max(least, everything[0]), min(most, everything[1])
         if least > most or least == most == 0:
             return 0, 0
         if most - least > MOST_DISTANCES:
             return least, most
         # Other counters go on in steps, and may leap over the places of other iterations.
-        found = [0]
-        for distance in range(least, most + 1):
-            shift = one * distance
-            if _may_be_zero(lower + shift, upper + shift, factors, difference + shift, first, second):
-                found.append(distance)
-        return min(found), max(found)
-    if one == 0 and other == 0:
-        return everything if _may_be_zero(lower, upper, factors, difference, first, second) else (0, 0)
+        shifts = ((distance, one * distance) for distance in range(least, most + 1))
+        found = [
+            distance
+            for distance, shift in shifts
+            if _may_be_zero(lower + shift, upper + shift, factors, difference + shift, first, second)
+        ]
+        return min([0, *found]), max([0, *found])
     for factor, box in ((one, first.box), (-other, second.box)):
         if factor:
             factors.append(factor)

@@ -46,19 +46,9 @@ def run_op(state: RaisingState, op: Op) -> None:
         case loops.Subscript():
             environment[op] = run_subscript(state, op)
         case loops.Load():
-            offset = index_of(state, op.offset)
-            if op.alignment:
-                check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
-            note_load(state, op, offset)
-            environment[op] = read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
+            environment[op] = run_load(state, op)
         case loops.Store():
-            item = state.lookup(op.value)
-            if not isinstance(item, UndefinedItem):
-                offset = index_of(state, op.offset)
-                if op.alignment:
-                    check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
-                check_race(state, op, offset)
-                write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
+            run_store(state, op)
         case loops.If():
             run_if(state, op)
         case loops.For():
@@ -89,13 +79,6 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = buffer_distance(state, buffer_of(state, op.lhs), buffer_of(state, op.rhs))
         case loops.Barrier():
             run_barrier(state, op)
-        case loops.Assert() if op.counted_loop:
-            violated = ~predicate_of(state, op.condition).simplify(state.box)
-            if not state.domain.restrict(violated).is_empty:
-                reason = f"it can't be shown that this does not happen: {op.message}"
-                if violated.is_true:
-                    raise state.obstacle(reason, LOOP)
-                raise UncountedObstacle(op.counted_loop, reason, state.position)
         case loops.Assert():
             check_assertion(state, op)
         case loops.CheckAlignment():
@@ -114,8 +97,40 @@ def run_op(state: RaisingState, op: Op) -> None:
             environment[op] = run_scalar_op(state, op, [state.lookup(operand) for operand in op.operands])
 
 
+def run_load(state: RaisingState, op: loops.Load) -> Item:
+    """What each lane loads."""
+    offset = index_of(state, op.offset)
+    if op.alignment:
+        check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
+    note_load(state, op, offset)
+    return read(state, buffer_of(state, op.buffer), offset, op.dtype_read)
+
+
+def run_store(state: RaisingState, op: loops.Store) -> None:
+    """Each lane stores its value, if it has one."""
+    item = state.lookup(op.value)
+    if isinstance(item, UndefinedItem):
+        return
+    offset = index_of(state, op.offset)
+    if op.alignment:
+        check_vector_alignment(state, buffer_of(state, op.buffer), offset, op.alignment)
+    check_race(state, op, offset)
+    write(state, buffer_of(state, op.buffer), offset, item, op.value.dtype)
+
+
 def check_assertion(state: RaisingState, op: loops.Assert) -> None:
-    """Raise Obstacle if the kernel surely stops here; let the program look where that depends on data."""
+    """Raise Obstacle if the kernel surely stops here; let the program look where that depends on data.
+
+    What makes the trips of a loop known has to be shown: raises Obstacle where it can't be.
+    """
+    if op.counted_loop:
+        violated = ~predicate_of(state, op.condition).simplify(state.box)
+        if not state.domain.restrict(violated).is_empty:
+            reason = f"it can't be shown that this does not happen: {op.message}"
+            if violated.is_true:
+                raise state.obstacle(reason, LOOP)
+            raise UncountedObstacle(op.counted_loop, reason, state.position)
+        return
     stop_where(state, ~predicate_of(state, op.condition), op.message)
 
 
