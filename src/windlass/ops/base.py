@@ -206,6 +206,36 @@ class TensorOp(Op):
         """Whether ops of the class can be done several times at once, as a rule."""
         return cls.on_new_axis is not None or cls.batch is not TensorOp.batch
 
+    # -- derivatives ----------------------------------------------------------------------------------------------
+
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = ()
+    """Sets of operands, by the names of their fields: in those of each set together, with all other operands as they
+    are, the op is linear. Its tangent is the op again, and `pullback` gives the cotangents."""
+    follows_letters: ClassVar[bool] = False
+    """The op does no more than its `axes` say: it repeats, permutes and sums. Its pullback follows from them."""
+
+    def partial(self, position: int) -> Value | float | None:
+        """Of ops that work on each element by itself: by what factor the result changes with the operand at `position`.
+
+        At each element, for real and complex numbers: f(x + t) = f(x) + partial * t, to first order. None where the
+        result does not change with the operand, at almost every point; a number where it is the same at all points.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no partial derivatives")
+
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """What the results change by, to first order, as operands change by what is given; None is zero.
+
+        It is made of ops that are linear in what is given. Of ops that say neither `linear_in` nor `partial`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no tangents")
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        """The cotangent of the operand at `position`, in which the op is linear, from those of all results.
+
+        The transpose of the linear map, without conjugation, as JAX has it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no pullback")
+
     @classmethod
     def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:
         """The MLIR attributes that no field says, kept as they are."""
@@ -260,6 +290,8 @@ class BroadcastInDim(TensorOp):
     name = "stablehlo.broadcast_in_dim"
     disorder: ClassVar[int] = 1
     is_free: ClassVar[bool] = True
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
+    follows_letters: ClassVar[bool] = True
     operand: Value
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     broadcast_dimensions: tuple[int, ...]

@@ -9,6 +9,7 @@ import numpy as np
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, INTEGER, SIGNED, Array
+from windlass.ops.creation import Constant
 from windlass.ops.loop_writer import LoopNames, LoopWriter, signless
 from windlass.ops.pointwise import Binary, Elementwise, ElementwiseTest, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, everything
@@ -30,6 +31,9 @@ class Add(Binary):
             return of(self.lhs).larger(of(self.rhs))
         return of(self.lhs).plus(of(self.rhs), self.tensor)
 
+    def partial(self, position: int) -> float:
+        return 1
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.add, lhs, rhs)
 
@@ -44,6 +48,9 @@ class Subtract(Binary):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.lhs).minus(of(self.rhs), self.tensor)
+
+    def partial(self, position: int) -> float:
+        return -1 if position else 1
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(np.subtract, lhs, rhs)
@@ -64,6 +71,9 @@ class Multiply(Binary):
             return of(self.lhs).squared(self.tensor)
         return of(self.lhs).times(of(self.rhs), self.tensor)
 
+    def partial(self, position: int) -> Value:
+        return self.operands[1 - position]
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if lhs.dtype == np.complex64:
             # NumPy fuses one of the products in a complex one, so that x · y would not be y · x to the last bit.
@@ -83,6 +93,11 @@ class Divide(Binary):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.lhs).over(of(self.rhs), self.tensor)
+
+    def partial(self, position: int) -> Value:
+        if position:
+            return Negate(Divide(self, self.rhs))
+        return Divide(Constant.splat(1, self.type), self.rhs)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
@@ -183,6 +198,9 @@ class Negate(Unary):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand).negated(self.tensor)
+
+    def partial(self, position: int) -> float:
+        return -1
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.negative, operand)
@@ -466,6 +484,7 @@ class Select(Elementwise):
     """on_true where pred holds, on_false elsewhere; pred has their shape or is a single boolean."""
 
     name = "stablehlo.select"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"on_true", "on_false"}),)
     pred: Value
     on_true: Value
     on_false: Value
@@ -482,6 +501,12 @@ class Select(Elementwise):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.on_true).join(of(self.on_false))
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        # Not the product with a mask: what comes back where the side was not taken is zero, infinities or not.
+        (cotangent,) = cotangents
+        zero = Constant.splat(0, cotangent.type)
+        return Select(self.pred, cotangent, zero) if position == 1 else Select(self.pred, zero, cotangent)
 
     def evaluate(self, pred: Array, on_true: Array, on_false: Array) -> Array:
         return np.where(pred, on_true, on_false)

@@ -271,6 +271,8 @@ class Transpose(TensorOp):
     """Axis i of the result is axis permutation[i] of the operand."""
 
     name = "stablehlo.transpose"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
+    follows_letters: ClassVar[bool] = True
     disorder: ClassVar[int] = -1
     operand: Value
     permutation: tuple[int, ...]

@@ -1,0 +1,12 @@
+"""Derivatives of functions of tensors: walkers that ask each op for its own.
+
+Takes a `Function` and which of its arguments are active; gives functions of the same arguments and of tangents or
+cotangents: `tangent_function` (forward mode) and `pullback_function` (reverse mode). What an op's derivative is stands
+in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op without one is an error that names it
+(`NoDerivative`), never zero. Start with forward.py.
+"""
+
+from windlass.autodiff.forward import NoDerivative, tangent_function
+from windlass.autodiff.reverse import pullback_function
+
+__all__ = ["NoDerivative", "pullback_function", "tangent_function"]
