@@ -7,6 +7,6 @@ in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op witho
 """
 
 from windlass.autodiff.forward import NoDerivative, tangent_function
-from windlass.autodiff.reverse import pullback_function
+from windlass.autodiff.reverse import pullback_function, transposed_function
 
-__all__ = ["NoDerivative", "pullback_function", "tangent_function"]
+__all__ = ["NoDerivative", "pullback_function", "tangent_function", "transposed_function"]

@@ -35,9 +35,7 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
             continue
         wanted = [operand in reached for operand in op.operands]
         for operand, found in zip(op.operands, cotangents_of(op, own, wanted), strict=True):
-            total = sum_of(cotangents.get(operand), found)
-            if total is not None:
-                cotangents[operand] = total
+            _add(cotangents, operand, found)
     return {value: cotangents[value] for value in active if value in cotangents}
 
 
@@ -76,26 +74,41 @@ def _transposed_tangents(op: TensorOp, given: Sequence[Value | None], wanted: Se
     tangents = [Argument(operand.type) if each else None for operand, each in zip(op.operands, wanted, strict=True)]
     with Builder(scratch := Block()):
         results = tangents_of(op, tangents)
-    varying: set[Value] = {each for each in tangents if each is not None}
-    linear: list[Op] = []
-    builder = current_builder()
-    for each in list(scratch):
-        if any(operand in varying for operand in each.operands):
-            varying.update(each.results)
-            linear.append(each)
-        else:
-            scratch.unlink(each)
-            if builder is not None:
-                builder.place(each)
     seeds: dict[Value, Value] = {}
     for result, cotangent in zip(results, given, strict=True):
-        total = None if result is None else sum_of(seeds.get(result), cotangent)
-        if result is not None and total is not None:
-            seeds[result] = total
-    found = pull_back(linear, [each for each in tangents if each is not None], seeds)
-    for each in reversed(linear):
-        each.erase()
+        if result is not None:
+            _add(seeds, result, cotangent)
+    found = transpose(scratch, [each for each in tangents if each is not None], seeds)
     return [None if each is None else found.get(each) for each in tangents]
+
+
+def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Value]) -> dict[Value, Value]:
+    """The cotangents of values that the ops of a block are linear in; none where it is zero.
+
+    What does not depend on these values moves to where the active builder is; the rest of the block is erased.
+    """
+    varying = set(linear)
+    dependent: list[Op] = []
+    builder = current_builder()
+    for op in list(scratch):
+        if any(operand in varying for operand in op.operands):
+            varying.update(op.results)
+            dependent.append(op)
+        else:
+            scratch.unlink(op)
+            if builder is not None:
+                builder.place(op)
+    found = pull_back(dependent, linear, seeds)
+    for op in reversed(dependent):
+        op.erase()
+    return found
+
+
+def _add(cotangents: dict[Value, Value], value: Value, cotangent: Value | None) -> None:
+    """Let a value have one more cotangent, of which None is zero."""
+    total = sum_of(cotangents.get(value), cotangent)
+    if total is not None:
+        cotangents[value] = total
 
 
 def gathered(cotangent: Value, operand: Value) -> Value:
@@ -146,11 +159,35 @@ def pullback_function(function: Function, active: Collection[int]) -> Function:
         given = iter(block.arguments[len(types) :])
         for value in returned:
             if is_differentiable(value.type):
-                result = mapping.get(value, value)
-                total = sum_of(seeds.get(result), next(given))
-                assert total is not None
-                seeds[result] = total
+                _add(seeds, mapping.get(value, value), next(given))
         chosen = [block.arguments[index] for index in sorted(active)]
         found = pull_back(ops, chosen, seeds)
         Return(tuple(found.get(each) or Constant.splat(0, each.type) for each in chosen))
     return Function(f"{function.name}_pullback", block)
+
+
+def transposed_function(function: Function, linear: Collection[int]) -> Function:
+    """The transpose of a function in arguments that it is linear in.
+
+    It takes the other arguments and one cotangent for each result, in their order, and gives the cotangents of the
+    arguments in `linear`. Raises NoDerivative.
+    """
+    chosen = sorted(linear)
+    others = [argument for index, argument in enumerate(function.arguments) if index not in linear]
+    returned = function.body.terminator.operands
+    block = Block([*(each.type for each in others), *(value.type for value in returned)])
+    given = block.arguments[len(others) :]
+    tangents = [Argument(function.arguments[index].type) for index in chosen]
+    mapping: dict[Value, Value] = dict(zip(others, block.arguments, strict=False))
+    mapping.update((function.arguments[index], each) for index, each in zip(chosen, tangents, strict=True))
+    with Builder(block):
+        with Builder(scratch := Block()):
+            for op in function.body:
+                if not isinstance(op, Terminator):
+                    op.clone(mapping)
+        seeds: dict[Value, Value] = {}
+        for value, cotangent in zip(returned, given, strict=True):
+            _add(seeds, mapping.get(value, value), cotangent)
+        found = transpose(scratch, tangents, seeds)
+        Return(tuple(found.get(each) or Constant.splat(0, each.type) for each in tangents))
+    return Function(f"{function.name}_transposed", block)

@@ -11,6 +11,7 @@ Start reading at `importing.py` and `exporting.py`.
 # Before jaxlib, as it says how much XLA logs.
 import jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
+from windlass.stablehlo import differentiating as differentiating  # registers the derivatives of programs
 from windlass.stablehlo.exporting import export_bytecode, export_module, export_text, function_text
 from windlass.stablehlo.importing import import_bytecode, import_module, import_text
 from windlass.stablehlo.program import TensorProgram

@@ -6,17 +6,18 @@ trace, the program is merged into the module that JAX is building, so that XLA s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 import jax
 import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import Primitive
-from jax.interpreters import ad, batching, mlir
+from jax.interpreters import batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.progress import telling
 from windlass.facts.cost import CPU
 from windlass.ir import Module
@@ -131,7 +132,7 @@ def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
     return jitted
 
 
-def _abstract(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+def infer_results(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
@@ -151,7 +152,7 @@ def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
     return ShapedArray(type_.shape, type_.numpy_dtype)
 
 
-def _evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+def evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     # Under `jax.disable_jit`, and where `jax.debug_nans` finds one, the compiled function would come back here.
     wide = program.needs_x64 or jax.config.read("jax_enable_x64")
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False), jax.enable_x64(wide):
@@ -162,7 +163,7 @@ def _evaluate(*arguments: Any, program: Code, is_whole: bool = False) -> list[An
         return owner.jitted()(*arguments)
 
 
-def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+def lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
     platforms = tuple(context.module_context.platforms)
     device = device_for(platforms)
     # Inside someone else's program it is JAX's to say what becomes of subnormals, and who waits for it.
@@ -173,11 +174,18 @@ def _lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False)
     return embed_module(context, symbol, lambda: program.read(device, is_on_cpu), arguments, program.callbacks)
 
 
-def _batch(
-    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code, is_whole: bool = False
+def batch(
+    arguments: Sequence[Any],
+    axes: Sequence[int | None],
+    *,
+    program: Code,
+    is_whole: bool = False,
+    call: Any = program_call,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[list[Any], list[int]]:
     """The program for all elements of the batch at once; a loop over them where it has an op with no such form.
 
+    `call` is the primitive that runs it, with these parameters.
     Those are ops with effects and calls of what is not in the program: Python functions and libraries.
     """
     flags = tuple(axis is not None for axis in axes)
@@ -194,9 +202,9 @@ def _batch(
             else:
                 batched = owner.derived(("batched", flags, size), lambda: _batched(program, flags, size))
         except CannotBatch:
-            results = _run_in_turn(moved, flags, program)
+            results = _run_in_turn(moved, flags, partial(call.bind, program=program, **parameters))
         else:
-            results = program_call.bind(*moved, program=batched.code)
+            results = call.bind(*moved, program=batched.code, **parameters)
     return results, [0] * len(results)
 
 
@@ -214,23 +222,13 @@ def _batched(program: Code, flags: Sequence[bool], size: int) -> TensorProgram:
     return TensorProgram(module, name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
 
 
-def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], program: Code) -> list[Any]:
+def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], run: Callable[..., list[Any]]) -> list[Any]:
     def one(rows: Sequence[Any]) -> list[Any]:
         remaining = iter(rows)
         given = [next(remaining) if flag else argument for argument, flag in zip(arguments, flags, strict=True)]
-        return program_call.bind(*given, program=program)
+        return run(*given)
 
     return jax.lax.map(one, [argument for argument, flag in zip(arguments, flags, strict=True) if flag])
-
-
-def _no_gradient(*_: Any, program: Code, **__: Any) -> NoReturn:
-    raise WindlassError(
-        Diagnostic(
-            "WL0901",
-            f"{program.name} can't be differentiated: kernels have no derivatives yet",
-            help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
-        )
-    )
 
 
 def constant_for(type_: TensorType, value: Any) -> Any:
@@ -239,8 +237,7 @@ def constant_for(type_: TensorType, value: Any) -> Any:
 
 
 hold_weakly(Code)
-program_call.def_abstract_eval(_abstract)
-program_call.def_impl(_evaluate)
-mlir.register_lowering(program_call, _lower)
-batching.primitive_batchers[program_call] = _batch
-ad.primitive_jvps[program_call] = _no_gradient
+program_call.def_abstract_eval(infer_results)
+program_call.def_impl(evaluate)
+mlir.register_lowering(program_call, lower)
+batching.primitive_batchers[program_call] = batch

@@ -1,0 +1,131 @@
+"""Derivatives of tensor programs as JAX primitives: `jax.grad`, `jvp` and all that JAX makes of them.
+
+The tangents of a program's results are a program again, of its arguments and of their tangents, in which it is linear:
+`tangent_call` runs it. JAX transposes that into a program of the arguments and of cotangents. Each is derived from the
+IR of the one before, is optimized like it, and can be differentiated, batched and compiled as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import jax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from windlass.autodiff import NoDerivative, tangent_function, transposed_function
+from windlass.autodiff.forward import is_differentiable
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.ir import Function, Module
+from windlass.rewriting.driver import rewrite_function
+from windlass.stablehlo.code import Code
+from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call
+
+tangent_call: Any = Primitive("windlass_tangent")
+"""A program that is linear in its last arguments, `count` of them."""
+tangent_call.multiple_results = True
+
+
+def differentiate(
+    primals: Sequence[Any], tangents: Sequence[Any], *, program: Code, count: int | None = None, is_whole: bool = False
+) -> tuple[list[Any], list[Any]]:
+    """The results of a program, and what they change by; `count` is that of a `tangent_call`.
+
+    Raises WindlassError (WL0901) where an op has no derivative.
+    """
+    call = program_call if count is None else tangent_call
+    results = _bind(call, program, primals, {} if count is None else {"count": count})
+    active = tuple(
+        index
+        for index, (tangent, type_) in enumerate(zip(tangents, program.argument_types, strict=True))
+        if not isinstance(tangent, ad.Zero) and is_differentiable(type_)
+    )
+    if active:
+        tangent = _derived(program, ("tangent", active), lambda: tangent_function(program.module.main, active))
+        given = [*primals, *(tangents[index] for index in active)]
+        moved = iter(_bind(tangent_call, tangent.code, given, {"count": len(active)}))
+    else:
+        moved = iter(())
+    changes = [
+        next(moved) if active and is_differentiable(type_) else ad.Zero.from_primal_value(result)
+        for result, type_ in zip(results, program.result_types, strict=True)
+    ]
+    return results, changes
+
+
+def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count: int) -> list[Any]:
+    known, linear = arguments[: len(arguments) - count], arguments[len(arguments) - count :]
+    if any(isinstance(each, ad.UndefinedPrimal) for each in known):
+        raise AssertionError(f"{program.name} is not linear in all that JAX transposes")
+    wanted = tuple(len(known) + index for index, each in enumerate(linear) if isinstance(each, ad.UndefinedPrimal))
+    transposed = _derived(program, ("transposed", wanted), lambda: transposed_function(program.module.main, wanted))
+    others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
+    full = [ad.instantiate_zeros(each) for each in cotangents]
+    found = iter(_bind(program_call, transposed.code, [*others, *full], {}))
+    return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
+
+
+def _bind(call: Any, program: Code, arguments: Sequence[Any], parameters: dict[str, Any]) -> list[Any]:
+    with jax.enable_x64(program.needs_x64 or jax.config.read("jax_enable_x64")):
+        return call.bind(*arguments, program=program, **parameters)
+
+
+def _derived(program: Code, key: Hashable, build: Callable[[], Function]) -> TensorProgram:
+    """The program of a function that is made from another one's."""
+    owner = program.program()
+    if owner is None:
+        return _made(program, build)
+    return owner.derived(key, lambda: _made(program, build))
+
+
+def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
+    from windlass.catalogue import catalogue
+
+    try:
+        function = build()
+    except NoDerivative as failure:
+        raise _no_derivative(program, failure) from None
+    if not program.is_given:
+        rewrite_function(function, catalogue.choose(exact=program.is_exact, in_kernel=True))
+    module = Module([function], program.module.name)
+    return TensorProgram(module, function.name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
+
+
+def _no_derivative(program: Code, failure: NoDerivative) -> WindlassError:
+    name = failure.op.name or type(failure.op).__name__
+    return WindlassError(
+        Diagnostic(
+            "WL0901",
+            f"{program.name} can't be differentiated: {name} has no derivative yet",
+            failure.op.source,
+            help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
+        )
+    )
+
+
+def _batch(
+    arguments: Sequence[Any], axes: Sequence[int | None], *, program: Code, count: int
+) -> tuple[list[Any], list[int]]:
+    return batch(arguments, axes, program=program, call=tangent_call, parameters={"count": count})
+
+
+def _infer(*arguments: Any, program: Code, count: int) -> list[Any]:
+    return infer_results(*arguments, program=program)
+
+
+def _evaluate(*arguments: Any, program: Code, count: int) -> list[Any]:
+    return evaluate(*arguments, program=program)
+
+
+def _lower(context: Any, *arguments: Any, program: Code, count: int) -> list[Any]:
+    return lower(context, *arguments, program=program)
+
+
+tangent_call.def_abstract_eval(_infer)
+tangent_call.def_impl(_evaluate)
+mlir.register_lowering(tangent_call, _lower)
+batching.primitive_batchers[tangent_call] = _batch
+ad.primitive_jvps[program_call] = differentiate
+ad.primitive_jvps[tangent_call] = differentiate
+ad.primitive_transposes[tangent_call] = _transpose
