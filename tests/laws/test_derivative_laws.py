@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.laws.op_instances import composite_classes, draw_instance, meaningful_classes
 from windlass.autodiff import NoDerivative, pullback_function, tangent_function
-from windlass.autodiff.forward import is_differentiable
+from windlass.autodiff.activity import is_differentiable
 from windlass.ir import Block, Builder, Function, TensorType, Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops import Return

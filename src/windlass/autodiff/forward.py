@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from windlass.ir import Block, Builder, Function, Op, Type, Value
+from windlass.autodiff.activity import body_of, find_varying, is_differentiable
+from windlass.ir import Block, Builder, Function, Op, Region, Value
+from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ir.types import TensorType
-from windlass.ops import Add, BroadcastInDim, Constant, Multiply, Negate, Return
+from windlass.ops import Add, BroadcastInDim, Case, Constant, If, Multiply, Negate, Return, While
 from windlass.ops.base import TensorOp
 
 
@@ -17,16 +19,6 @@ class NoDerivative(Exception):
     def __init__(self, op: Op) -> None:
         super().__init__(type(op).__name__)
         self.op = op
-
-
-def is_differentiable(type_: Type) -> bool:
-    """Whether values of the type can change a little: floats and complex numbers.
-
-    >>> from windlass.ir import tensor_type
-    >>> is_differentiable(tensor_type((2,), "f32")), is_differentiable(tensor_type((2,), "i32"))
-    (True, False)
-    """
-    return isinstance(type_, TensorType) and (type_.is_float or type_.is_complex)
 
 
 def tangents_of(op: Op, given: Sequence[Value | None]) -> tuple[Value | None, ...]:
@@ -108,6 +100,90 @@ def spread(value: Value, type_: TensorType) -> Value:
     return value if value.tensor.rank == type_.rank else BroadcastInDim(value, type_.shape, ())
 
 
+class TangentWalker:
+    """Places ops anew, and beside them those that give their tangents, where the active builder is.
+
+    `mapping` and `tangents` are of values as they were; `varying` are those that have tangents.
+    """
+
+    def __init__(self, mapping: dict[Value, Value], tangents: dict[Value, Value], varying: set[Value]) -> None:
+        self.mapping = mapping
+        self.tangents = tangents
+        self.varying = varying
+
+    def run(self, ops: Iterable[Op]) -> None:
+        """Enter values and tangents of all results. Raises NoDerivative."""
+        for op in ops:
+            if isinstance(op, While | If | Case) and any(result in self.varying for result in op.results):
+                self._enter(op, self._loop(op) if isinstance(op, While) else self._choice(op))
+                continue
+            if any(value in self.tangents for region in op.regions for value in captures(region)):
+                raise NoDerivative(op)
+            made = op.clone(self.mapping)
+            found = tangents_of(made, [self.tangents.get(operand) for operand in op.operands])
+            pairs = zip(op.results, found, strict=True)
+            self.tangents.update((result, each) for result, each in pairs if each is not None)
+
+    def tangent(self, value: Value) -> Value:
+        """The tangent of a value, zeros if it does not vary."""
+        found = self.tangents.get(value)
+        return Constant.splat(0, value.type) if found is None else found
+
+    def value(self, value: Value) -> Value:
+        return self.mapping.get(value, value)
+
+    def _enter(self, op: Op, results: tuple[Value, ...]) -> None:
+        moved = iter(results[len(op.results) :])
+        for result, made in zip(op.results, results, strict=False):
+            self.mapping[result] = made
+            if result in self.varying:
+                self.tangents[result] = next(moved)
+
+    def _inner(self) -> TangentWalker:
+        return TangentWalker(dict(self.mapping), dict(self.tangents), self.varying)
+
+    def _choice(self, op: If | Case) -> tuple[Value, ...]:
+        """The branches give the tangents of what varies behind their results."""
+        regions: list[Region] = []
+        for region in op.regions:
+            with Builder(block := Block()):
+                inner = self._inner()
+                inner.run(body_of(region))
+                returned = region.block.terminator.operands
+                pairs = zip(op.results, returned, strict=True)
+                moved = [inner.tangent(value) for result, value in pairs if result in self.varying]
+                Return((*map(inner.value, returned), *moved))
+            regions.append(Region(block))
+        return choose(op, self.value(op.operands[0]), regions)
+
+    def _loop(self, op: While) -> tuple[Value, ...]:
+        """The loop carries the tangents of what varies behind its values."""
+        carried = [place for place, result in enumerate(op.results) if result in self.varying]
+        initial = (*map(self.value, op.operands), *(self.tangent(op.operands[place]) for place in carried))
+        types = [value.type for value in initial]
+        with Builder(cond := Block(types)):
+            inner = self._inner()
+            inner.mapping.update(zip(op.cond.block.arguments, cond.arguments, strict=False))
+            for each in body_of(op.cond):
+                each.clone(inner.mapping)
+            Return(tuple(map(inner.value, op.cond.block.terminator.operands)))
+        with Builder(body := Block(types)):
+            inner = self._inner()
+            arguments = op.body.block.arguments
+            inner.mapping.update(zip(arguments, body.arguments, strict=False))
+            moved = body.arguments[len(arguments) :]
+            inner.tangents.update((arguments[place], each) for place, each in zip(carried, moved, strict=True))
+            inner.run(body_of(op.body))
+            following = op.body.block.terminator.operands
+            Return((*map(inner.value, following), *(inner.tangent(following[place]) for place in carried)))
+        return While(Region(cond), Region(body), initial).results
+
+
+def choose(op: If | Case, chosen: Value, regions: Sequence[Region]) -> tuple[Value, ...]:
+    """The results of a choice between other branches."""
+    return (If(chosen, *regions) if isinstance(op, If) else Case(chosen, tuple(regions))).results
+
+
 def tangent_function(function: Function, active: Collection[int]) -> Function:
     """What the results change by: a function of all arguments and of the tangents of the active ones.
 
@@ -129,13 +205,10 @@ def tangent_function(function: Function, active: Collection[int]) -> Function:
     tangents: dict[Value, Value] = {
         arguments[index]: tangent for index, tangent in zip(chosen, block.arguments[len(types) :], strict=True)
     }
+    varying = find_varying(function.body, [arguments[index] for index in chosen])
     with Builder(block):
-        for op in function.body:
-            if isinstance(op, Terminator):
-                break
-            made = op.clone(mapping)
-            found = tangents_of(made, [tangents.get(operand) for operand in op.operands])
-            tangents.update((result, each) for result, each in zip(op.results, found, strict=True) if each is not None)
+        walker = TangentWalker(mapping, tangents, varying)
+        walker.run(op for op in function.body if not isinstance(op, Terminator))
         returned = [value for value in function.body.terminator.operands if is_differentiable(value.type)]
-        Return(tuple(tangents.get(value) or Constant.splat(0, value.type) for value in returned))
+        Return(tuple(map(walker.tangent, returned)))
     return Function(f"{function.name}_tangent", block)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from windlass.autodiff.activity import find_varying, inputs_of, is_differentiable
 from windlass.autodiff.forward import (
     NoDerivative,
-    is_differentiable,
     linear_positions,
     scaled,
     sum_of,
     tangents_of,
 )
+from windlass.autodiff.regions import pull_back_choice, pull_back_loop, separate
 from windlass.ir import Argument, Block, Builder, Function, Op, Value
 from windlass.ir.builder import current_builder
+from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
-from windlass.ops import BroadcastInDim, Constant, Return, Transpose, reduce_sum
+from windlass.ops import BroadcastInDim, Case, Constant, If, Return, Transpose, While, reduce_sum
 from windlass.ops.base import TensorOp
 
 
@@ -24,15 +26,23 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
 
     Ops are placed where the active builder is. Raises NoDerivative.
     """
-    reached = set(active)
-    for op in ops:
-        if any(operand in reached for operand in op.operands):
-            reached.update(result for result in op.results if is_differentiable(result.type))
+    reached = find_varying(ops, active)
     cotangents = {value: seed for value, seed in seeds.items() if value in reached}
     for op in reversed(ops):
         own = [cotangents.pop(result, None) if result not in active else None for result in op.results]
         if all(each is None for each in own):
             continue
+        if isinstance(op, While | If | Case):
+            if isinstance(op, While):
+                pulled = pull_back_loop(op, own, reached, pull_back)
+            else:
+                pulled = pull_back_choice(op, own, reached, pull_back)
+            for value, cotangent in pulled.items():
+                if value in reached:
+                    _add(cotangents, value, cotangent)
+            continue
+        if any(value in reached for region in op.regions for value in captures(region)):
+            raise NoDerivative(op)
         wanted = [operand in reached for operand in op.operands]
         for operand, found in zip(op.operands, cotangents_of(op, own, wanted), strict=True):
             _add(cotangents, operand, found)
@@ -87,12 +97,12 @@ def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Val
 
     What does not depend on these values moves to where the active builder is; the rest of the block is erased.
     """
-    varying = set(linear)
+    varying = find_varying(scratch, linear)
+    separate(scratch, varying)
     dependent: list[Op] = []
     builder = current_builder()
     for op in list(scratch):
-        if any(operand in varying for operand in op.operands):
-            varying.update(op.results)
+        if any(value in varying for value in inputs_of(op)):
             dependent.append(op)
         else:
             scratch.unlink(op)

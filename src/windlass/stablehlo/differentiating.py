@@ -15,7 +15,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from windlass.autodiff import NoDerivative, tangent_function, transposed_function
-from windlass.autodiff.forward import is_differentiable
+from windlass.autodiff.activity import is_differentiable
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Function, Module
 from windlass.rewriting.driver import rewrite_function
