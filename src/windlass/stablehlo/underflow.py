@@ -24,7 +24,8 @@ from jaxlib.mlir import ir
 
 THREAD_TARGET = "windlass_keep_subnormals"
 POOL_TARGET = "windlass_keep_subnormals_on_pool"
-TRIES = 5
+TRIES = 20
+"""How often the threads of the pool are called together: each time they wait for some tenths of a second."""
 
 _KEEP = {
     "x86_64": """
@@ -108,7 +109,7 @@ wait:
   %next = add i64 %round, 1
   %here = load atomic i64, ptr @arrived seq_cst, align 8
   %together = icmp sge i64 %here, %all
-  %enough = icmp sge i64 %next, 10000000
+  %enough = icmp sge i64 %next, 200000000
   %go = or i1 %together, %enough
   br i1 %go, label %end, label %wait
 end:
@@ -185,9 +186,15 @@ def begin_with_subnormals_kept() -> bool:
     return True
 
 
-@functools.cache
 def pool_keeps_subnormals() -> bool:
-    """Whether the threads of XLA's pool keep subnormals; the first call sees to it."""
+    """Whether the threads of XLA's pool keep subnormals: the first call sees to it, or the next where it could not."""
+    if not _reached and _reach_pool():
+        _reached.append(True)
+    return bool(_reached)
+
+
+def _reach_pool() -> bool:
+    """Clear the flags on all threads of the pool; False where they were too busy to come together."""
     engine = _compile_functions()
     if engine is None:
         return False
@@ -205,6 +212,7 @@ def pool_keeps_subnormals() -> bool:
     return False
 
 
+@functools.cache
 def _compile_functions() -> Any:
     """The compiled functions, registered with XLA for as long as the process lives; None for other processors."""
     from llvmlite import binding
@@ -227,5 +235,6 @@ def _compile_functions() -> Any:
     return engine
 
 
+_reached: list[bool] = []
 _KEPT: list[Any] = []
 """What XLA calls: must live as long as the process."""
