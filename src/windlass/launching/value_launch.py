@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
@@ -306,7 +306,24 @@ def emulate_on_values(
         return [arguments[position] for position in written]
 
     shapes = [jax.ShapeDtypeStruct(values[position].shape, values[position].dtype) for position in written]
-    return jax.pure_callback(run, shapes, *(values[position] for position in dynamic), vmap_method="sequential")
+
+    @jax.custom_jvp
+    def emulate(*arrays: Any) -> list[Any]:
+        return jax.pure_callback(run, shapes, *arrays, vmap_method="sequential")
+
+    @emulate.defjvp
+    def refuse(*_: Any) -> NoReturn:  # pyright: ignore[reportUnusedFunction]
+        raise WindlassError(
+            Diagnostic(
+                "WL0901",
+                f"{kernel.name} can't be differentiated: it runs in the emulator, which has no derivatives",
+                kernel.signature.position,
+                help="the kernel's `explain()` says why it is not raised; use jax.lax.stop_gradient on its arguments "
+                "if no gradient has to pass through it",
+            )
+        )
+
+    return emulate(*(values[position] for position in dynamic))
 
 
 _failures: deque[WindlassError] = deque(maxlen=16)
