@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from windlass.autodiff.forward import (
     NoDerivative,
+    has_partials,
     is_differentiable,
-    linear_positions,
+    is_linear_in,
+    refuse_captures,
     scaled,
     sum_of,
     tangents_of,
@@ -26,6 +28,7 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
     """
     reached = set(active)
     for op in ops:
+        refuse_captures(op, reached)
         if any(operand in reached for operand in op.operands):
             reached.update(result for result in op.results if is_differentiable(result.type))
     cotangents = {value: seed for value, seed in seeds.items() if value in reached}
@@ -48,10 +51,8 @@ def cotangents_of(op: Op, given: Sequence[Value | None], wanted: Sequence[bool])
     """
     if not isinstance(op, TensorOp):
         raise NoDerivative(op)
-    if type(op).tangents is not TensorOp.tangents:
-        return _transposed_tangents(op, given, wanted)
     found: list[Value | None] = [None] * len(op.operands)
-    if type(op).partial is not TensorOp.partial:
+    if has_partials(op):
         (cotangent,) = given
         assert cotangent is not None
         for position, operand in enumerate(op.operands):
@@ -59,15 +60,15 @@ def cotangents_of(op: Op, given: Sequence[Value | None], wanted: Sequence[bool])
                 product = scaled(cotangent, op.partial(position))
                 found[position] = None if product is None else gathered(product, operand)
         return found
-    linear = frozenset[int]().union(*linear_positions(op))
+    if not is_linear_in(op, wanted):
+        return _transposed_tangents(op, given, wanted)
     full = tuple(
-        Constant.splat(0, result.type) if each is None else each for result, each in zip(op.results, given, strict=True)
+        Constant.splat(0, result.type) if each is None else each for each, result in zip(given, op.results, strict=True)
     )
     for position, is_wanted in enumerate(wanted):
         if is_wanted:
-            if position not in linear:
-                raise NoDerivative(op)
-            found[position] = _pullback_by_letters(op, full[0]) if op.follows_letters else op.pullback(full, position)
+            pulled = _pullback_by_letters(op, full[0]) if op.follows_letters else op.pullback(full, position)
+            found[position] = gathered(pulled, op.operands[position])
     return found
 
 
