@@ -8,7 +8,8 @@ from windlass.ir import Op, Region, Type, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ir.types import TensorType
-from windlass.ops import Case, If, While
+from windlass.ops import BitcastConvert, Case, If, While
+from windlass.ops.base import NoDerivative
 
 
 def is_differentiable(type_: Type) -> bool:
@@ -34,6 +35,8 @@ def inputs_of(op: Op) -> list[Value]:
 def find_varying(ops: Iterable[Op], active: Collection[Value]) -> set[Value]:
     """The active values and all that change with them, within regions too.
 
+    Raises NoDerivative where the bits of one are taken for an integer.
+
     >>> from windlass.ir.values import tensor
     >>> from windlass.ops import Add, Convert
     >>> x, y = tensor("f32"), tensor("f32")
@@ -51,6 +54,10 @@ def find_varying(ops: Iterable[Op], active: Collection[Value]) -> set[Value]:
                     varying |= find_varying(body_of(region), varying)
                     given = zip(op.results, region.block.terminator.operands, strict=True)
                     varying.update(result for result, value in given if value in varying)
+            case BitcastConvert() if op.operand in varying and not is_differentiable(op.type):
+                # What is computed with a float's bits has no derivative that anyone could find.
+                if op.uses:
+                    raise NoDerivative(op)
             case _:
                 if any(value in varying for value in inputs_of(op)):
                     varying.update(result for result in op.results if is_differentiable(result.type))

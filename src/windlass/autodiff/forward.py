@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 
 from windlass.autodiff.activity import body_of, find_varying, is_differentiable
 from windlass.ir import Block, Builder, Function, Op, Region, Value
@@ -10,15 +10,7 @@ from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ir.types import TensorType
 from windlass.ops import Add, BroadcastInDim, Case, Constant, If, Multiply, Negate, Return, While
-from windlass.ops.base import TensorOp
-
-
-class NoDerivative(Exception):
-    """An op on the way from active arguments to results has no derivative."""
-
-    def __init__(self, op: Op) -> None:
-        super().__init__(type(op).__name__)
-        self.op = op
+from windlass.ops.base import NoDerivative, TensorOp
 
 
 def tangents_of(op: Op, given: Sequence[Value | None]) -> tuple[Value | None, ...]:
@@ -30,22 +22,35 @@ def tangents_of(op: Op, given: Sequence[Value | None]) -> tuple[Value | None, ..
         return (None,) * len(op.results)
     if not isinstance(op, TensorOp):
         raise NoDerivative(op)
-    if type(op).tangents is not TensorOp.tangents:
-        return op.tangents(tuple(given))
-    if type(op).partial is not TensorOp.partial:
+    if has_partials(op):
         total: Value | None = None
         for position, tangent in enumerate(given):
             if tangent is not None:
                 total = sum_of(total, scaled(spread(tangent, op.tensor), op.partial(position)))
         return (total,)
-    return _linear_tangents(op, given)
+    is_linear = is_linear_in(op, [tangent is not None for tangent in given])
+    found = _linear_tangents(op, given) if is_linear else op.tangents(tuple(given))
+    return tuple(
+        each if is_differentiable(result.type) else None for result, each in zip(op.results, found, strict=True)
+    )
+
+
+def has_partials(op: TensorOp) -> bool:
+    """Whether the op works on each element by itself, and says how the result changes with each operand."""
+    return type(op).partial is not TensorOp.partial and type(op).tangents is TensorOp.tangents
+
+
+def is_linear_in(op: TensorOp, chosen: Sequence[bool]) -> bool:
+    """Whether the op is linear in each of the operands chosen."""
+    linear = frozenset[int]().union(*op.linear_positions())
+    return all(position in linear for position, is_chosen in enumerate(chosen) if is_chosen)
 
 
 def _linear_tangents(op: TensorOp, given: Sequence[Value | None]) -> tuple[Value | None, ...]:
     """The op again, on the tangents of each set of operands that it is linear in."""
     totals: list[Value | None] = [None] * len(op.results)
     left = {position for position, tangent in enumerate(given) if tangent is not None}
-    for positions in linear_positions(op):
+    for positions in op.linear_positions():
         if left.isdisjoint(positions):
             continue
         left -= positions
@@ -56,21 +61,15 @@ def _linear_tangents(op: TensorOp, given: Sequence[Value | None]) -> tuple[Value
         regions = {name: getattr(op, name).clone({}) for name in op.region_names}
         results = op.with_fields(tuple(operands), **regions).results
         totals = [sum_of(total, result) for total, result in zip(totals, results, strict=True)]
-    if left:
-        raise NoDerivative(op)
     return tuple(totals)
 
 
-def linear_positions(op: TensorOp) -> tuple[frozenset[int], ...]:
-    """The sets of operands that an op is linear in, by their places."""
-    places: dict[str, list[int]] = {}
-    following = 0
-    for field in op.fields:
-        if field.kind in ("operand", "variadic"):
-            count = len(getattr(op, field.name)) if field.kind == "variadic" else 1
-            places[field.name] = list(range(following, following + count))
-            following += count
-    return tuple(frozenset(place for name in names for place in places[name]) for names in op.linear_in)
+def refuse_captures(op: Op, active: Container[Value]) -> None:
+    """Raise NoDerivative where a region uses active values of enclosing blocks: they are no operands."""
+    if not op.regions or not any(is_differentiable(result.type) for result in op.results):
+        return
+    if any(value in active for region in op.regions for value in captures(region)):
+        raise NoDerivative(op)
 
 
 def sum_of(left: Value | None, right: Value | None) -> Value | None:
@@ -117,8 +116,7 @@ class TangentWalker:
             if isinstance(op, While | If | Case) and any(result in self.varying for result in op.results):
                 self._enter(op, self._loop(op) if isinstance(op, While) else self._choice(op))
                 continue
-            if any(value in self.tangents for region in op.regions for value in captures(region)):
-                raise NoDerivative(op)
+            refuse_captures(op, self.tangents)
             made = op.clone(self.mapping)
             found = tangents_of(made, [self.tangents.get(operand) for operand in op.operands])
             pairs = zip(op.results, found, strict=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from windlass.autodiff.activity import body_of, inputs_of, is_differentiable
-from windlass.autodiff.forward import NoDerivative, choose, sum_of
+from windlass.autodiff.forward import choose, sum_of
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
 from windlass.ir.captures import captures
@@ -29,6 +29,7 @@ from windlass.ops import (
     Subtract,
     While,
 )
+from windlass.ops.base import NoDerivative
 from windlass.ops.counting import find_counter, step_of
 from windlass.rewriting.driver import remove_dead_code
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from windlass.autodiff.activity import find_varying, inputs_of, is_differentiable
 from windlass.autodiff.forward import (
-    NoDerivative,
-    linear_positions,
+    has_partials,
+    is_linear_in,
+    refuse_captures,
     scaled,
     sum_of,
     tangents_of,
@@ -15,10 +16,9 @@ from windlass.autodiff.forward import (
 from windlass.autodiff.regions import pull_back_choice, pull_back_loop, separate
 from windlass.ir import Argument, Block, Builder, Function, Op, Value
 from windlass.ir.builder import current_builder
-from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ops import BroadcastInDim, Case, Constant, If, Return, Transpose, While, reduce_sum
-from windlass.ops.base import TensorOp
+from windlass.ops.base import NoDerivative, TensorOp
 
 
 def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value, Value]) -> dict[Value, Value]:
@@ -41,8 +41,7 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
                 if value in reached:
                     _add(cotangents, value, cotangent)
             continue
-        if any(value in reached for region in op.regions for value in captures(region)):
-            raise NoDerivative(op)
+        refuse_captures(op, reached)
         wanted = [operand in reached for operand in op.operands]
         for operand, found in zip(op.operands, cotangents_of(op, own, wanted), strict=True):
             _add(cotangents, operand, found)
@@ -56,10 +55,8 @@ def cotangents_of(op: Op, given: Sequence[Value | None], wanted: Sequence[bool])
     """
     if not isinstance(op, TensorOp):
         raise NoDerivative(op)
-    if type(op).tangents is not TensorOp.tangents:
-        return _transposed_tangents(op, given, wanted)
     found: list[Value | None] = [None] * len(op.operands)
-    if type(op).partial is not TensorOp.partial:
+    if has_partials(op):
         (cotangent,) = given
         assert cotangent is not None
         for position, operand in enumerate(op.operands):
@@ -67,15 +64,15 @@ def cotangents_of(op: Op, given: Sequence[Value | None], wanted: Sequence[bool])
                 product = scaled(cotangent, op.partial(position))
                 found[position] = None if product is None else gathered(product, operand)
         return found
-    linear = frozenset[int]().union(*linear_positions(op))
+    if not is_linear_in(op, wanted):
+        return _transposed_tangents(op, given, wanted)
     full = tuple(
-        Constant.splat(0, result.type) if each is None else each for result, each in zip(op.results, given, strict=True)
+        Constant.splat(0, result.type) if each is None else each for each, result in zip(given, op.results, strict=True)
     )
     for position, is_wanted in enumerate(wanted):
         if is_wanted:
-            if position not in linear:
-                raise NoDerivative(op)
-            found[position] = _pullback_by_letters(op, full[0]) if op.follows_letters else op.pullback(full, position)
+            pulled = _pullback_by_letters(op, full[0]) if op.follows_letters else op.pullback(full, position)
+            found[position] = gathered(pulled, op.operands[position])
     return found
 
 

@@ -66,6 +66,14 @@ def beginning_with(entry: Any) -> Change:
     return lambda entries, size: (entry, *entries)
 
 
+class NoDerivative(Exception):
+    """An op on the way from active arguments to results has no derivative."""
+
+    def __init__(self, op: Op) -> None:
+        super().__init__(type(op).__name__)
+        self.op = op
+
+
 class TensorOp(Op):
     """Base of the ops on tensors.
 
@@ -214,6 +222,19 @@ class TensorOp(Op):
     follows_letters: ClassVar[bool] = False
     """The op does no more than its `axes` say: it repeats, permutes and sums. Its pullback follows from them."""
 
+    def linear_positions(self) -> tuple[frozenset[int], ...]:
+        """The sets of operands that it is linear in, by their places; by `linear_in`, where its form is no matter."""
+        if not self.linear_in:
+            return ()
+        places: dict[str, list[int]] = {}
+        following = 0
+        for field in self.fields:
+            if field.kind in ("operand", "variadic"):
+                count = len(getattr(self, field.name)) if field.kind == "variadic" else 1
+                places[field.name] = list(range(following, following + count))
+                following += count
+        return tuple(frozenset(place for name in names for place in places[name]) for names in self.linear_in)
+
     def partial(self, position: int) -> Value | float | None:
         """Of ops that work on each element by itself: by what factor the result changes with the operand at `position`.
 
@@ -225,14 +246,15 @@ class TensorOp(Op):
     def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
         """What the results change by, to first order, as operands change by what is given; None is zero.
 
-        It is made of ops that are linear in what is given. Of ops that say neither `linear_in` nor `partial`.
+        It is made of ops that are linear in what is given. Asked only of operands in which the op is not linear, and
+        of those without `partial`. Raises NoDerivative.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no tangents")
+        raise NoDerivative(self)
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         """The cotangent of the operand at `position`, in which the op is linear, from those of all results.
 
-        The transpose of the linear map, without conjugation, as JAX has it.
+        The transpose of the linear map, without conjugation, as JAX has it. Of a single number: its sum, or all terms.
         """
         raise NotImplementedError(f"{type(self).__name__} has no pullback")
 

@@ -11,8 +11,9 @@ from windlass.ir.types import NUMPY_DTYPES, TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_of
 from windlass.ops.base import ANY, BOOLEAN, Array, TensorOp
-from windlass.ops.conversion import convert_array
+from windlass.ops.conversion import Convert, convert_array
 from windlass.ops.elementwise import Add
+from windlass.ops.movement import Transpose
 from windlass.ops.ranges import INFINITY, Range, RangeOf, between, everything
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import MLIRText, PrecisionConfig
@@ -29,6 +30,7 @@ class DotGeneral(TensorOp):
     """
 
     name = "stablehlo.dot_general"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"lhs"}), frozenset({"rhs"}))
     is_contraction: ClassVar[bool] = True
     lhs: Value
     rhs: Value
@@ -152,9 +154,33 @@ class DotGeneral(TensorOp):
                 product = np.einsum("kbmo,kbon->bmn", left, right)
         return convert_array(np.ascontiguousarray(product).reshape((*batch, *rows, *columns)), self.tensor.dtype)
 
-    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
-        from windlass.ops.movement import Transpose
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        """The cotangent times the other operand, contracted over the other's free axes."""
+        (cotangent,) = cotangents
+        wanted, other = self.operands[position], self.operands[1 - position]
+        batching = self.lhs_batching_dimensions, self.rhs_batching_dimensions
+        contracting = self.lhs_contracting_dimensions, self.rhs_contracting_dimensions
+        free = self.lhs_free_dimensions, self.rhs_free_dimensions
+        count, first = len(batching[0]), len(batching[0]) + (0 if position else len(free[0]))
+        others = tuple(range(first, first + len(free[1 - position])))
+        product = DotGeneral(
+            cotangent,
+            converted(other, cotangent.dtype),
+            tuple(range(count)),
+            batching[1 - position],
+            others,
+            free[1 - position],
+            tuple(reversed(self.precision_config)) if position else self.precision_config,
+            self.algorithm,
+        )
+        # The other's contracting axes come last, in its own order of them.
+        pairs = sorted(zip(contracting[1 - position], contracting[position], strict=True))
+        made = (*batching[position], *free[position], *(axis for _, axis in pairs))
+        order = tuple(made.index(axis) for axis in range(len(made)))
+        found = product if order == tuple(range(len(order))) else Transpose(product, order)
+        return converted(found, wanted.dtype)
 
+    def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
         lhs, rhs = operands
         both = all(is_batched)
         left, right = (int(batched) for batched in is_batched)
@@ -227,6 +253,11 @@ class DotGeneral(TensorOp):
 
 def _wider_types(dtype: str) -> tuple[str, ...]:
     return {"bf16": ("bf16", "f32"), "f16": ("f16", "f32"), "i8": ("i8", "i32")}.get(dtype, (dtype,))
+
+
+def converted(value: Value, dtype: str) -> Value:
+    """The value in an element type, itself if it has that."""
+    return value if value.dtype == dtype else Convert(value, dtype)
 
 
 def wide_type(dtype: str) -> str:

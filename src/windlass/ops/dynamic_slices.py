@@ -23,6 +23,7 @@ class DynamicSlice(TensorOp):
     """A slice of fixed sizes at computed starts, which are moved so that the slice lies inside the operand."""
 
     name = "stablehlo.dynamic_slice"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     picks_elements: ClassVar[bool] = True
     disorder: ClassVar[int] = 6
     operand: Value
@@ -70,6 +71,9 @@ class DynamicSlice(TensorOp):
         axes = tuple(axis + 1 for axis in axes)
         return (Gather(x, places, windows, (), (0,), (0,), axes, 1, (1, *sizes)),)
 
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        return DynamicUpdateSlice(Constant.splat(0, self.operand.type), cotangents[0], self.start_indices)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         # MLIR's parser does not read back what its printer writes for rank 0.
@@ -86,6 +90,7 @@ class DynamicUpdateSlice(TensorOp):
     """The operand with `update` written at computed starts, which are moved so that it lies inside."""
 
     name = "stablehlo.dynamic_update_slice"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand", "update"}),)
     operand: Value
     update: Value
     start_indices: tuple[Value, ...]
@@ -152,6 +157,12 @@ class DynamicUpdateSlice(TensorOp):
     def elements_written(self) -> int:
         """The update alone: it is written in place."""
         return self.update.tensor.size
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        if position == 1:
+            return DynamicSlice(cotangent, self.start_indices, self.update.shape)
+        return DynamicUpdateSlice(cotangent, Constant.splat(0, self.update.type), self.start_indices)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:

@@ -11,6 +11,8 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, axes_in_place, axes_of, axes_of_reshape
 from windlass.ops.base import ANY, Array, OnNewAxis, TensorOp, beginning_with, first_and_later, later, repeated, sized
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Select
 from windlass.ops.ranges import Range, RangeOf, joined
 from windlass.ops.sampling import Draw, Unsuitable
 
@@ -19,6 +21,7 @@ class Slice(TensorOp):
     """Elements start, start + stride, ... below limit along each axis."""
 
     name = "stablehlo.slice"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     picks_elements: ClassVar[bool] = True
     disorder: ClassVar[int] = 4
     operand: Value
@@ -58,6 +61,13 @@ class Slice(TensorOp):
         bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
         return operand[tuple(slice(start, limit, stride) for start, limit, stride in bounds)]
 
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        interiors = tuple(stride - 1 for stride in self.strides)
+        ends = zip(self.start_indices, dilated_shape(cotangent.shape, interiors), self.operand.shape, strict=True)
+        highs = tuple(size - start - taken for start, taken, size in ends)
+        return Pad(cotangent, Constant.of(0, cotangent.dtype), self.start_indices, highs, interiors)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         return (tensor_type(draw.shape(), draw.dtype(ANY)),)
@@ -81,6 +91,7 @@ class Pad(TensorOp):
     """padding_value around the operand and between its elements; negative edge padding removes elements."""
 
     name = "stablehlo.pad"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand", "padding_value"}),)
     disorder: ClassVar[int] = 6
     operand: Value
     padding_value: Value
@@ -124,6 +135,32 @@ class Pad(TensorOp):
     def evaluate(self, operand: Array, padding_value: Array) -> Array:
         return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
 
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        lows, highs, interiors = self.edge_padding_low, self.edge_padding_high, self.interior_padding
+        if position == 1:
+            kept = Constant.of(False, "i1", self.operand.shape)
+            is_padding = Pad(kept, Constant.of(True, "i1"), lows, highs, interiors)
+            return Select(is_padding, cotangent, Constant.splat(0, cotangent.type))
+        zero = Constant.of(0, cotangent.dtype)
+        if not any(interiors):
+            opposite = tuple(-low for low in lows), tuple(-high for high in highs)
+            return cotangent if not any((*lows, *highs)) else padded(cotangent, zero, *opposite)
+        starts: list[int] = []
+        limits: list[int] = []
+        missing: list[tuple[int, int]] = []
+        for size, whole, low, interior in zip(self.operand.shape, cotangent.shape, lows, interiors, strict=True):
+            step = interior + 1
+            first = min(-(min(low, 0) // step), size)
+            count = max(min(-((low - whole) // step), size) - first, 0)
+            starts.append(low + first * step if count else 0)
+            limits.append(starts[-1] + (count - 1) * step + 1 if count else 0)
+            missing.append((first, size - first - count))
+        taken = Slice(cotangent, tuple(starts), tuple(limits), tuple(interior + 1 for interior in interiors))
+        if not any(map(any, missing)):
+            return taken
+        return padded(taken, zero, tuple(low for low, _ in missing), tuple(high for _, high in missing))
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         type_ = tensor_type(draw.shape(), draw.dtype(ANY))
@@ -148,11 +185,38 @@ class Pad(TensorOp):
         }
 
 
+def padded(operand: Value, number: Value, lows: tuple[int, ...], highs: tuple[int, ...]) -> Value:
+    """The operand with a number at its edges, or without what is there."""
+    if all(low <= 0 and high <= 0 for low, high in zip(lows, highs, strict=True)):
+        limits = tuple(size + high for size, high in zip(operand.shape, highs, strict=True))
+        return Slice(operand, tuple(-low for low in lows), limits, (1,) * len(lows))
+    return Pad(operand, number, lows, highs, (0,) * len(lows))
+
+
+def slice_along(operand: Value, axis: int, start: int, limit: int, stride: int = 1) -> Value:
+    """The elements from start to limit along one axis."""
+    shape = operand.shape
+    if (start, limit, stride) == (0, shape[axis], 1):
+        return operand
+    starts, strides = [0] * len(shape), [1] * len(shape)
+    starts[axis], strides[axis] = start, stride
+    return Slice(operand, tuple(starts), (*shape[:axis], limit, *shape[axis + 1 :]), tuple(strides))
+
+
+def dilated_shape(shape: tuple[int, ...], interiors: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with so much padding between elements.
+
+    >>> dilated_shape((3, 0), (1, 1))
+    (5, 0)
+    """
+    return tuple(size + max(size - 1, 0) * interior for size, interior in zip(shape, interiors, strict=True))
+
+
 def pad_array(
     operand: Array, padding_value: Any, lows: tuple[int, ...], highs: tuple[int, ...], interiors: tuple[int, ...]
 ) -> Array:
     """NumPy's form of `Pad`; the padding value is a scalar or a rank-0 array."""
-    dilated = [size + max(size - 1, 0) * interior for size, interior in zip(operand.shape, interiors, strict=True)]
+    dilated = dilated_shape(operand.shape, interiors)
     widest = [
         size + max(low, 0) + max(high, 0) for size, low, high in zip(dilated, lows, highs, strict=True)
     ]  # pad first, then cut away what negative padding removes
@@ -167,6 +231,7 @@ class Concatenate(TensorOp):
     """The inputs one after another along `dimension`."""
 
     name = "stablehlo.concatenate"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"inputs"}),)
     disorder: ClassVar[int] = 8
     inputs: tuple[Value, ...]
     dimension: int
@@ -199,6 +264,10 @@ class Concatenate(TensorOp):
     def evaluate(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, self.dimension)
 
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        start = sum(value.shape[self.dimension] for value in self.inputs[:position])
+        return slice_along(cotangents[0], self.dimension, start, start + self.inputs[position].shape[self.dimension])
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         shape, dtype = draw.shape(least_rank=1), draw.dtype(ANY)
@@ -226,6 +295,7 @@ class Reshape(TensorOp):
     """The same elements in row-major order in another shape."""
 
     name = "stablehlo.reshape"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     is_free: ClassVar[bool] = True
     disorder: ClassVar[int] = -3
     operand: Value
@@ -247,6 +317,9 @@ class Reshape(TensorOp):
 
     def evaluate(self, operand: Array) -> Array:
         return operand.reshape(self.shape)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        return Reshape(cotangents[0], self.operand.shape)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
@@ -308,6 +381,7 @@ class Reverse(TensorOp):
     """The elements in opposite order along the given dimensions."""
 
     name = "stablehlo.reverse"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     disorder: ClassVar[int] = -2
     operand: Value
     dimensions: tuple[int, ...]
@@ -331,6 +405,9 @@ class Reverse(TensorOp):
 
     def evaluate(self, operand: Array) -> Array:
         return np.flip(operand, self.dimensions)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        return Reverse(cotangents[0], self.dimensions)
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
