@@ -12,13 +12,24 @@ from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_of
-from windlass.ops.base import Array, OnNewAxis, TensorOp, later
-from windlass.ops.combiners import combiner_of, combiner_region, identity_of, sample_reducer
+from windlass.ops.base import SMALL_FLOATS, Array, BroadcastInDim, NoDerivative, OnNewAxis, TensorOp, later
+from windlass.ops.combiners import (
+    EXTREMES,
+    combiner_of,
+    combiner_region,
+    combiners_of,
+    find_choice,
+    identity_of,
+    sample_reducer,
+)
+from windlass.ops.comparison import Compare
 from windlass.ops.control import regions_are_pure
+from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Multiply, Or
+from windlass.ops.elementwise import Add, And, Divide, Multiply, Or, Select
 from windlass.ops.evaluation import Scope, run_pointwise
 from windlass.ops.extremes import Maximum, Minimum
+from windlass.ops.movement import Pad, Reshape, slice_along
 from windlass.ops.ranges import Range, RangeOf, everything
 from windlass.ops.regions import check_reducer
 from windlass.ops.sampling import Draw
@@ -122,6 +133,55 @@ class Reduce(Folding):
         )
         return fold(self.body, scope, state, lines)
 
+    def linear_positions(self) -> tuple[frozenset[int], ...]:
+        sums = [place for place, combiner in enumerate(combiners_of(self.body)) if combiner is Add]
+        return tuple(frozenset({place}) for place in sums)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        return self._spread(cotangents[position])
+
+    def _spread(self, value: Value) -> Value:
+        """A result at all places of the inputs."""
+        shape = self.inputs[0].shape
+        return BroadcastInDim(value, shape, tuple(axis for axis in range(len(shape)) if axis not in self.dimensions))
+
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        count = len(self.inputs)
+        combiners, starts = combiners_of(self.body), given[count:]
+        if any(start is not None for start in starts):
+            raise NoDerivative(self)
+        if find_choice(self.body) is not None:
+            return (None if given[0] is None else self._tangent_of_equals(given[0], (0, 1)), None)
+        is_empty = not math.prod(self.inputs[0].shape[axis] for axis in self.dimensions)
+        found: list[Value | None] = []
+        for place, (combiner, tangent) in enumerate(zip(combiners, given[:count], strict=True)):
+            if combiner is Add:
+                found.append(None if tangent is None else reduce_sum(tangent, self.dimensions))
+            elif combiner in EXTREMES and not is_empty:
+                found.append(None if tangent is None else self._tangent_of_equals(tangent, (place,)))
+            elif combiner is Multiply:
+                found.append(
+                    None if tangent is None else tangent_of_product(self.inputs[place], tangent, self.dimensions)
+                )
+            elif is_empty or not (self.results[place].tensor.is_float or self.results[place].tensor.is_complex):
+                found.append(None)
+            else:
+                raise NoDerivative(self)
+        return tuple(found)
+
+    def _tangent_of_equals(self, tangent: Value, places: tuple[int, ...]) -> Value:
+        """The mean tangent of those inputs that equal the results, at all of these places."""
+        pairs = [(self.inputs[place], self._spread(self.results[place])) for place in places]
+        equal: Value = Compare(*pairs[0], "EQ")
+        for pair in pairs[1:]:
+            equal = And(equal, Compare(*pair, "EQ"))
+        # Small floats can't count far.
+        wide = "f32" if tangent.dtype in SMALL_FLOATS else tangent.dtype
+        one, none = (Constant.of(number, wide, tangent.shape) for number in (1, 0))
+        count = reduce_sum(Select(equal, one, none), self.dimensions)
+        total = reduce_sum(Select(equal, tangent, Constant.splat(0, tangent.type)), self.dimensions)
+        return Divide(total, count if wide == tangent.dtype else Convert(count, tangent.dtype))
+
     def flops(self) -> int:
         """One body for each element but the first of each result, which combines with nothing that counts."""
         ops = sum(1 for _ in self.body.walk()) - 1
@@ -209,3 +269,33 @@ def reduce_and(operand: Value, dimensions: tuple[int, ...]) -> Value:
 def reduce_or(operand: Value, dimensions: tuple[int, ...]) -> Value:
     """Any bits, or whether any element is true, along the dimensions."""
     return reduce_with(Or, operand, dimensions)
+
+
+def tangent_of_product(operand: Value, tangent: Value, dimensions: tuple[int, ...]) -> Value | None:
+    """What the product along the dimensions changes by: by halves, as quotients would fail at zeros."""
+    for axis in dimensions:
+        while operand.shape[axis] > 1:
+            half = (operand.shape[axis] + 1) // 2
+            operand, tangent = multiply_with_tangents(
+                (slice_along(operand, axis, 0, half), slice_along(tangent, axis, 0, half)),
+                (_second_half(operand, axis, half, 1), _second_half(tangent, axis, half, 0)),
+            )
+        if operand.shape[axis] == 0:
+            return None
+    return Reshape(tangent, tuple(size for axis, size in enumerate(tangent.shape) if axis not in dimensions))
+
+
+def _second_half(operand: Value, axis: int, half: int, number: int) -> Value:
+    """The elements from `half` on along an axis, and a number where there is one too few."""
+    shape = operand.shape
+    rest = slice_along(operand, axis, half, shape[axis])
+    if rest.shape[axis] == half:
+        return rest
+    none, highs = (0,) * len(shape), tuple(int(place == axis) for place in range(len(shape)))
+    return Pad(rest, Constant.of(number, operand.dtype), none, highs, none)
+
+
+def multiply_with_tangents(left: tuple[Value, Value], right: tuple[Value, Value]) -> tuple[Value, Value]:
+    """The product of two values that come with their tangents, and its own."""
+    tangent = Add(Multiply(left[1], right[0]), Multiply(right[1], left[0]))
+    return Multiply(left[0], right[0]), tangent
