@@ -33,8 +33,9 @@ from windlass.ops import (
     Transpose,
 )
 from windlass.ops.evaluation import evaluate_function
-from windlass.ops.reduction import fold_windows, reduce_with
+from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import RandomDraw, Unsuitable
+from windlass.ops.windows import fold_windows
 from windlass.rewriting import RuleSet, rewrite_function
 from windlass.rules.diagonals import diagonal_matrix, diagonal_slice, identity_matrix, index_mask
 from windlass.rules.sorts import sort_by

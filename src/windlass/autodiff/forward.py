@@ -28,8 +28,12 @@ def tangents_of(op: Op, given: Sequence[Value | None]) -> tuple[Value | None, ..
             if tangent is not None:
                 total = sum_of(total, scaled(spread(tangent, op.tensor), op.partial(position)))
         return (total,)
-    is_linear = is_linear_in(op, [tangent is not None for tangent in given])
-    found = _linear_tangents(op, given) if is_linear else op.tangents(tuple(given))
+    if type(op).tangents is not TensorOp.tangents:
+        found = op.tangents(tuple(given))
+    elif is_linear_in(op, [tangent is not None for tangent in given]):
+        found = _linear_tangents(op, given)
+    else:
+        raise NoDerivative(op)
     return tuple(
         each if is_differentiable(result.type) else None for result, each in zip(op.results, found, strict=True)
     )

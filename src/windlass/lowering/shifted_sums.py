@@ -33,8 +33,8 @@ from windlass.ops import (
 from windlass.ops.base import SMALL_FLOATS
 from windlass.ops.combiners import combiner_region, identity_of
 from windlass.ops.convolution import kernel_size
-from windlass.ops.reduction import fold_windows
 from windlass.ops.sampling import Draw
+from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.convolutions import convolve, padded

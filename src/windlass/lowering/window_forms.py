@@ -28,9 +28,9 @@ from windlass.ops import (
     While,
 )
 from windlass.ops.combiners import IDEMPOTENT
-from windlass.ops.reduction import fold_windows
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
+from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.windows import input_of, is_last_wanted, owner_of, reorders

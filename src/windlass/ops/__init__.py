@@ -97,8 +97,6 @@ from windlass.ops.pointwise import Binary, Elementwise, ElementwiseTest, Unary
 from windlass.ops.random import Rng, RngBitGenerator
 from windlass.ops.reduction import (
     Reduce,
-    ReduceWindow,
-    SelectAndScatter,
     reduce_and,
     reduce_max,
     reduce_min,
@@ -139,6 +137,7 @@ from windlass.ops.special_functions import (
     Zeta,
 )
 from windlass.ops.tokens import AfterAll, Effect, Infeed, Outfeed, Recv, Send
+from windlass.ops.windows import ReduceWindow, SelectAndScatter
 
 __all__ = [
     "Abs",

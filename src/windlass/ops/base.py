@@ -218,7 +218,8 @@ class TensorOp(Op):
 
     linear_in: ClassVar[tuple[frozenset[str], ...]] = ()
     """Sets of operands, by the names of their fields: in those of each set together, with all other operands as they
-    are, the op is linear. Its tangent is the op again, and `pullback` gives the cotangents."""
+    are, the op is linear. Its tangent is the op again, but for ops with `tangents` of their own; `pullback` gives the
+    cotangents."""
     follows_letters: ClassVar[bool] = False
     """The op does no more than its `axes` say: it repeats, permutes and sums. Its pullback follows from them."""
 
@@ -246,8 +247,8 @@ class TensorOp(Op):
     def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
         """What the results change by, to first order, as operands change by what is given; None is zero.
 
-        It is made of ops that are linear in what is given. Asked only of operands in which the op is not linear, and
-        of those without `partial`. Raises NoDerivative.
+        It is made of ops that are linear in what is given. Of ops that are not linear in all operands, and have no
+        `partial`. Raises NoDerivative.
         """
         raise NoDerivative(self)
 

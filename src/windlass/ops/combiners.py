@@ -162,6 +162,29 @@ def combiner_of(region: Region) -> type[Op] | None:
     return type(op) if (straight or crossed) and op.type is first.type is second.type else None
 
 
+def combiners_of(region: Region) -> tuple[type[Op] | None, ...]:
+    """For each value that a reducer gives, the op that combines the parameters for it and sees no others.
+
+    `fmin` and `fmax` are Minimum and Maximum here.
+
+    >>> region = sample_reducer(Draw(lambda low, high: low), ["f32", "i32"])
+    >>> [combiner.__name__ for combiner in combiners_of(region)]
+    ['Add', 'Add']
+    """
+    arguments, values = region.block.arguments, region.block.terminator.operands
+    pairs = zip(arguments[: len(values)], arguments[len(values) :], values, strict=True)
+    return tuple(_combiner_of_value(value, left, right) for left, right, value in pairs)
+
+
+def _combiner_of_value(value: Value, left: Value, right: Value) -> type[Op] | None:
+    if not isinstance(value, Op) or value.type is not left.type:
+        return None
+    if value.operands == (left, right) or (value.operands == (right, left) and value.is_commutative):
+        return type(value)
+    step = read_step(value)
+    return step[0].combiner if step is not None and set(step[1:]) == {left, right} else None
+
+
 CHOICES = (And, Compare, Maximum, Minimum, Not, Or, Select, Xor)
 """What these make of their operands is decided by the operands' order alone, NaN apart."""
 

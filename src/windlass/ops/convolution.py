@@ -17,9 +17,9 @@ from windlass.ops.contraction import filled, wide_type
 from windlass.ops.conversion import convert_array
 from windlass.ops.elementwise import Add
 from windlass.ops.movement import pad_array
-from windlass.ops.reduction import window_shape
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.ops.spelling import Matrix, PrecisionConfig
+from windlass.ops.windows import window_shape
 
 _LIST_DEFAULTS = {"window_strides": 1, "lhs_dilation": 1, "rhs_dilation": 1, "window_reversal": False}
 

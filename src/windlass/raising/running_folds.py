@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from windlass.ir import Value
-from windlass.ops.reduction import fold_windows
+from windlass.ops.windows import fold_windows
 from windlass.raising import emission
 
 Combine: TypeAlias = "Callable[[Value, Value], Value]"

@@ -8,8 +8,8 @@ from windlass.ir import Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import Add, Constant, Fft, Maximum, Minimum, Multiply, Negate, ReduceWindow, Reverse
 from windlass.ops.combiners import IDEMPOTENT, combiner_region, identity_of
-from windlass.ops.reduction import fold_windows
 from windlass.ops.sampling import Draw
+from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes

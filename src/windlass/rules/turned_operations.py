@@ -11,8 +11,8 @@ from windlass.ir import Op, Result, Value
 from windlass.ir.values import tensor
 from windlass.ops import DynamicUpdateSlice, Fft, Maximum, ReduceWindow, Reshape, Sort, Transpose
 from windlass.ops.combiners import is_order_free
-from windlass.ops.reduction import fold_windows
 from windlass.ops.sampling import Draw
+from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
 from windlass.rules.axes import Sizes, invert, match_axes, pick

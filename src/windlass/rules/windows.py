@@ -20,8 +20,9 @@ from windlass.ops import (
     Slice,
 )
 from windlass.ops.combiners import identity_of, is_identity, is_order_free
-from windlass.ops.reduction import fold_windows, reduce_sum
+from windlass.ops.reduction import reduce_sum
 from windlass.ops.sampling import Draw
+from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
 from windlass.rules.letters import feeds_only
