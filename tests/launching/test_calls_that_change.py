@@ -245,8 +245,7 @@ def test_tracers_after_concrete_values(module: Module) -> None:
         assert jax.jit(lambda x, y: saxpy(8, 2.0, x, y))(x, y).tolist() == first(8, 2.0)
         assert jax.jit(lambda: saxpy(8, 2.0, x, y))().tolist() == first(8, 2.0)
         assert jax.vmap(lambda a: saxpy(8, a, x, y))(jnp.arange(2.0)).tolist() == [first(8, 0.0), first(8)]
-        with pytest.raises(wl.WindlassError, match="WL0901"):
-            jax.grad(lambda x: saxpy(8, 2.0, x, y).sum())(x)
+        assert jax.grad(lambda x: saxpy(8, 2.0, x, y).sum())(x).tolist() == [2.0] * 8
         assert jax.grad(lambda a: a * saxpy(8, 2.0, x, y)[0])(3.0) == 2
         with jax.disable_jit():
             assert saxpy(8, 2.0, x, y).tolist() == first(8, 2.0)

@@ -44,8 +44,14 @@ class SmoothDraw(RandomDraw):
         return self.array(type_, low, high)
 
 
-WITHOUT: frozenset[str] = frozenset({"Map", "While"})
+WITHOUT: frozenset[str] = frozenset({"BesselI1e", "BitcastConvert", "Map", "NextAfter"})
 """Ops of floats that have no derivative, by name: an error where one is asked for."""
+
+WITHOUT_BY = {"Polygamma": 0, "Zeta": 0}
+"""Those that have none by one of their operands."""
+
+ROUNDING = frozenset({"ReducePrecision"})
+"""Ops that round, whose derivative is that of what they round: differences don't show it."""
 
 BEGINNINGS = "init_values"
 """Operands of folds that have to be the identity, so that they can't change: an error where they do."""
@@ -63,6 +69,8 @@ def function_of(op: TensorOp) -> Function:
 def changeable(op: TensorOp) -> list[int]:
     """The operands that a derivative can be asked by."""
     fixed: set[Value] = set(getattr(op, BEGINNINGS, ()))
+    if type(op).__name__ in WITHOUT_BY:
+        fixed.add(op.operands[WITHOUT_BY[type(op).__name__]])
     return [place for place in differentiable([each.type for each in op.operands]) if op.operands[place] not in fixed]
 
 
@@ -134,7 +142,7 @@ CLASSES = (*meaningful_classes(), *composite_classes())
 def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
     compared = 0
     asked = False
-    for index in range(12):
+    for index in range(16):
         draw = SmoothDraw(zlib.crc32(cls.__name__.encode()) + 7919 * index)
         instance = draw_instance(cls, draw)
         function = function_of(instance.op)
@@ -146,6 +154,9 @@ def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
         if cls.__name__ in WITHOUT:
             with pytest.raises(NoDerivative):
                 tangent_function(function, active)
+            return
+        if cls.__name__ in ROUNDING:
+            assert_pullback_is_transpose(function, arrays, active, draw)
             return
         compared += assert_tangents_are_differences(function, arrays, active, draw)
         assert_pullback_is_transpose(function, arrays, active, draw)

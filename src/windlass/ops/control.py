@@ -277,8 +277,12 @@ class OptimizationBarrier(TensorOp):
     """Its operands; nothing moves across it."""
 
     name = "stablehlo.optimization_barrier"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operands"}),)
     operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
     on_new_axis: ClassVar[OnNewAxis] = {}
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        return cotangents[position]
 
     def infer(self) -> tuple[Type, ...]:
         return tuple(value.type for value in self.operands)

@@ -26,6 +26,7 @@ class Convert(Elementwise):
     """
 
     name = "stablehlo.convert"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     operand: Value
     dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]
     has_result_attributes: ClassVar[frozenset[str]] = frozenset({"dtype"})
@@ -54,6 +55,11 @@ class Convert(Elementwise):
         if source.is_float and bit_width(source.dtype) < bit_width(target.dtype) and bit_width(source.dtype) > 8:
             return wide
         return rounded(wide, target)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        # Of complex numbers a real type keeps the real part.
+        return Convert(cotangent, self.operand.dtype)
 
     def evaluate(self, operand: Array) -> Array:
         return convert_array(operand, self.dtype)
@@ -277,6 +283,10 @@ class ReducePrecision(Elementwise):
         if self.exponent_bits >= _exponent_bits_of(self.dtype) and operand.is_finite:
             low, high = min(2 * operand.low, 0.0), max(2 * operand.high, 0.0)
         return rounded(Range(low, high, operand.nan, operand.may_be_negative), self.tensor)
+
+    def partial(self, position: int) -> float:
+        # Of what is rounded, as JAX has it: the steps have no derivative that is of use.
+        return 1
 
     def evaluate(self, operand: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -9,10 +9,12 @@ import numpy as np
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, INTEGER, SIGNED, Array
+from windlass.ops.complex import Complex, Conj, Real
 from windlass.ops.creation import Constant
 from windlass.ops.loop_writer import LoopNames, LoopWriter, signless
 from windlass.ops.pointwise import Binary, Elementwise, ElementwiseTest, Unary, widened
-from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, everything
+from windlass.ops.ranges import INFINITY, Range, RangeOf, between, everything
+from windlass.ops.rounding import Floor
 from windlass.ops.sampling import Draw
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------
@@ -135,6 +137,12 @@ class Remainder(Binary):
         nan = left.nan or right.nan or left.has_infinity or right.has_zero
         return between(low, high, nan=nan, negative_zero=left.may_be_negative, whole=left.whole and right.whole)
 
+    def partial(self, position: int) -> Value | float:
+        if position:
+            ratio = Divide(self.lhs, self.rhs)
+            return Negate(Multiply(Sign(ratio), Floor(Abs(ratio))))
+        return 1
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
             return widened(np.fmod, lhs, rhs)
@@ -144,49 +152,6 @@ class Remainder(Binary):
             if lhs.dtype.kind != "u":
                 remainder = np.where(rhs == -1, np.zeros_like(lhs), remainder)
         return np.where(rhs == 0, lhs, remainder).astype(lhs.dtype)
-
-
-class Power(Binary):
-    """lhs to the power of rhs; a negative integer exponent gives 1/lhs**-rhs truncated (0, 1 or -1)."""
-
-    name = "stablehlo.power"
-    effort: ClassVar[int] = 24
-    dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
-    loop_names: ClassVar[LoopNames] = LoopNames("math.powf")
-
-    def find_range(self, of: RangeOf) -> Range:
-        base, exponent = of(self.lhs), of(self.rhs)
-        if not self.tensor.is_float:
-            return everything(self.tensor)
-        # A power of what has no sign has none; one of NaN may be 1.
-        if base.may_be_negative:
-            even = exponent.low == exponent.high and exponent.low in (2.0, 4.0, 6.0, 8.0)
-            return between(0, INFINITY, nan=base.nan) if even else NOTHING_KNOWN
-        return between(0, INFINITY, nan=base.nan or exponent.nan)
-
-    def evaluate(self, lhs: Array, rhs: Array) -> Array:
-        if not is_integer_array(lhs):
-            return widened(np.power, lhs, rhs)
-        result, base, exponent = np.ones_like(lhs), lhs.copy(), rhs.copy()
-        if lhs.dtype.kind != "u":
-            exponent = np.where(rhs < 0, 0, rhs).astype(rhs.dtype)
-        with np.errstate(all="ignore"):
-            while (exponent > 0).any():
-                result = np.where(exponent & 1, result * base, result).astype(lhs.dtype)
-                base = (base * base).astype(lhs.dtype)
-                exponent = exponent >> 1
-        if lhs.dtype.kind == "u":
-            return result
-        sign = np.where(rhs & 1, lhs, np.ones_like(lhs))
-        negative = np.where(np.abs(lhs) == 1, sign, np.zeros_like(lhs))
-        return np.where(rhs < 0, negative, result).astype(lhs.dtype)
-
-    def sample_array(self, draw: Draw, position: int) -> Array:
-        """XLA's CPU compiler takes integer exponents modulo 64, so only those below can be compared with it."""
-        is_exponent_of_integer = position == 1 and self.lhs.tensor.is_integer
-        return (
-            draw.tame_array(self.rhs.tensor, -8, 40) if is_exponent_of_integer else super().sample_array(draw, position)
-        )
 
 
 class Negate(Unary):
@@ -242,6 +207,13 @@ class Abs(Elementwise):
             return between(0, INFINITY, nan=True)
         return of(self.operand).absolute(self.tensor)
 
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        (tangent,) = given
+        assert tangent is not None
+        if self.operand.tensor.is_complex:
+            return (Real(Multiply(Conj(Sign(self.operand)), tangent)),)
+        return (Multiply(tangent, Sign(self.operand)),)
+
     def evaluate(self, operand: Array) -> Array:
         if operand.dtype.kind == "c":
             with np.errstate(all="ignore"):
@@ -263,6 +235,16 @@ class Sign(Unary):
         if self.tensor.is_integer:
             return Range(low, high, whole=True)
         return between(low, high, nan=operand.nan, negative_zero=operand.negative_zero, whole=True)
+
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        (tangent,) = given
+        if tangent is None or not self.tensor.is_complex:
+            return (None,)
+        # What lies along the number changes its size alone.
+        along = Real(Multiply(Conj(self), tangent))
+        across = Subtract(tangent, Multiply(self, Complex(along, Constant.splat(0, along.type))))
+        size = Abs(self.operand)
+        return (Divide(across, Complex(size, Constant.splat(0, size.type))),)
 
     def evaluate(self, operand: Array) -> Array:
         if operand.dtype.kind == "c":

@@ -8,7 +8,10 @@ import numpy as np
 
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
-from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array
+from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, BroadcastInDim
+from windlass.ops.comparison import Compare
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import And, Or, Select
 from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
 from windlass.ops.pointwise import Binary, Elementwise, widened
 from windlass.ops.ranges import Range, RangeOf
@@ -26,6 +29,9 @@ class Maximum(Binary):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.lhs).larger(of(self.rhs))
 
+    def partial(self, position: int) -> Value:
+        return share_of_equals(self, position)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(larger, lhs, rhs)
 
@@ -40,6 +46,9 @@ class Minimum(Binary):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.lhs).smaller(of(self.rhs))
+
+    def partial(self, position: int) -> Value:
+        return share_of_equals(self, position)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(smaller, lhs, rhs)
@@ -68,6 +77,16 @@ class Clamp(Elementwise):
 
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand).larger(of(self.min)).smaller(of(self.max))
+
+    def partial(self, position: int) -> Value:
+        least, operand, most = (spread(value, self.tensor) for value in self.operands)
+        if position == 1:
+            inside = And(Compare(operand, least, "GT"), Compare(operand, most, "LT"))
+        elif position:
+            inside = Or(Compare(operand, most, "GT"), Compare(least, most, "GT"))
+        else:
+            inside = And(Compare(operand, least, "LT"), Compare(least, most, "LT"))
+        return Select(inside, *(Constant.splat(number, self.type) for number in (1, 0)))
 
     def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
         def clamped(low: Array, x: Array, high: Array) -> Array:
@@ -108,3 +127,15 @@ def smaller(lhs: Array, rhs: Array) -> Array:
     """
     found = np.minimum(lhs, rhs)
     return np.where((lhs == 0) & (rhs == 0), -(-lhs - rhs), found)[()] if found.dtype.kind == "f" else found
+
+
+def share_of_equals(op: Maximum | Minimum, position: int) -> Value:
+    """Of an extreme of two, one where it is the operand at `position` alone, a half where both are equal, else zero."""
+    whole, half, nothing = (Constant.splat(number, op.type) for number in (1, 0.5, 0))
+    own, other = (Compare(op.operands[place], op, "EQ") for place in (position, 1 - position))
+    return Select(own, Select(other, half, whole), nothing)
+
+
+def spread(value: Value, type_: TensorType) -> Value:
+    """A limit at all places."""
+    return value if value.tensor.rank == type_.rank else BroadcastInDim(value, type_.shape, ())

@@ -14,6 +14,7 @@ from windlass.ops.base import Array
 from windlass.ops.comparison import Compare
 from windlass.ops.composite import Composite, Expander
 from windlass.ops.conversion import BitcastConvert, Convert
+from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Abs, Add, And, Divide, IsFinite, Multiply, Negate, Or, Remainder, Subtract
 from windlass.ops.extremes import Clamp, Maximum, Minimum
 from windlass.ops.float_format import bits_of, format_of, scale_by_power, split_exponent
@@ -51,6 +52,9 @@ class Fma(Composite):
     rhs: Value
     addend: Value
 
+    def partial(self, position: int) -> Value | float:
+        return (self.rhs, self.lhs, 1)[position]
+
     def expand(self, emit: Expander, *operands: Value) -> Value:
         left, right, addend = operands
         if left.dtype == "f64":
@@ -65,6 +69,12 @@ class CopySign(FloatFunctionOfTwo):
     name = "windlass.copysign"
     effort: ClassVar[int] = 1
     loop_names: ClassVar[LoopNames] = LoopNames("math.copysign")
+
+    def partial(self, position: int) -> Value | None:
+        if position:
+            return None
+        one = Constant.splat(1, self.type)
+        return Multiply(CopySign(one, self.lhs), CopySign(one, self.rhs))
 
     def expand(self, emit: Expander, *operands: Value) -> Value:
         value, sign = operands
@@ -101,6 +111,9 @@ class Ldexp(Composite):
         # Most exponents should leave some of the number.
         return array if position == 0 or draw.integer(0, 3) == 0 else (array % 300 - 150).astype(array.dtype)
 
+    def partial(self, position: int) -> Value:
+        return Ldexp(Constant.splat(1, self.type), self.exponent)
+
     def expand(self, emit: Expander, *operands: Value) -> Value:
         value, exponent = operands
         return scale_by_power(emit, value, exponent)
@@ -111,6 +124,9 @@ class Exp2(FloatFunction):
 
     name = "windlass.exp2"
     loop_names: ClassVar[LoopNames] = LoopNames("math.exp2")
+
+    def partial(self, position: int) -> Value:
+        return Multiply(self, Constant.splat(math.log(2), self.type))
 
     def expand(self, emit: Expander, *operands: Value) -> Value:
         (operand,) = operands
@@ -128,6 +144,9 @@ class Exp10(FloatFunction):
     """10**x = 2**n * exp(r): n is the nearest integer to x*log2(10), and r is found with log10(2) in two parts."""
 
     name = "windlass.exp10"
+
+    def partial(self, position: int) -> Value:
+        return Multiply(self, Constant.splat(math.log(10), self.type))
 
     def expand(self, emit: Expander, *operands: Value) -> Value:
         (operand,) = operands
@@ -147,6 +166,9 @@ class Log2(FloatFunction):
     name = "windlass.log2"
     loop_names: ClassVar[LoopNames] = LoopNames("math.log2")
 
+    def partial(self, position: int) -> Value:
+        return Divide(Constant.splat(1 / math.log(2), self.type), self.operand)
+
     def expand(self, emit: Expander, *operands: Value) -> Value:
         return _logarithm(emit, operands[0], 1.0, 0.0, 1 / math.log(2))
 
@@ -157,6 +179,9 @@ class Log10(FloatFunction):
     name = "windlass.log10"
     loop_names: ClassVar[LoopNames] = LoopNames("math.log10")
 
+    def partial(self, position: int) -> Value:
+        return Divide(Constant.splat(1 / math.log(10), self.type), self.operand)
+
     def expand(self, emit: Expander, *operands: Value) -> Value:
         high, low = two_parts(LOG10_OF_2, operands[0].dtype)
         return _logarithm(emit, operands[0], high, low, 1 / math.log(10))
@@ -166,6 +191,9 @@ class Hypot(FloatFunctionOfTwo):
     """sqrt(lhs*lhs + rhs*rhs) without overflow on the way; an infinite side gives infinity, even beside NaN."""
 
     name = "windlass.hypot"
+
+    def partial(self, position: int) -> Value:
+        return Divide(self.operands[position], self)
 
     def expand(self, emit: Expander, *operands: Value) -> Value:
         left, right = operands
@@ -193,6 +221,9 @@ class NearestRemainder(FloatFunctionOfTwo):
 
     name = "windlass.nearest_remainder"
 
+    def partial(self, position: int) -> Value | float:
+        return Divide(Subtract(self, self.lhs), self.rhs) if position else 1
+
     def expand(self, emit: Expander, *operands: Value) -> Value:
         left, right = operands
         dtype = left.dtype
@@ -219,6 +250,9 @@ class Logb(FloatFunction):
     """The exponent of the number as a float: -inf for 0, inf for infinities."""
 
     name = "windlass.logb"
+
+    def partial(self, position: int) -> None:
+        return None
 
     def expand(self, emit: Expander, *operands: Value) -> Value:
         (value,) = operands
@@ -253,6 +287,9 @@ class FrexpFraction(FloatFunction):
     """The number as a fraction from 1/2 up to 1, less its power of two; 0, infinities and NaN are themselves."""
 
     name = "windlass.frexp_fraction"
+
+    def partial(self, position: int) -> Value:
+        return Divide(self, self.operand)
 
     def expand(self, emit: Expander, *operands: Value) -> Value:
         (value,) = operands

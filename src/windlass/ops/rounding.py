@@ -23,6 +23,9 @@ class Floor(Unary):
     def find_range(self, of: RangeOf) -> Range:
         return rounded_to_whole(of(self.operand))
 
+    def partial(self, position: int) -> None:
+        return None
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.floor, operand)
 
@@ -37,6 +40,9 @@ class Ceil(Unary):
 
     def find_range(self, of: RangeOf) -> Range:
         return rounded_to_whole(of(self.operand))
+
+    def partial(self, position: int) -> None:
+        return None
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.ceil, operand)
@@ -53,6 +59,9 @@ class RoundNearestEven(Unary):
     def find_range(self, of: RangeOf) -> Range:
         return rounded_to_whole(of(self.operand))
 
+    def partial(self, position: int) -> None:
+        return None
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.rint, operand)
 
@@ -67,6 +76,9 @@ class RoundNearestAfz(Unary):
 
     def find_range(self, of: RangeOf) -> Range:
         return rounded_to_whole(of(self.operand))
+
+    def partial(self, position: int) -> None:
+        return None
 
     def evaluate(self, operand: Array) -> Array:
         def round_away(x: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +11,12 @@ import scipy  # its parts are loaded when they are first used: that takes longer
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, axes_of
-from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, TensorOp
+from windlass.ops.base import COMPLEX, FLOAT, INTEGER, Array, NoDerivative, TensorOp
 from windlass.ops.contraction import wide_type
 from windlass.ops.conversion import convert_array
-from windlass.ops.elementwise import Add
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Add, Divide, Multiply, Negate, Subtract
+from windlass.ops.functions import Exponential, Rsqrt
 from windlass.ops.loop_writer import LoopNames
 from windlass.ops.pointwise import Binary, ElementwiseTest, Unary, widened
 from windlass.ops.ranges import INFINITY, NOTHING_KNOWN, Range, RangeOf, between, loosened
@@ -41,6 +44,10 @@ class Acos(ComplexFunction):
     name = "chlo.acos"
     loop_names: ClassVar[LoopNames] = LoopNames("math.acos")
 
+    def partial(self, position: int) -> Value:
+        one = Constant.splat(1, self.type)
+        return Negate(Rsqrt(Multiply(Subtract(one, self.operand), Add(one, self.operand))))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arccos, operand)
 
@@ -50,6 +57,11 @@ class Acosh(ComplexFunction):
 
     name = "chlo.acosh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.acosh")
+
+    def partial(self, position: int) -> Value:
+        one = Constant.splat(1, self.type)
+        # A product of roots: complex numbers have the branch of the function itself.
+        return Multiply(Rsqrt(Subtract(self.operand, one)), Rsqrt(Add(self.operand, one)))
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arccosh, operand)
@@ -61,6 +73,10 @@ class Asin(ComplexFunction):
     name = "chlo.asin"
     loop_names: ClassVar[LoopNames] = LoopNames("math.asin")
 
+    def partial(self, position: int) -> Value:
+        one = Constant.splat(1, self.type)
+        return Rsqrt(Multiply(Subtract(one, self.operand), Add(one, self.operand)))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arcsin, operand)
 
@@ -70,6 +86,10 @@ class Asinh(ComplexFunction):
 
     name = "chlo.asinh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.asinh")
+
+    def partial(self, position: int) -> Value:
+        one = Constant.splat(1, self.type)
+        return Rsqrt(Add(Multiply(self.operand, self.operand), one))
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arcsinh, operand)
@@ -81,6 +101,10 @@ class Atan(ComplexFunction):
     name = "chlo.atan"
     loop_names: ClassVar[LoopNames] = LoopNames("math.atan")
 
+    def partial(self, position: int) -> Value:
+        one = Constant.splat(1, self.type)
+        return Divide(one, Add(one, Multiply(self.operand, self.operand)))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arctan, operand)
 
@@ -90,6 +114,10 @@ class Atanh(ComplexFunction):
 
     name = "chlo.atanh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.atanh")
+
+    def partial(self, position: int) -> Value:
+        one = Constant.splat(1, self.type)
+        return Divide(one, Multiply(Subtract(one, self.operand), Add(one, self.operand)))
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.arctanh, operand)
@@ -101,6 +129,9 @@ class Cosh(ComplexFunction):
     name = "chlo.cosh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.cosh")
 
+    def partial(self, position: int) -> Value:
+        return Sinh(self.operand)
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.cosh, operand)
 
@@ -110,6 +141,9 @@ class Sinh(ComplexFunction):
 
     name = "chlo.sinh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.sinh")
+
+    def partial(self, position: int) -> Value:
+        return Cosh(self.operand)
 
     def evaluate(self, operand: Array) -> Array:
         return widened(np.sinh, operand)
@@ -124,6 +158,9 @@ class Square(ComplexFunction):
     def find_range(self, of: RangeOf) -> Range:
         return NOTHING_KNOWN if self.tensor.is_complex else of(self.operand).squared(self.tensor)
 
+    def partial(self, position: int) -> Value:
+        return Add(self.operand, self.operand)
+
     def evaluate(self, operand: Array) -> Array:
         return widened(np.square, operand)
 
@@ -136,6 +173,9 @@ class Erf(RealFunction):
 
     def find_range(self, of: RangeOf) -> Range:
         return loosened(between(-1, 1, nan=of(self.operand).nan, negative_zero=True), self.tensor)
+
+    def partial(self, position: int) -> Value:
+        return _bell(self.operand, 2 / math.sqrt(math.pi))
 
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erf, operand)
@@ -150,6 +190,9 @@ class Erfc(RealFunction):
     def find_range(self, of: RangeOf) -> Range:
         return loosened(between(0, 2, nan=of(self.operand).nan), self.tensor)
 
+    def partial(self, position: int) -> Value:
+        return _bell(self.operand, -2 / math.sqrt(math.pi))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erfc, operand)
 
@@ -159,6 +202,9 @@ class ErfInv(RealFunction):
 
     name = "chlo.erf_inv"
 
+    def partial(self, position: int) -> Value:
+        return Multiply(Constant.splat(math.sqrt(math.pi) / 2, self.type), Exponential(Multiply(self, self)))
+
     def evaluate(self, operand: Array) -> Array:
         return widened(scipy.special.erfinv, operand)
 
@@ -167,6 +213,9 @@ class Lgamma(RealFunction):
     """The logarithm of the absolute value of the gamma function."""
 
     name = "chlo.lgamma"
+
+    def partial(self, position: int) -> Value:
+        return Digamma(self.operand)
 
     def evaluate(self, operand: Array) -> Array:
         def function(x: Array) -> Array:
@@ -179,6 +228,9 @@ class Digamma(RealFunction):
     """The derivative of Lgamma; NaN at zero and the negative integers."""
 
     name = "chlo.digamma"
+
+    def partial(self, position: int) -> Value:
+        return Polygamma(Constant.splat(1, self.type), self.operand)
 
     def evaluate(self, operand: Array) -> Array:
         def function(x: Array) -> Array:
@@ -204,6 +256,11 @@ class Polygamma(Binary):
     effort: ClassVar[int] = 64
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
+    def partial(self, position: int) -> Value:
+        if not position:
+            raise NoDerivative(self)
+        return Polygamma(Add(self.lhs, Constant.splat(1, self.type)), self.rhs)
+
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         def function(order: Array, x: Array) -> Array:
             whole = (order >= 0) & (order == np.floor(order)) & np.isfinite(order)
@@ -224,6 +281,11 @@ class Zeta(Binary):
     name = "chlo.zeta"
     effort: ClassVar[int] = 64
     dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def partial(self, position: int) -> Value:
+        if not position:
+            raise NoDerivative(self)
+        return Negate(Multiply(self.lhs, Zeta(Add(self.lhs, Constant.splat(1, self.type)), self.rhs)))
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(hurwitz_zeta, lhs, rhs)
@@ -296,6 +358,11 @@ class IsPosInf(ElementwiseTest):
 
     def evaluate(self, operand: Array) -> Array:
         return np.asarray(np.isposinf(operand.astype(np.float64)))
+
+
+def _bell(value: Value, factor: float) -> Value:
+    """The factor times e to the power of minus the square."""
+    return Multiply(Constant.splat(factor, value.type), Exponential(Negate(Multiply(value, value))))
 
 
 class RaggedDot(TensorOp):

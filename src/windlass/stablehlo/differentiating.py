@@ -97,7 +97,7 @@ def _no_derivative(program: Code, failure: NoDerivative) -> WindlassError:
     return WindlassError(
         Diagnostic(
             "WL0901",
-            f"{program.name} can't be differentiated: {name} has no derivative yet",
+            f"{program.name} can't be differentiated: {name} has no derivative",
             failure.op.source,
             help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
         )

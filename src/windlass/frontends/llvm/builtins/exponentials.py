@@ -6,9 +6,9 @@ from windlass.frontends.llvm.emitter import Emitter, number_of
 from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
 from windlass.ops.conversion import Convert
-from windlass.ops.elementwise import Divide, Multiply, Power
+from windlass.ops.elementwise import Divide, Multiply
 from windlass.ops.float_functions import Exp2, Exp10, Hypot, Log2, Log10
-from windlass.ops.functions import Cbrt, Exponential, ExponentialMinusOne, Log, LogPlusOne
+from windlass.ops.functions import Cbrt, Exponential, ExponentialMinusOne, Log, LogPlusOne, Power
 
 
 @builtin("llvm.exp", "exp", "expf")

@@ -10,9 +10,9 @@ from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
-from windlass.ops.elementwise import Abs, Add, Divide, IsFinite, Multiply, Negate, Power, Subtract
+from windlass.ops.elementwise import Abs, Add, Divide, IsFinite, Multiply, Negate, Subtract
 from windlass.ops.extremes import Minimum
-from windlass.ops.functions import Exponential, Log, Sine, Sqrt
+from windlass.ops.functions import Exponential, Log, Power, Sine, Sqrt
 from windlass.ops.rounding import Floor, RoundNearestEven
 from windlass.ops.special_functions import BesselI1e, Erf, Erfc, ErfInv, Lgamma
 

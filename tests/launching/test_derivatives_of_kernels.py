@@ -1,0 +1,173 @@
+"""Kernels under JAX's transformations that differentiate, against the same written for JAX by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, PartitionSpec
+
+import windlass as wl
+
+SOURCE = """
+__global__ void heat(const double *now, double *next, double c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) next[i] = now[i] + c * now[i] * (now[i - 1] - 2 * now[i] + now[i + 1]);
+}
+__global__ void decay(double *x, double rate, int rounds) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    double value = x[i];
+    for (int k = 0; k < rounds; k++) value = value - rate * value * value;
+    x[i] = value;
+}
+__global__ void energy(const double *x, double *sum, int n) {
+    __shared__ double tile[64];
+    int t = threadIdx.x;
+    tile[t] = t < n ? sin(x[t]) * x[t] : 0;
+    __syncthreads();
+    for (int half = 32; half > 0; half /= 2) {
+        if (t < half) tile[t] += tile[t + half];
+        __syncthreads();
+    }
+    if (t == 0) sum[0] = tile[0];
+}
+__global__ void bits(const double *x, double *y) {
+    y[threadIdx.x] = __longlong_as_double(__double_as_longlong(x[threadIdx.x]) ^ 1);
+}
+__device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__global__ void recursive(const double *x, double *y) { y[threadIdx.x] = x[threadIdx.x] * fibonacci(threadIdx.x); }
+"""
+N = 16
+X = np.linspace(0.3, 1.2, N)
+WEIGHTS = np.cos(np.arange(N))
+
+
+@pytest.fixture(scope="module")
+def module() -> wl.cuda.Module:
+    return wl.cuda.compile(SOURCE)
+
+
+@pytest.fixture(autouse=True)
+def double_precision() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def heat_by_hand(now: Any, next: Any, c: Any) -> Any:
+    inner = now[1:-1] + c * now[1:-1] * (now[:-2] - 2 * now[1:-1] + now[2:])
+    return next.at[1:-1].set(inner)
+
+
+@pytest.fixture(params=["heat", "decay", "energy"])
+def pair(request: Any, module: wl.cuda.Module) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """A function of an array and a number that launches a kernel, and the same without it."""
+    heat, decay, energy = module["heat"].jax(2, 8), module["decay"].jax(2, 8), module["energy"].jax(1, 64)
+
+    def launched(x: Any, c: Any) -> Any:
+        match request.param:
+            case "heat":
+                result = heat(x, x * x, c, N)
+            case "decay":
+                result = decay(x, c, 5)
+            case _:
+                result = energy(x * c, jnp.zeros(1), N)[0] * x
+        return jnp.sum(jnp.asarray(result) * WEIGHTS)
+
+    def by_hand(x: Any, c: Any) -> Any:
+        match request.param:
+            case "heat":
+                result = heat_by_hand(x, x * x, c)
+            case "decay":
+                result = x
+                for _ in range(5):
+                    result = result - c * result * result
+            case _:
+                result = jnp.sum(jnp.sin(x * c) * x * c) * x
+        return jnp.sum(result * WEIGHTS)
+
+    return launched, by_hand
+
+
+def grad_of_scan(f: Callable[..., Any]) -> Callable[..., Any]:
+    def run(x: Any, c: Any) -> Any:
+        return jax.lax.scan(lambda state, _: (state + 0.01 * f(x * state, c), None), c, None, length=3)[0]
+
+    return jax.grad(run, (0, 1))
+
+
+def grad_in_shards(f: Callable[..., Any]) -> Callable[..., Any]:
+    mesh = Mesh(np.array(jax.devices()[:1]), ("i",))
+    whole = PartitionSpec()
+    return jax.jit(jax.shard_map(jax.grad(f, (0, 1)), mesh=mesh, in_specs=(whole, whole), out_specs=whole))
+
+
+TRANSFORMS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "grad": lambda f: jax.grad(f, (0, 1)),
+    "grad by one": lambda f: jax.grad(f, 1),
+    "value and grad": jax.value_and_grad,
+    "jit of grad": lambda f: jax.jit(jax.grad(f, (0, 1))),
+    "grad of jit": lambda f: jax.grad(jax.jit(f), (0, 1)),
+    "jvp": lambda f: lambda x, c: jax.jvp(f, (x, c), (x * 0.5, c * 2)),
+    "vjp": lambda f: lambda x, c: jax.vjp(f, x, c)[1](2.0),
+    "linearize": lambda f: lambda x, c: jax.linearize(f, x, c)[1](x, c),
+    "hessian": lambda f: jax.hessian(f, (0, 1)),
+    "reverse over forward": lambda f: jax.jacrev(jax.jacfwd(f, (0, 1)), (0, 1)),
+    "reverse over reverse": lambda f: jax.jacrev(jax.jacrev(f, (0, 1)), (0, 1)),
+    "checkpoint": lambda f: jax.grad(jax.checkpoint(f), (0, 1)),
+    "vmap of grad": lambda f: lambda x, c: jax.vmap(jax.grad(f, (0, 1)), (None, 0))(x, c * jnp.arange(1.0, 4)),
+    "grad of vmap": lambda f: jax.grad(lambda x, c: jax.vmap(f, (0, None))(jnp.stack([x, x * x]), c).sum(), (0, 1)),
+    "scan": grad_of_scan,
+    "shard_map": grad_in_shards,
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_derivatives_are_those_of_the_program_by_hand(pair: Any, name: str) -> None:
+    launched, by_hand = (TRANSFORMS[name](f)(jnp.asarray(X), jnp.asarray(0.3)) for f in pair)
+    found, expected = jax.tree.leaves(launched), jax.tree.leaves(by_hand)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, 1e-10, 1e-12)
+
+
+def test_functions_of_arrays_with_launches_in_them_are_differentiated(module: wl.cuda.Module) -> None:
+    @wl.jit
+    def steps(x: Any, c: Any) -> Any:
+        next = np.zeros_like(x)
+        for _ in range(3):
+            module["heat"][2, 8](x, next, c, N)
+            x[:] = next
+        return (x * x).sum()
+
+    def by_hand(x: Any, c: Any) -> Any:
+        next = jnp.zeros_like(x)
+        for _ in range(3):
+            x = next = heat_by_hand(x, next, c)
+        return (x * x).sum()
+
+    found = jax.grad(steps, (0, 1))(jnp.asarray(X), 0.3)
+    for one, other in zip(found, jax.grad(by_hand, (0, 1))(jnp.asarray(X), 0.3), strict=True):
+        np.testing.assert_allclose(one, other, 1e-10)
+
+
+def test_a_float_whose_bits_are_computed_with_has_no_derivative(module: wl.cuda.Module) -> None:
+    bits = module["bits"].jax(1, N)
+    with pytest.raises(wl.WindlassError) as caught:
+        jax.grad(lambda x: bits(x, x).sum())(jnp.asarray(X))
+    assert str(caught.value) == (
+        "error[WL0901]: bits can't be differentiated: stablehlo.bitcast_convert has no derivative\n"
+        " --> <source>:24:64\n"
+        "  help: use jax.lax.stop_gradient on its arguments if no gradient has to pass through it"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
+def test_an_emulated_kernel_has_no_derivative(module: wl.cuda.Module) -> None:
+    recursive = module["recursive"].jax(1, N)
+    x = jnp.asarray(X)
+    assert recursive(x, x)[3] == 2 * X[3]
+    with pytest.raises(wl.WindlassError, match=r"WL0901.*recursive can't be differentiated: it runs in the emulator"):
+        jax.grad(lambda x: recursive(x, x).sum())(x)
