@@ -101,7 +101,7 @@ def __getattr__(name: str) -> Any:
             Diagnostic(
                 "WL0905",
                 f"windlass.{name} is not there yet",
-                help="jax.grad, jax.jvp and their kin differentiate kernels (`kernel.jax`) and functions (`wl.jit`, `wl.optimize`)",
+                help="jax.grad, jax.jvp and their kin differentiate what `kernel.jax`, `wl.jit` and `wl.optimize` give",
             )
         )
     raise AttributeError(f"module 'windlass' has no attribute {name!r}")
