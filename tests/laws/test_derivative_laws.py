@@ -47,6 +47,9 @@ class SmoothDraw(RandomDraw):
 WITHOUT: frozenset[str] = frozenset({"Map", "While"})
 """Ops of floats that have no derivative, by name: an error where one is asked for."""
 
+NOT_IN_ALL_FORMS = frozenset({"Scatter"})
+"""Ops of which some forms have none: an error where it is asked for."""
+
 BEGINNINGS = "init_values"
 """Operands of folds that have to be the identity, so that they can't change: an error where they do."""
 
@@ -147,6 +150,11 @@ def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
             with pytest.raises(NoDerivative):
                 tangent_function(function, active)
             return
+        try:
+            tangent_function(function, active)
+        except NoDerivative:
+            assert cls.__name__ in NOT_IN_ALL_FORMS
+            continue
         compared += assert_tangents_are_differences(function, arrays, active, draw)
         assert_pullback_is_transpose(function, arrays, active, draw)
         tangent = tangent_function(function, active)
