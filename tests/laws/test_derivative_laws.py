@@ -53,6 +53,9 @@ WITHOUT_BY = {"Polygamma": 0, "Zeta": 0}
 ROUNDING = frozenset({"ReducePrecision"})
 """Ops that round, whose derivative is that of what they round: differences don't show it."""
 
+NOT_IN_ALL_FORMS = frozenset({"Scatter"})
+"""Ops of which some forms have none: an error where it is asked for."""
+
 BEGINNINGS = "init_values"
 """Operands of folds that have to be the identity, so that they can't change: an error where they do."""
 
@@ -158,6 +161,11 @@ def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
         if cls.__name__ in ROUNDING:
             assert_pullback_is_transpose(function, arrays, active, draw)
             return
+        try:
+            tangent_function(function, active)
+        except NoDerivative:
+            assert cls.__name__ in NOT_IN_ALL_FORMS
+            continue
         compared += assert_tangents_are_differences(function, arrays, active, draw)
         assert_pullback_is_transpose(function, arrays, active, draw)
         tangent = tangent_function(function, active)

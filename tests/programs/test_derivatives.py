@@ -21,6 +21,7 @@ from .program import PROGRAMS, Program
 from .test_programs import compiled
 
 STEP = 1e-6
+WIDENED = frozenset({"f16", "bf16", "f32", "f64"})
 HEXADECIMAL = {
     "0x7F800000": "0x7FF0000000000000",
     "0xFF800000": "0xFFF0000000000000",
@@ -61,7 +62,7 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
     function = function_of(program)
     if function is None:
         return
-    active = [place for place, value in enumerate(function.arguments) if is_differentiable(value.type)]
+    active = [place for place, value in enumerate(function.arguments) if value.tensor.dtype in WIDENED]
     if not active or not any(is_differentiable(value.type) for value in function.results):
         return
     try:
@@ -76,9 +77,11 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
     generator = np.random.default_rng(zlib.crc32(program.name.encode()))
     arrays = [
         draw_for(value, generator)
+        if place in active
+        else np.ones(value.tensor.shape, value.tensor.numpy_dtype)
         if is_differentiable(value.type)
         else generator.integers(0, 2, value.tensor.shape).astype(value.tensor.numpy_dtype)
-        for value in function.arguments
+        for place, value in enumerate(function.arguments)
     ]
     along = {place: generator.uniform(-1, 1, function.arguments[place].tensor.shape) for place in active}
 
@@ -94,12 +97,13 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
         with np.errstate(all="ignore"):
             return [(after[place] - before[place]) / (2 * step) for place in kept]
 
-    expected, others = differences(STEP), differences(8 * STEP)
+    expected, *others = (differences(factor * STEP) for factor in (1, 8, 64))
     with np.errstate(all="ignore"):
         found = list(evaluate_block(tangent.body, [*arrays, *along.values()]))
-    for one, another, other in zip(expected, others, found, strict=True):
+    for one, *further, other in zip(expected, *others, found, strict=True):
         scale = max(1.0, float(np.max(np.abs(one[np.isfinite(one)]), initial=0)))
-        is_known = np.isclose(one, another, 1e-5, 1e-5 * scale)  # else rounding or a kink is in the way
+        # Where differences by other steps differ, rounding or a kink is in the way.
+        is_known = np.all([np.isclose(one, each, 1e-5, 1e-5 * scale) for each in further], 0)
         near = np.isclose(one, other, 1e-4, 1e-4 * scale) | ~is_known
         assert near.all(), (np.argwhere(~near)[:5], one[~near][:5], np.asarray(other)[~near][:5])
     cotangents = [generator.uniform(-1, 1, function.results[place].tensor.shape) for place in kept]
@@ -112,4 +116,4 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
     forward = sum(float(np.sum(one * other)) for one, other in zip(cotangents, found, strict=True))
     back = sum(float(np.sum(one * along[place])) for one, place in zip(pulled, active, strict=True))
     if np.isfinite(forward):
-        assert np.isclose(forward, back, 1e-9, 1e-9), (forward, back)
+        assert np.isclose(forward, back, 2e-5, 1e-9), (forward, back)

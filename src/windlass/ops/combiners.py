@@ -8,7 +8,7 @@ come twice, whether the order shows in the result, what becomes of NaN, whether 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -183,6 +183,36 @@ def _combiner_of_value(value: Value, left: Value, right: Value) -> type[Op] | No
         return type(value)
     step = read_step(value)
     return step[0].combiner if step is not None and set(step[1:]) == {left, right} else None
+
+
+def selecting_region(dtypes: Sequence[str], direction: str) -> Region:
+    """A body that takes, of two rows of numbers, that whose first number compares so to the other's."""
+    count = len(dtypes)
+
+    def choose(*values: Value) -> tuple[Value, ...]:
+        is_left = Compare(values[0], values[count], direction)
+        return tuple(Select(is_left, *pair) for pair in zip(values[:count], values[count:], strict=True))
+
+    return make_region([tensor_type((), dtype) for dtype in (*dtypes, *dtypes)], choose)
+
+
+def find_selection(region: Region) -> str | None:
+    """How numbers compare that a body as of `selecting_region` takes.
+
+    >>> find_selection(selecting_region(["f32", "i32"], "GE"))
+    'GE'
+    """
+    values, arguments = region.block.terminator.operands, region.block.arguments
+    first = values[0]
+    if not isinstance(first, Select) or not isinstance(first.pred, Compare):
+        return None
+    test, count = first.pred, len(values)
+    if test.operands != (arguments[0], arguments[count]) or test.compare_type is not None:
+        return None
+    for value, left, right in zip(values, arguments[:count], arguments[count:], strict=True):
+        if not isinstance(value, Select) or value.operands != (test, left, right):
+            return None
+    return test.direction
 
 
 CHOICES = (And, Compare, Maximum, Minimum, Not, Or, Select, Xor)

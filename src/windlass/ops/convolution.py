@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,10 +13,11 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
 from windlass.ops.base import Array, TensorOp
-from windlass.ops.contraction import filled, wide_type
+from windlass.ops.contraction import converted, filled, wide_type
 from windlass.ops.conversion import convert_array
+from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add
-from windlass.ops.movement import pad_array
+from windlass.ops.movement import Reshape, Reverse, Transpose, pad_array
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.ops.spelling import Matrix, PrecisionConfig
 from windlass.ops.windows import window_shape
@@ -28,6 +29,7 @@ class Convolution(TensorOp):
     """Windows of lhs multiplied with rhs and summed. `dtype` is the result's element type (None: that of lhs)."""
 
     name = "stablehlo.convolution"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"lhs"}), frozenset({"rhs"}))
     is_contraction: ClassVar[bool] = True
     lhs: Value
     rhs: Value
@@ -220,10 +222,87 @@ class Convolution(TensorOp):
         order = (self.output_batch_dimension, self.output_feature_dimension, *self.output_spatial_dimensions)
         return convert_array(total.transpose(np.argsort(order)), self.tensor.dtype)
 
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        wanted = self.operands[position]
+        if not cotangent.tensor.size or not wanted.tensor.size:
+            return Constant.splat(0, wanted.type)
+        found = self._pull_back_kernel(cotangent) if position else self._pull_back_images(cotangent)
+        return converted(found, wanted.dtype)
+
+    def _pull_back_images(self, cotangent: Value) -> Value:
+        """The results convolved with the kernel turned around, input features for outputs."""
+        groups = max(self.feature_group_count, self.batch_group_count)
+        inputs, outputs = self.kernel_input_feature_dimension, self.kernel_output_feature_dimension
+        paddings: list[tuple[int, int]] = []
+        for images, reach, made, (low, _) in self._dilated_sizes():
+            paddings.append((reach - low - 1, images - made + low))
+        found = Convolution(
+            cotangent,
+            _move_groups(converted(self.rhs, cotangent.dtype), groups, outputs, inputs),
+            self.lhs_dilation,
+            tuple(paddings),
+            self.window_strides,
+            self.rhs_dilation,
+            tuple(not is_reversed for is_reversed in self.window_reversal),
+            self.output_batch_dimension,
+            self.output_feature_dimension,
+            self.output_spatial_dimensions,
+            outputs,
+            inputs,
+            self.kernel_spatial_dimensions,
+            self.input_batch_dimension,
+            self.input_feature_dimension,
+            self.input_spatial_dimensions,
+            groups,
+            precision_config=self.precision_config,
+        )
+        return _move_groups(found, self.batch_group_count, self.input_feature_dimension, self.input_batch_dimension)
+
+    def _pull_back_kernel(self, cotangent: Value) -> Value:
+        """The images convolved with the results, samples for input features."""
+        paddings: list[tuple[int, int]] = []
+        for images, reach, made, (low, _) in self._dilated_sizes():
+            paddings.append((low, made - images + reach - low - 1))
+        found = Convolution(
+            converted(self.lhs, cotangent.dtype),
+            cotangent,
+            self.rhs_dilation,
+            tuple(paddings),
+            self.lhs_dilation,
+            self.window_strides,
+            (False,) * len(paddings),
+            self.input_feature_dimension,
+            self.input_batch_dimension,
+            self.input_spatial_dimensions,
+            self.output_batch_dimension,
+            self.output_feature_dimension,
+            self.output_spatial_dimensions,
+            self.kernel_input_feature_dimension,
+            self.kernel_output_feature_dimension,
+            self.kernel_spatial_dimensions,
+            self.batch_group_count,
+            self.feature_group_count,
+            tuple(reversed(self.precision_config)),
+        )
+        axes = zip(self.kernel_spatial_dimensions, self.window_reversal, strict=True)
+        turned = tuple(axis for axis, is_reversed in axes if is_reversed)
+        return Reverse(found, turned) if turned else found
+
+    def _dilated_sizes(self) -> Iterator[tuple[int, int, int, tuple[int, int]]]:
+        """Of each spatial axis: the sizes of images, kernel and result, as they are dilated, and the padding."""
+        for axis, (low, high) in enumerate(self.padding):
+            sizes = (
+                self.lhs.shape[self.input_spatial_dimensions[axis]],
+                self.rhs.shape[self.kernel_spatial_dimensions[axis]],
+                self.tensor.shape[self.output_spatial_dimensions[axis]],
+            )
+            dilations = self.lhs_dilation[axis], self.rhs_dilation[axis], self.window_strides[axis]
+            images, reach, made = ((size - 1) * step + 1 for size, step in zip(sizes, dilations, strict=True))
+            yield images, reach, made, (low, high)
+
     def batch(self, operands: tuple[Value, ...], is_batched: tuple[bool, ...], size: int) -> tuple[Value, ...] | None:
         """Images of all times are one batch of them; kernels that differ are not batched."""
-        from windlass.ops.movement import Reshape, Transpose
-
         if is_batched != (True, False) or self.batch_group_count != 1:
             return None
         images, kernel = operands
@@ -301,6 +380,20 @@ class Convolution(TensorOp):
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return draw.tame_array(self._operands[position].tensor)
+
+
+def _move_groups(value: Value, count: int, source: int, target: int) -> Value:
+    """The value, of whose axis `source` the outer part, so many groups, has become the outer part of axis `target`."""
+    if count == 1:
+        return value
+    shape = value.shape
+    split = Reshape(value, (*shape[:source], count, shape[source] // count, *shape[source + 1 :]))
+    order = [axis for axis in range(len(shape) + 1) if axis != source]
+    order.insert(target, source)
+    moved = Transpose(split, tuple(order))
+    merged = list(moved.shape)
+    merged[target : target + 2] = [merged[target] * merged[target + 1]]
+    return Reshape(moved, tuple(merged))
 
 
 def kernel_size(op: Convolution) -> int:

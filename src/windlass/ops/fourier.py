@@ -11,7 +11,11 @@ import scipy  # its parts are loaded when they are first used: that takes longer
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_in_place
-from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, OnNewAxis, TensorOp
+from windlass.ops.base import COMPLEX, COMPLEX_OF_PART, PART_OF_COMPLEX, Array, BroadcastInDim, OnNewAxis, TensorOp
+from windlass.ops.complex import Conj, Real
+from windlass.ops.creation import Constant
+from windlass.ops.elementwise import Multiply
+from windlass.ops.movement import Pad
 from windlass.ops.sampling import Draw, Unsuitable
 from windlass.ops.spelling import FFTType
 
@@ -20,6 +24,7 @@ class Fft(TensorOp):
     """The transform over the last one to three axes: FFT, IFFT (scaled by 1/n), RFFT (real to half) or IRFFT."""
 
     name = "stablehlo.fft"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     is_contraction: ClassVar[bool] = True
     operand: Value
     fft_type: FFTType
@@ -63,6 +68,29 @@ class Fft(TensorOp):
             "IRFFT": scipy.fft.irfftn,
         }
         return np.asarray(functions[self.fft_type](operand, self.fft_length, axes)).astype(self.tensor.numpy_dtype)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        lengths = self.fft_length
+        if not cotangent.tensor.size:
+            return Constant.splat(0, self.operand.type)
+        if self.fft_type in ("FFT", "IFFT"):
+            return Fft(cotangent, self.fft_type, lengths)
+        none = (0,) * cotangent.tensor.rank
+        if self.fft_type == "RFFT":
+            # What is not given of the transform is as if it were cut away.
+            missing = (*none[1:], lengths[-1] - cotangent.shape[-1])
+            zero = Constant.of(0, cotangent.dtype)
+            whole = Pad(cotangent, zero, none, missing, none) if missing[-1] else cotangent
+            return Real(Fft(whole, "FFT", lengths))
+        # All numbers but the first, and the last of an even length, stand for two.
+        found = Fft(cotangent, "RFFT", lengths)
+        factors = np.full(found.shape[-1], 2 / math.prod(lengths))
+        factors[0] /= 2
+        if lengths[-1] % 2 == 0:
+            factors[-1] /= 2
+        scale = BroadcastInDim(Constant.of(factors, found.dtype), found.shape, (found.tensor.rank - 1,))
+        return Conj(Multiply(found, scale))
 
     def flops(self) -> int:
         """Five times n·log2(n) for each transform of complex numbers, about half of it for one of real numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +12,25 @@ from windlass.ir.core import Op, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, Axis, axes_of
-from windlass.ops.base import INTEGER, Array, TensorOp, all_batched
-from windlass.ops.combiners import combiner_of, sample_reducer
+from windlass.ops.base import INTEGER, SMALL_FLOATS, Array, BroadcastInDim, NoDerivative, TensorOp, all_batched
+from windlass.ops.combiners import (
+    EXTREMES,
+    combiner_of,
+    combiner_region,
+    combiners_of,
+    sample_reducer,
+    scattering_region,
+)
+from windlass.ops.comparison import Compare
 from windlass.ops.control import regions_are_pure
+from windlass.ops.conversion import Convert
+from windlass.ops.creation import Constant, Iota
+from windlass.ops.elementwise import Add, Divide, Multiply, Select
 from windlass.ops.evaluation import Scope, run_pointwise
+from windlass.ops.index_vectors import index_axis_positions, index_components, moved_inside, with_components
+from windlass.ops.movement import Reshape
 from windlass.ops.ranges import Range, RangeOf
+from windlass.ops.reduction import reduce_and
 from windlass.ops.regions import check_reducer
 from windlass.ops.sampling import Draw, Unsuitable
 
@@ -29,6 +44,7 @@ class Gather(TensorOp):
     """
 
     name = "stablehlo.gather"
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     picks_elements: ClassVar[bool] = True
     operand: Value
     start_indices: Value
@@ -153,9 +169,30 @@ class Gather(TensorOp):
             }
         return (self.with_fields(operands, **shared),)
 
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        """Each slice added where it was taken from: a scatter leaves out what a gather moves inside."""
+        (cotangent,) = cotangents
+        zeros = Constant.splat(0, self.operand.type)
+        if not cotangent.tensor.size:
+            return zeros
+        limits = [self.operand.shape[axis] - self.slice_sizes[axis] for axis in self.start_index_map]
+        return Scatter(
+            (zeros,),
+            moved_inside(self.start_indices, self.index_vector_dim, limits),
+            (cotangent,),
+            self.offset_dims,
+            self.collapsed_slice_dims,
+            self.operand_batching_dims,
+            self.start_indices_batching_dims,
+            self.start_index_map,
+            self.index_vector_dim,
+            combiner_region(Add, cotangent.dtype),
+            self.indices_are_sorted and len(limits) == 1,
+        ).results[0]
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        operand = tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(("f32", "i32", "i1", "bf16")))
+        operand = tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(("f32", "i32", "i1", "bf16", "f64")))
         components = draw.integer(0, operand.rank)
         batch = draw.shape(most_rank=2)
         return (operand, tensor_type((*batch, components), draw.dtype(("i32", "i64", "ui32", "i8"))))
@@ -183,24 +220,6 @@ class Gather(TensorOp):
 def _later(axes: tuple[int, ...]) -> tuple[int, ...]:
     """The axes behind a new first one."""
     return tuple(axis + 1 for axis in axes)
-
-
-def index_components(op: TensorOp, indices: TensorType, index_vector_dim: int, constraint: str) -> int:
-    """How many components each index vector has."""
-    inside = 0 <= index_vector_dim <= indices.rank
-    if not inside:
-        op.fault(constraint, f"index_vector_dim {index_vector_dim} of indices of rank {indices.rank}")
-    return indices.shape[index_vector_dim] if index_vector_dim < indices.rank else 1
-
-
-def with_components(indices: Array, index_vector_dim: int) -> Array:
-    """The indices with an axis for the components, also where they are single numbers."""
-    return indices[..., np.newaxis] if index_vector_dim == indices.ndim else indices
-
-
-def index_axis_positions(axes: tuple[int, ...], index_vector_dim: int) -> tuple[int, ...]:
-    """Where axes of the indices stand once the axis of components is taken out."""
-    return tuple(axis - (axis > index_vector_dim) for axis in axes)
 
 
 class Scatter(TensorOp):
@@ -377,9 +396,158 @@ class Scatter(TensorOp):
         """One computation for each element of the updates, and the test of whether it lies inside."""
         return sum(1 for _ in self.update_computation.walk()) * self.updates[0].tensor.size
 
+    def linear_positions(self) -> tuple[frozenset[int], ...]:
+        count = len(self.inputs)
+        found: list[frozenset[int]] = []
+        for place, combiner in enumerate(combiners_of(self.update_computation)):
+            if combiner is Add or (self._replaces(place) and self._is_settled):
+                found.append(frozenset({place, count + 1 + place}))
+            elif combiner is Multiply:
+                found.append(frozenset({place}))
+        return tuple(found)
+
+    def _replaces(self, place: int) -> bool:
+        """Whether each update of that input just replaces what was there."""
+        block = self.update_computation.block
+        return block.terminator.operands[place] is block.arguments[len(self.inputs) + place]
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether no place is written twice."""
+        return self.unique_indices or math.prod(self._places_shape) <= 1
+
+    @property
+    def _places_shape(self) -> tuple[int, ...]:
+        """How many windows there are along each axis of the updates that isn't one of a window."""
+        shape = self.updates[0].shape
+        return tuple(size for axis, size in enumerate(shape) if axis not in self.update_window_dims)
+
+    def scattered(self, operand: Value, update: Value, combiner: Any = None) -> Value:
+        """The updates of one operand at the same places; by a binary op, or in the place of what was there."""
+        region = scattering_region(combiner, operand.dtype)
+        fields = {"inputs": (operand,), "updates": (update,), "update_computation": region}
+        return Scatter.from_fields(self.field_values() | fields).results[0]
+
+    def gathered(self, operand: Value) -> Value:
+        """The windows that the updates go to, of another operand of the inputs' shape, each moved inside."""
+        taken = (*self.inserted_window_dims, *self.input_batching_dims)
+        sizes = iter([self.updates[0].shape[axis] for axis in self.update_window_dims])
+        return Gather(
+            operand,
+            self.scatter_indices,
+            self.update_window_dims,
+            self.inserted_window_dims,
+            self.input_batching_dims,
+            self.scatter_indices_batching_dims,
+            self.scatter_dims_to_operand_dims,
+            self.index_vector_dim,
+            tuple(1 if axis in taken else next(sizes) for axis in range(operand.tensor.rank)),
+            self.indices_are_sorted,
+        )
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        count = len(self.inputs)
+        place = position % (count + 1)
+        cotangent, update = cotangents[place], self.updates[place]
+        combiner = combiners_of(self.update_computation)[place]
+        if position > count:
+            return self._pull_back_update(cotangent)
+        if combiner is Add:
+            return cotangent
+        if combiner is Multiply:
+            return self.scattered(cotangent, update, Multiply)
+        return self.scattered(cotangent, Constant.splat(0, update.type))
+
+    def _pull_back_update(self, cotangent: Value) -> Value:
+        """What stands where the updates went; zero for windows that were left out."""
+        update, shape = self.updates[0].tensor, cotangent.shape
+        zeros = Constant.of(0, cotangent.dtype, update.shape)
+        taken = (*self.inserted_window_dims, *self.input_batching_dims)
+        sizes = dict.fromkeys(range(len(shape)), 1)
+        kept = [axis for axis in range(len(shape)) if axis not in taken]
+        sizes |= {axis: update.shape[own] for axis, own in zip(kept, self.update_window_dims, strict=True)}
+        if not update.size or any(size > whole for size, whole in zip(sizes.values(), shape, strict=True)):
+            return zeros
+        limits = [shape[axis] - sizes[axis] for axis in self.scatter_dims_to_operand_dims]
+        moved = moved_inside(self.scatter_indices, self.index_vector_dim, limits)
+        found = self.gathered(cotangent)
+        if moved is self.scatter_indices:
+            return found
+        is_inside: Value = Compare(self.scatter_indices, moved, "EQ")
+        if self.index_vector_dim < is_inside.tensor.rank:
+            is_inside = reduce_and(is_inside, (self.index_vector_dim,))
+        axes = tuple(axis for axis in range(update.rank) if axis not in self.update_window_dims)
+        return Select(BroadcastInDim(is_inside, update.shape, axes), found, zeros)
+
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        count = len(self.inputs)
+        combiners = combiners_of(self.update_computation)
+        found: list[Value | None] = []
+        for place, (operand, update) in enumerate(zip(given[:count], given[count + 1 :], strict=True)):
+            type_, combiner = self.results[place].tensor, combiners[place]
+            is_known = combiner in (Add, Multiply, *EXTREMES) or self._replaces(place)
+            if not is_known and (type_.is_float or type_.is_complex):
+                raise NoDerivative(self)
+            if not type_.size or (operand is None and update is None) or not is_known:
+                found.append(None)
+            elif combiner is Multiply:
+                found.append(self._tangent_of_products(place, operand, update))
+            elif combiner is Add and update is None:
+                found.append(operand)
+            else:
+                old = operand or Constant.splat(0, type_)
+                new = update or Constant.splat(0, self.updates[place].type)
+                if combiner is Add:
+                    found.append(self.scattered(old, new, Add))
+                elif combiner is not None:
+                    found.append(self._tangent_of_equals(place, old, new))
+                elif self._is_settled:
+                    found.append(self.scattered(old, new))
+                else:
+                    found.append(self._tangent_of_last(old, new))
+        return tuple(found)
+
+    def _tangent_of_products(self, place: int, operand: Value | None, update: Value | None) -> Value:
+        if update is None:
+            assert operand is not None
+            return self.scattered(operand, self.updates[place], Multiply)
+        if not self._is_settled:
+            raise NoDerivative(self)
+        zeros = Constant.splat(0, self.inputs[place].type)
+        found = Multiply(self.inputs[place], self.scattered(zeros, update, Add))
+        return found if operand is None else Add(self.scattered(operand, self.updates[place], Multiply), found)
+
+    def _tangent_of_equals(self, place: int, operand: Value, update: Value) -> Value:
+        """The mean tangent of what is equal to the result: what was there, and updates."""
+        result = self.results[place]
+        is_old = Compare(self.inputs[place], result, "EQ")
+        is_new = Compare(self.updates[place], self.gathered(result), "EQ")
+        wide = "f32" if result.dtype in SMALL_FLOATS else result.dtype
+
+        def chosen(old: Value, new: Value) -> Value:
+            none, nothing = Constant.splat(0, old.type), Constant.splat(0, new.type)
+            return self.scattered(Select(is_old, old, none), Select(is_new, new, nothing), Add)
+
+        ones = (Constant.of(1, wide, value.shape) for value in (operand, update))
+        count = chosen(*ones)
+        total = chosen(operand, update)
+        return Divide(total, count if wide == total.dtype else Convert(count, total.dtype))
+
+    def _tangent_of_last(self, operand: Value, update: Value) -> Value:
+        """By numbers that are written as the updates are: who finds its own number again is the one that stayed."""
+        axes = tuple(axis for axis in range(update.tensor.rank) if axis not in self.update_window_dims)
+        counted = Iota((math.prod(self._places_shape),), "i32", 0)
+        numbers = Reshape(Add(counted, Constant.of(1, "i32", counted.shape)), self._places_shape)
+        spread = BroadcastInDim(numbers, update.shape, axes)
+        written = self.scattered(Constant.of(0, "i32", operand.shape), spread)
+        is_last = Compare(spread, self.gathered(written), "EQ")
+        is_old = Compare(written, Constant.splat(0, written.type), "EQ")
+        old = Select(is_old, operand, Constant.splat(0, operand.type))
+        return self.scattered(old, Select(is_last, update, Constant.splat(0, update.type)), Add)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        operand = tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(("f32", "i32", "bf16", "ui8")))
+        operand = tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(("f32", "i32", "bf16", "ui8", "f64")))
         batch = draw.shape(most_rank=2)
         # With no component at all XLA applies one update only.
         components = draw.integer(1, operand.rank)

@@ -7,14 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir.core import Region
+from windlass.ir.builder import Builder
+from windlass.ir.core import Block, Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_in_place
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, OnNewAxis, TensorOp
 from windlass.ops.comparison import Compare, total_order_key
 from windlass.ops.control import regions_are_pure
+from windlass.ops.creation import Constant, Iota
 from windlass.ops.evaluation import Scope
+from windlass.ops.indexing import Gather
 from windlass.ops.ranges import Range, RangeOf
 from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
@@ -85,6 +88,23 @@ class Sort(TensorOp):
                 target[place] = line[order]
         return tuple(results)
 
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        places = self._order()
+        return tuple(None if each is None else taken_along(each, places, self.dimension) for each in given)
+
+    def _order(self) -> Value:
+        """Where each element of the results was, by sorting numbers along with the inputs."""
+        first, axis = self.inputs[0].tensor, self.dimension % self.inputs[0].tensor.rank
+        scalars = [argument.type for argument in self.comparator.block.arguments]
+        number = tensor_type((), "i32")
+        block = Block([*scalars, number, number])
+        mapping: dict[Value, Value] = dict(zip(self.comparator.block.arguments, block.arguments, strict=False))
+        with Builder(block):
+            for op in self.comparator.block:
+                op.clone(mapping)
+        inputs = (*self.inputs, Iota(first.shape, "i32", axis))
+        return Sort(inputs, Region(block), axis, True).results[-1]
+
     def flops(self) -> int:
         """One comparison for each element and each doubling of the length."""
         first = self.inputs[0].tensor
@@ -135,6 +155,10 @@ class TopK(TensorOp):
         order = np.argsort(key, axis=-1, kind="stable")[..., : self.k]
         return np.take_along_axis(operand, order, -1), order.astype(np.int32)
 
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        (tangent,) = given
+        return (None if tangent is None else taken_along(tangent, self.results[1], -1), None)
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
         return (tensor_type(draw.shape(least_rank=1, least_size=1), draw.dtype(ANY - COMPLEX - BOOLEAN)),)
@@ -142,3 +166,18 @@ class TopK(TensorOp):
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         return {"k": draw.integer(1, operand_types[0].shape[-1])}
+
+
+def taken_along(operand: Value, places: Value, dimension: int) -> Value:
+    """The operand's elements at these places along one axis, for each index along the others.
+
+    >>> from windlass.ir.values import tensor
+    >>> taken_along(tensor("f32", 5, 7), tensor("i32", 5, 2), 1).type
+    tensor<5x2xf32>
+    """
+    rank = operand.tensor.rank
+    axis = dimension % rank
+    others = tuple(other for other in range(rank) if other != axis)
+    if 0 in places.shape:
+        return Constant.of(0, operand.dtype, places.shape)
+    return Gather(operand, places, (), (axis,), others, others, (axis,), rank, (1,) * rank)

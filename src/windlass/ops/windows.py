@@ -11,15 +11,26 @@ from windlass.ir.core import Region
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_in_place
-from windlass.ops.base import Array, OnNewAxis, TensorOp, beginning_with
-from windlass.ops.combiners import combiner_region, identity_of, sample_reducer
+from windlass.ops.base import Array, BroadcastInDim, NoDerivative, OnNewAxis, TensorOp, beginning_with
+from windlass.ops.combiners import (
+    EXTREMES,
+    combiner_of,
+    combiner_region,
+    combiners_of,
+    find_selection,
+    identity_of,
+    sample_reducer,
+    selecting_region,
+)
 from windlass.ops.comparison import Compare
 from windlass.ops.control import regions_are_pure
-from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add
+from windlass.ops.creation import Constant, Iota
+from windlass.ops.elementwise import Add, Multiply
 from windlass.ops.evaluation import Scope, run_pointwise
-from windlass.ops.movement import pad_array
-from windlass.ops.reduction import Folding, Reduce, sample_folded
+from windlass.ops.extremes import Maximum, Minimum
+from windlass.ops.indexing import Scatter
+from windlass.ops.movement import Pad, Reshape, Slice, pad_array, slice_along
+from windlass.ops.reduction import Folding, Reduce, multiply_with_tangents, sample_folded
 from windlass.ops.regions import check_reducer, make_region
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Matrix
@@ -51,6 +62,10 @@ def window_shape(
         reach = (extent - 1) * dilation + 1
         result.append(0 if dilated == 0 or reach > dilated else (dilated - reach) // stride + 1)
     return tuple(result)
+
+
+BEST = {"GE": Maximum, "GT": Maximum, "LE": Minimum, "LT": Minimum}
+"""Which number of a window is selected by comparing so."""
 
 
 class ReduceWindow(Folding):
@@ -121,6 +136,124 @@ class ReduceWindow(Folding):
             state = run_pointwise(self.body, scope or Scope(), *state, *(array[places] for array in padded))
         return state
 
+    def linear_positions(self) -> tuple[frozenset[int], ...]:
+        if find_selection(self.body) in BEST:
+            return tuple(frozenset({place}) for place in range(1, len(self.inputs)))
+        sums = [place for place, combiner in enumerate(combiners_of(self.body)) if combiner is Add]
+        return tuple(frozenset({place}) for place in sums)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        cotangent = cotangents[position]
+        operand = self.inputs[position].tensor
+        if not cotangent.tensor.size or not operand.size:
+            return Constant.splat(0, operand)
+        direction = find_selection(self.body)
+        if direction in BEST:
+            return self._pull_back_selected(direction, cotangent)
+        lows, highs = self._padding_of_reverse(cotangent.shape)
+        inside = tuple(min(low, 0) for low in lows), tuple(min(high, 0) for high in highs)
+        strides, dilations = self.window_strides, self.base_dilations
+        if any(map(any, inside)):
+            interiors = tuple(stride - 1 for stride in strides)
+            cotangent = Pad(cotangent, Constant.of(0, operand.dtype), *inside, interiors)
+            strides = (1,) * len(strides)
+        padding = tuple((max(low, 0), max(high, 0)) for low, high in zip(lows, highs, strict=True))
+        start, body = Constant.of(0, operand.dtype), combiner_region(Add, operand.dtype)
+        windows = self.window_dimensions, dilations, strides, self.window_dilations
+        return ReduceWindow((cotangent,), (start,), *windows, padding, body).results[0]
+
+    def _padding_of_reverse(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What the results, dilated by the strides, are padded with, so that their windows are the inputs."""
+        lows: list[int] = []
+        highs: list[int] = []
+        for axis, (size, whole) in enumerate(zip(shape, self.inputs[0].shape, strict=True)):
+            reach = (self.window_dimensions[axis] - 1) * self.window_dilations[axis] + 1
+            dilated = (size - 1) * self.window_strides[axis] + 1
+            lows.append(reach - 1 - self.padding[axis][0])
+            highs.append((whole - 1) * self.base_dilations[axis] + reach - lows[-1] - dilated)
+        return tuple(lows), tuple(highs)
+
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        count = len(self.inputs)
+        if any(start is not None for start in given[count:]):
+            raise NoDerivative(self)
+        direction = find_selection(self.body)
+        combiners = combiners_of(self.body)
+        found: list[Value | None] = []
+        for place, tangent in enumerate(given[:count]):
+            type_, combiner = self.results[place].tensor, combiners[place]
+            is_known = direction in BEST or combiner in (Add, Multiply, *EXTREMES)
+            if not is_known and (type_.is_float or type_.is_complex):
+                raise NoDerivative(self)
+            if tangent is None or not is_known or not type_.size:
+                found.append(None)
+            elif direction in BEST:
+                found.append(self._fold_selected(self.inputs[0], direction, tangent))
+            elif combiner is Add:
+                start = Constant.of(0, tangent.dtype)
+                found.append(self._fold((tangent,), (start,), combiner_region(Add, tangent.dtype)))
+            elif combiner is Multiply:
+                found.append(self._tangent_of_products(self.inputs[place], tangent))
+            else:
+                better = "GE" if combiner is Maximum else "LE"
+                found.append(self._fold_selected(self.inputs[place], better, tangent))
+        return tuple(found)
+
+    def _fold(self, inputs: tuple[Value, ...], starts: tuple[Value, ...], body: Region) -> Value:
+        """The last result for other inputs, in the same windows."""
+        fields = self.field_values() | {"inputs": inputs, "init_values": starts, "body": body}
+        return ReduceWindow.from_fields(fields).results[-1]
+
+    def _fold_selected(self, best: Value, direction: str, payload: Value, start: int = 0) -> Value:
+        """The payload where the first best one of each window stands, `start` where there is only padding."""
+        starts = Constant.of(identity_of(BEST[direction], best.dtype), best.dtype), Constant.of(start, payload.dtype)
+        return self._fold((best, payload), starts, selecting_region([best.dtype, payload.dtype], direction))
+
+    def _pull_back_selected(self, direction: str, cotangent: Value) -> Value:
+        best = self.inputs[0]
+        if any(dilation > 1 for dilation in self.window_dilations):
+            return self._scatter_selected(direction, cotangent)
+        # XLA on the CPU doesn't take paddings here.
+        lows, highs = tuple(low for low, _ in self.padding), tuple(high for _, high in self.padding)
+        interiors = tuple(dilation - 1 for dilation in self.base_dilations)
+        start = Constant.of(identity_of(BEST[direction], best.dtype), best.dtype)
+        whole = Pad(best, start, lows, highs, interiors) if any((*lows, *highs, *interiors)) else None
+        found = SelectAndScatter(
+            whole or best,
+            cotangent,
+            Constant.of(0, best.dtype),
+            self.window_dimensions,
+            self.window_strides,
+            ((0, 0),) * len(lows),
+            combiner_region(lambda left, right: Compare(left, right, direction), best.dtype),
+            combiner_region(Add, best.dtype),
+        )
+        return found if whole is None else whole.pullback((found,), 0)
+
+    def _scatter_selected(self, direction: str, cotangent: Value) -> Value:
+        """By the numbers of the elements that were selected."""
+        type_ = self.inputs[0].tensor
+        numbers = Reshape(Iota((type_.size,), "i32", 0), type_.shape)
+        places = self._fold_selected(self.inputs[0], direction, numbers, type_.size)
+        zeros = Constant.of(0, type_.dtype, (type_.size,))
+        body = combiner_region(Add, type_.dtype)
+        found = Scatter((zeros,), places, (cotangent,), (), (0,), (), (), (0,), type_.rank, body).results[0]
+        return Reshape(found, type_.shape)
+
+    def _tangent_of_products(self, operand: Value, tangent: Value) -> Value:
+        """Along one axis after the other, windows made of two windows of half the size."""
+        lows, highs = tuple(low for low, _ in self.padding), tuple(high for _, high in self.padding)
+        interiors = tuple(dilation - 1 for dilation in self.base_dilations)
+        fill = [Constant.of(number, operand.dtype) for number in (1, 0)]
+        whole = (
+            Pad(each, number, lows, highs, interiors) for each, number in zip((operand, tangent), fill, strict=True)
+        )
+        pair: tuple[Value, ...] = tuple(whole)
+        for axis, (size, dilation) in enumerate(zip(self.window_dimensions, self.window_dilations, strict=True)):
+            pair = _multiply_along(pair, axis, size, dilation)
+        strides = self.window_strides
+        return pair[1] if set(strides) <= {1} else Slice(pair[1], (0,) * len(strides), pair[1].shape, strides)
+
     def flops(self) -> int:
         """One body, and one look whether it is padding, for each element of each window."""
         ops = sum(1 for _ in self.body.walk())
@@ -158,6 +291,26 @@ class ReduceWindow(Folding):
 
     def sample_array(self, draw: Draw, position: int) -> Array:
         return sample_folded(self, draw, position, len(self.inputs))
+
+
+def _multiply_along(pair: tuple[Value, ...], axis: int, size: int, dilation: int) -> tuple[Value, ...]:
+    """The products of so many elements each along an axis, at this distance, with their tangents."""
+
+    def multiply(left: tuple[Value, ...], right: tuple[Value, ...], count: int) -> tuple[Value, ...]:
+        """Windows, the others `count` elements behind them."""
+        length = right[0].shape[axis] - count * dilation
+        first = tuple(slice_along(each, axis, 0, length) for each in left)
+        second = tuple(slice_along(each, axis, count * dilation, count * dilation + length) for each in right)
+        return multiply_with_tangents((first[0], first[1]), (second[0], second[1]))
+
+    found, taken, width = None, 0, 1
+    while True:
+        if size & width:
+            found, taken = pair if found is None else multiply(found, pair, taken), taken + width
+        if taken == size:
+            assert found is not None
+            return found
+        pair, width = multiply(pair, pair, width), 2 * width
 
 
 def fold_windows(
@@ -261,9 +414,36 @@ class SelectAndScatter(TensorOp):
                 result[chosen] = scope.run(self.scatter, result[chosen], source[place])[0]
         return result
 
+    def linear_positions(self) -> tuple[frozenset[int], ...]:
+        return (frozenset({1, 2}),) if combiner_of(self.scatter) is Add else ()
+
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """What is chosen doesn't change with the operand, at almost every point."""
+        _, source, start = given
+        if combiner_of(self.scatter) is not Add:
+            raise NoDerivative(self)
+        if source is None:
+            return (None if start is None else BroadcastInDim(start, self.shape, ()),)
+        fields: dict[str, Any] = {"select": self.select.clone({}), "scatter": self.scatter.clone({})}
+        return (self.with_fields((self.operand, source, start or Constant.of(0, self.dtype)), **fields),)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        (cotangent,) = cotangents
+        block, dtype = self.select.block, self.dtype
+        if position == 2:
+            return cotangent
+        (test,) = block.terminator.operands
+        if not isinstance(test, Compare) or test.operands != (*block.arguments,) or test.direction not in BEST:
+            raise NoDerivative(self)
+        ones = (1,) * cotangent.tensor.rank
+        starts = Constant.of(identity_of(BEST[test.direction], dtype), dtype), Constant.of(0, dtype)
+        windows = self.window_dimensions, self.window_strides, ones, ones
+        body = selecting_region([dtype, dtype], test.direction)
+        return ReduceWindow((self.operand, cotangent), starts, *windows, self.padding, body).results[1]
+
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        dtype = draw.dtype(("f32", "i32"))
+        dtype = draw.dtype(("f32", "i32", "f64"))
         shape = draw.shape(least_rank=1, most_rank=2, least_size=2)
         source = tuple(size - 1 for size in shape)
         return (tensor_type(shape, dtype), tensor_type(source, dtype), tensor_type((), dtype))
