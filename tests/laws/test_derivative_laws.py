@@ -44,7 +44,7 @@ class SmoothDraw(RandomDraw):
         return self.array(type_, low, high)
 
 
-WITHOUT: frozenset[str] = frozenset({"Map", "While"})
+WITHOUT: frozenset[str] = frozenset({"Map", "RaggedDot", "While"})
 """Ops of floats that have no derivative, by name: an error where one is asked for."""
 
 NOT_IN_ALL_FORMS = frozenset({"Scatter"})
