@@ -75,7 +75,7 @@ class While(TensorOp):
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        return (tensor_type((), "i32"), tensor_type(draw.shape(), draw.dtype(("f32", "i32", "bf16"))))
+        return (tensor_type((), "i32"), tensor_type(draw.shape(), draw.dtype(("f32", "i32", "bf16", "f64"))))
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Case(Branching):
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         count = draw.integer(1, 3)
-        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32")))
+        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32", "f64")))
         return {"branches": tuple(sample_branch(number, type_) for number in range(count))}
 
     def sample_array(self, draw: Draw, position: int) -> Array:
@@ -189,7 +189,7 @@ class If(Branching):
 
     @classmethod
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
-        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32")))
+        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32", "f64")))
         return {"true_branch": sample_branch(1, type_), "false_branch": sample_branch(2, type_)}
 
 
@@ -257,7 +257,7 @@ class Map(TensorOp):
 
     @classmethod
     def sample_operands(cls, draw: Draw) -> tuple[TensorType, ...]:
-        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32")))
+        type_ = tensor_type(draw.shape(), draw.dtype(("f32", "i32", "f64")))
         return (type_, type_)
 
     @classmethod

@@ -11,6 +11,12 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import CHANGED, Axes, axes_in_place, axes_of
 from windlass.ops.base import COMPLEX, Array, OnNewAxis, TensorOp
+from windlass.ops.comparison import Compare
+from windlass.ops.complex import Conj
+from windlass.ops.contraction import DotGeneral
+from windlass.ops.creation import Constant, Iota
+from windlass.ops.elementwise import Add, Multiply, Negate, Select, Subtract
+from windlass.ops.movement import Transpose
 from windlass.ops.sampling import Draw
 from windlass.ops.spelling import Transposition
 
@@ -54,6 +60,25 @@ class Cholesky(TensorOp):
             result[place] = factor if self.lower else factor.conj().T
         return result
 
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """As in Murray, Differentiation of the Cholesky decomposition (2016): l times half of l⁻¹·s·l⁻ᴴ."""
+        (tangent,) = given
+        assert tangent is not None
+        is_below, is_diagonal = compared_places(self.tensor, "GE" if self.lower else "LE"), compared_places(self.tensor)
+        one, half = (Constant.splat(number, self.type) for number in (1, 0.5))
+        halving, zeros = Select(is_diagonal, half, one), Constant.splat(0, self.type)
+        if self.tensor.is_complex:
+            # Of the diagonal the real part is read.
+            given_half = Multiply(Select(is_below, tangent, zeros), halving)
+            whole = Add(given_half, Conj(transposed(given_half)))
+        else:
+            whole = Select(is_below, tangent, transposed(tangent))
+        sides = ("ADJOINT", "NO_TRANSPOSE") if self.lower else ("NO_TRANSPOSE", "ADJOINT")
+        from_right = TriangularSolve(self, whole, False, self.lower, False, sides[0])
+        solved = TriangularSolve(self, from_right, True, self.lower, False, sides[1])
+        kept = Multiply(Select(is_below, solved, zeros), halving)
+        return (multiply_matrices(self, kept) if self.lower else multiply_matrices(kept, self),)
+
     def flops(self) -> int:
         size = self.tensor.shape[-1]
         return self.tensor.size * size // 3
@@ -85,6 +110,7 @@ class TriangularSolve(TensorOp):
     unit_diagonal: bool
     transpose_a: Transposition
     on_new_axis: ClassVar[OnNewAxis] = {}
+    linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"b"}),)
 
     def infer(self) -> Type:
         a, b = self.a.tensor, self.b.tensor
@@ -132,6 +158,28 @@ class TriangularSolve(TensorOp):
             scipy.linalg.solve_triangular(matrix, right, code, self.lower, self.unit_diagonal, check_finite=False)
         )
 
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """op(a)·x = b stays true."""
+        matrix, right = given
+        if matrix is not None:
+            direction = ("GT" if self.lower else "LT") if self.unit_diagonal else ("GE" if self.lower else "LE")
+            is_read = compared_places(matrix.tensor, direction)
+            part: Value = Select(is_read, matrix, Constant.splat(0, matrix.type))
+            if self.transpose_a == "ADJOINT" and matrix.tensor.is_complex:
+                part = Conj(part)
+            turned = self.transpose_a != "NO_TRANSPOSE"
+            if self.left_side:
+                moved = multiply_matrices(part, self, turned, False)
+            else:
+                moved = multiply_matrices(self, part, False, turned)
+            right = Negate(moved) if right is None else Subtract(right, moved)
+        return (None if right is None else self.with_operands((self.a, right)),)
+
+    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
+        turned = "TRANSPOSE" if self.transpose_a == "NO_TRANSPOSE" else "NO_TRANSPOSE"
+        matrix = Conj(self.a) if self.transpose_a == "ADJOINT" and self.tensor.is_complex else self.a
+        return self.with_fields((matrix, cotangents[0]), transpose_a=turned)
+
     def flops(self) -> int:
         return self.b.tensor.size * self.a.shape[-1]
 
@@ -155,3 +203,28 @@ class TriangularSolve(TensorOp):
     def sample_array(self, draw: Draw, position: int) -> Array:
         array = draw.tame_array(self._operands[position].tensor, -1, 1)
         return (array + 3 * np.eye(array.shape[-1])).astype(array.dtype) if position == 0 else array
+
+
+def compared_places(type_: TensorType, direction: str = "EQ") -> Value:
+    """Where the number of the row compares so to that of the column, in each matrix."""
+    rows, columns = (Iota(type_.shape, "i32", type_.rank - back) for back in (2, 1))
+    return Compare(rows, columns, direction)
+
+
+def transposed(matrices: Value) -> Value:
+    """Each matrix with rows and columns exchanged."""
+    rank = matrices.tensor.rank
+    return Transpose(matrices, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def multiply_matrices(lhs: Value, rhs: Value, lhs_turned: bool = False, rhs_turned: bool = False) -> Value:
+    """The product of each two matrices, of which one may be taken transposed, as precisely as there is.
+
+    >>> from windlass.ir.values import tensor
+    >>> multiply_matrices(tensor("f32", 7, 3, 2), tensor("f32", 7, 3, 5), True).type
+    tensor<7x2x5xf32>
+    """
+    rank = lhs.tensor.rank
+    batch = tuple(range(rank - 2))
+    summed = (rank - 2 if lhs_turned else rank - 1,), (rank - 1 if rhs_turned else rank - 2,)
+    return DotGeneral(lhs, rhs, batch, batch, *summed, ("HIGHEST", "HIGHEST"))

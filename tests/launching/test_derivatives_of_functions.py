@@ -1,0 +1,111 @@
+"""The derivative of each of CUDA's mathematical functions, in a kernel of one line: what differences show, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import windlass as wl
+
+ONE = [
+    "sqrt",
+    "rsqrt",
+    "cbrt",
+    "rcbrt",
+    "exp",
+    "exp2",
+    "exp10",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "sinpi",
+    "cospi",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "erfc",
+    "erfinv",
+    "erfcinv",
+    "erfcx",
+    "normcdf",
+    "normcdfinv",
+    "lgamma",
+    "tgamma",
+    "fabs",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "nearbyint",
+    "round",
+    "logb",
+]
+TWO = ["pow", "atan2", "hypot", "rhypot", "fmod", "remainder", "copysign", "fmax", "fmin", "fdim", "nextafter"]
+OTHERS = {
+    "fma": "fma(x[i], z[i], x[i])",
+    "ldexp": "ldexp(x[i], 3)",
+    "scalbn": "scalbn(x[i], -2)",
+    "frexp": "frexp(x[i], &e) + e",
+    "modf": "modf(x[i], &p) + 2 * p",
+    "sincos": "(sincos(x[i], &p, &q), 2 * p + q)",
+    "norm3d": "norm3d(x[i], 2 * x[i], z[i])",
+    "select": "x[i] > z[i] ? x[i] * z[i] : z[i] / x[i]",
+}
+REFUSED = frozenset({"log2", "log10", "sinpi", "logb", "remainder", "copysign", "nextafter", "fma", "frexp"})
+"""What computes with the bits of floats as long as it is not differentiated whole."""
+
+EXPRESSIONS = {name: f"{name}(x[i])" for name in ONE} | {name: f"{name}(x[i], z[i])" for name in TWO} | OTHERS
+X = np.array([0.31, 0.72, 0.93, 0.55])
+Z = np.array([0.6, 0.45, 1.7, 0.25])
+STEP = 1e-6
+
+
+@pytest.fixture(scope="module")
+def module() -> wl.cuda.Module:
+    kernels = (
+        f"__global__ void k_{name}(const double *x, const double *z, double *y) {{\n"
+        f"    int i = threadIdx.x, e = 0; double p = 0, q = 0;\n    y[i] = {expression};\n}}\n"
+        for name, expression in EXPRESSIONS.items()
+    )
+    return wl.cuda.compile("".join(kernels))
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_derivative_is_what_differences_show(module: wl.cuda.Module, name: str) -> None:
+    given = (X + 1 if name == "acosh" else X, Z)
+    with jax.enable_x64(True):
+        kernel = module[f"k_{name}"].jax(1, 4)
+
+        def result(*arrays: Any) -> Any:
+            return kernel(*map(jnp.asarray, arrays), jnp.zeros(4))
+
+        def gradient() -> Any:
+            return jax.grad(lambda *arrays: result(*arrays).sum(), (0, 1))(*given)
+
+        if name in REFUSED:
+            with pytest.raises(wl.WindlassError, match="WL0901"):
+                gradient()
+            return
+        for position, found in enumerate(gradient()):
+            moved = [
+                [array + (step if place == position else 0) for place, array in enumerate(given)]
+                for step in (STEP, -STEP)
+            ]
+            after, before = (np.asarray(result(*arrays)) for arrays in moved)
+            np.testing.assert_allclose(found, (after - before) / (2 * STEP), 1e-5, 1e-6)
