@@ -56,6 +56,9 @@ ROUNDING = frozenset({"ReducePrecision"})
 NOT_IN_ALL_FORMS = frozenset({"Scatter"})
 """Ops of which some forms have none: an error where it is asked for."""
 
+ONLY_FORWARDS = frozenset({"While"})
+"""Loops: those drawn begin at a number that is not known."""
+
 BEGINNINGS = "init_values"
 """Operands of folds that have to be the identity, so that they can't change: an error where they do."""
 
@@ -123,6 +126,10 @@ def assert_tangents_are_differences(
 def assert_pullback_is_transpose(
     function: Function, arrays: Sequence[Array], active: Sequence[int], draw: SmoothDraw
 ) -> None:
+    if any(type(op).__name__ in ONLY_FORWARDS for op in function.body):
+        with pytest.raises(NoDerivative):
+            pullback_function(function, active)
+        return
     directions = [draw.array(function.arguments[index].tensor, -1.0, 1.0) for index in active]
     tangents = run(tangent_function(function, active), [*arrays, *directions])
     if not all(np.isfinite(each).all() for each in tangents):
@@ -145,7 +152,11 @@ CLASSES = (*meaningful_classes(), *composite_classes())
 def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
     compared = 0
     asked = False
+<<<<<<< HEAD
     for index in range(16):
+=======
+    for index in range(40):
+>>>>>>> deriv-structural
         draw = SmoothDraw(zlib.crc32(cls.__name__.encode()) + 7919 * index)
         instance = draw_instance(cls, draw)
         function = function_of(instance.op)

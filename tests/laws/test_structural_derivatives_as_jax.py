@@ -106,8 +106,9 @@ def solving(**fields: Any) -> Callable[..., Any]:
 
 
 def larger(left: Any, right: Any) -> Any:
-    """The larger number with its index; of equal ones the first."""
-    is_left = (left[0] > right[0]) | ((left[0] == right[0]) & (left[1] < right[1]))
+    """The larger number with its index, NaN before all; of equal ones the first."""
+    better = lax.bitwise_or(lax.gt(left[0], right[0]), lax.ne(left[0], left[0]))
+    is_left = lax.bitwise_or(better, lax.bitwise_and(lax.eq(left[0], right[0]), lax.lt(left[1], right[1])))
     return lax.select(is_left, left[0], right[0]), lax.select(is_left, left[1], right[1])
 
 
