@@ -152,11 +152,7 @@ CLASSES = (*meaningful_classes(), *composite_classes())
 def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
     compared = 0
     asked = False
-<<<<<<< HEAD
-    for index in range(16):
-=======
     for index in range(40):
->>>>>>> deriv-structural
         draw = SmoothDraw(zlib.crc32(cls.__name__.encode()) + 7919 * index)
         instance = draw_instance(cls, draw)
         function = function_of(instance.op)
