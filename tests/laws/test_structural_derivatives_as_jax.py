@@ -305,12 +305,6 @@ def test_beginnings_of_folds_have_no_derivative() -> None:
         derive(function, some(4), some(), by=(0, 1))
 
 
-def test_values_that_a_branch_takes_from_outside_are_not_overlooked() -> None:
-    function = lambda x, test: lax.cond(test, lambda: x * x, lambda: x)  # noqa: E731
-    with pytest.raises(NoDerivative, match=r"Case|If"):
-        derive(function, some(4), np.array(True), by=(0,))
-
-
 def test_folds_that_are_no_combiner_have_no_derivative() -> None:
     function = lambda x: lax.reduce(x, 0.0, lambda left, right: left + right * right, (0,))  # noqa: E731
     with pytest.raises(NoDerivative, match="Reduce"):
