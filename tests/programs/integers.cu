@@ -169,3 +169,28 @@ __global__ void wide_index(const double *x, double *out, long long n, size_t str
     size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
     if (i < (size_t)n) out[i] = x[i * stride] * 1e300;
 }
+
+__global__ void sums_beside_a_third(const int *a, const int *b, const int *c, int *out, unsigned int *out_unsigned, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    out[4 * i] = __viaddmax_s32(a[i], b[i], c[i]);
+    out[4 * i + 1] = __viaddmin_s32(a[i], b[i], c[i]);
+    out[4 * i + 2] = __viaddmax_s32_relu(a[i], b[i], c[i]);
+    out[4 * i + 3] = __viaddmin_s32_relu(a[i], b[i], c[i]);
+    out_unsigned[2 * i] = __viaddmax_u32(a[i], b[i], c[i]);
+    out_unsigned[2 * i + 1] = __viaddmin_u32(a[i], b[i], c[i]);
+}
+
+__global__ void lanes_in_order(const unsigned int *a, const unsigned int *b, unsigned int *halves, unsigned int *bytes, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    unsigned int x = a[i], y = i % 2 ? b[i] : (b[i] & 0xff00u) | (a[i] & 0xffff00ffu);
+    halves[4 * i] = __vsetges2(x, y);
+    halves[4 * i + 1] = __vsetgeu2(x, y);
+    halves[4 * i + 2] = __vsetles2(x, y);
+    halves[4 * i + 3] = __vsetleu2(x, y);
+    bytes[4 * i] = __vsetges4(x, y);
+    bytes[4 * i + 1] = __vsetgeu4(x, y);
+    bytes[4 * i + 2] = __vsetles4(x, y);
+    bytes[4 * i + 3] = __vsetleu4(x, y);
+}

@@ -316,3 +316,39 @@ def flags(a: Array, b: Array, out: Array, code: Array, n: int) -> None:
 @program(LINE, lambda draw, n: (draw.doubles(3 * n + SLACK), draw.doubles(n + SLACK), n, 3))
 def wide_index(x: Array, out: Array, n: int, stride: int) -> None:
     out[:n] = x[: stride * n : stride] * 1e300
+
+
+@program(
+    LINE,
+    lambda draw, n: (
+        *(draw.any_bits(n + SLACK) for _ in range(3)),
+        draw.any_bits(4 * n + SLACK),
+        draw.any_bits(2 * n + SLACK, dtype=np.uint32),
+        n,
+    ),
+)
+def sums_beside_a_third(a: Array, b: Array, c: Array, out: Array, out_unsigned: Array, n: int) -> None:
+    total, third = a[:n] + b[:n], c[:n]
+    larger, smaller = np.maximum(total, third), np.minimum(total, third)
+    for place, values in enumerate((larger, smaller, np.maximum(larger, 0), np.maximum(smaller, 0))):
+        out[place : 4 * n : 4] = values
+    out_unsigned[: 2 * n : 2] = np.maximum(total.view(np.uint32), third.view(np.uint32))
+    out_unsigned[1 : 2 * n : 2] = np.minimum(total.view(np.uint32), third.view(np.uint32))
+
+
+@program(
+    LINE,
+    lambda draw, n: (
+        *(draw.any_bits(n + SLACK, dtype=np.uint32) for _ in range(2)),
+        *(draw.any_bits(4 * n + SLACK, dtype=np.uint32) for _ in range(2)),
+        n,
+    ),
+)
+def lanes_in_order(a: Array, b: Array, halves: Array, bytes: Array, n: int) -> None:
+    x = a[:n].copy()
+    y = np.where(np.arange(n) % 2, b[:n], (b[:n] & np.uint32(0xFF00)) | (x & np.uint32(0xFFFF00FF)))
+    for out, dtype in ((halves, np.int16), (bytes, np.int8)):
+        for place, lane in enumerate((dtype, f"u{np.dtype(dtype).name}", dtype, f"u{np.dtype(dtype).name}")):
+            left, right = x.view(lane), y.view(lane)
+            holds = left >= right if place < 2 else left <= right
+            out[place : 4 * n : 4] = holds.astype(left.dtype).view(np.uint32)

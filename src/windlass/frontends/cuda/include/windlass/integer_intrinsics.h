@@ -143,6 +143,10 @@ template <class Lane, class F> __WINDLASS_BOTH unsigned int __windlass_by_lane(u
     __WINDLASS_LANES(__vsetgtu##count, unsigned_lane, a > b)                                                          \
     __WINDLASS_LANES(__vsetlts##count, signed_lane, a < b)                                                            \
     __WINDLASS_LANES(__vsetltu##count, unsigned_lane, a < b)                                                          \
+    __WINDLASS_LANES(__vsetges##count, signed_lane, a >= b)                                                           \
+    __WINDLASS_LANES(__vsetgeu##count, unsigned_lane, a >= b)                                                         \
+    __WINDLASS_LANES(__vsetles##count, signed_lane, a <= b)                                                           \
+    __WINDLASS_LANES(__vsetleu##count, unsigned_lane, a <= b)                                                         \
     __WINDLASS_BOTH unsigned int __vneg##count(unsigned int x) { return __vsub##count(0, x); }                        \
     __WINDLASS_BOTH unsigned int __vnegss##count(unsigned int x) { return __vsubss##count(0, x); }                    \
     __WINDLASS_BOTH unsigned int __vabs##count(unsigned int x) { return __vabsdiffs##count(x, 0); }                   \
@@ -160,4 +164,24 @@ __WINDLASS_BOTH unsigned int __vsadu4(unsigned int x, unsigned int y) {
     unsigned int sum = 0, difference = __vabsdiffu4(x, y);
     for (int i = 0; i < 32; i += 8) sum += (difference >> i) & 0xff;
     return sum;
+}
+
+// ---- a sum, and the larger or smaller of it and a third number (dynamic programming); the sum wraps around
+__WINDLASS_BOTH int __viaddmax_s32(int x, int y, int z) {
+    int sum = (int)((unsigned int)x + (unsigned int)y);
+    return sum > z ? sum : z;
+}
+__WINDLASS_BOTH int __viaddmin_s32(int x, int y, int z) {
+    int sum = (int)((unsigned int)x + (unsigned int)y);
+    return sum < z ? sum : z;
+}
+__WINDLASS_BOTH unsigned int __viaddmax_u32(unsigned int x, unsigned int y, unsigned int z) { return x + y > z ? x + y : z; }
+__WINDLASS_BOTH unsigned int __viaddmin_u32(unsigned int x, unsigned int y, unsigned int z) { return x + y < z ? x + y : z; }
+__WINDLASS_BOTH int __viaddmax_s32_relu(int x, int y, int z) {
+    int most = __viaddmax_s32(x, y, z);
+    return most > 0 ? most : 0;
+}
+__WINDLASS_BOTH int __viaddmin_s32_relu(int x, int y, int z) {
+    int least = __viaddmin_s32(x, y, z);
+    return least > 0 ? least : 0;
 }
