@@ -49,15 +49,15 @@ one does not, its family says why it stays.
 
 
 def list_rules(names: list[str]) -> None:
-    """Prints the rules whose names hold one of the words, with their examples; all rules in short without words.
+    """Prints the rules whose names, equations or ops hold one of the words, with examples; all in short without words.
 
     Raises WindlassError (WL0702) if there are none.
     """
     console = Console(highlight=False)
-    found = [rule for rule in _catalogue() if not names or any(name in rule.name for name in names)]
+    found = [rule for rule in _catalogue() if not names or any(_speaks_of(rule, name) for name in names)]
     if not found:
         raise WindlassError(
-            Diagnostic("WL0702", f"no rule is called like '{names[0]}'", help="`windlass rules` lists them all")
+            Diagnostic("WL0702", f"no rule speaks of '{names[0]}'", help="`windlass rules` lists them all")
         )
     for rule in found:
         title = Text(rule.name, style="cyan")
@@ -152,6 +152,11 @@ def list_marks(rule: Rule) -> list[str]:
     marks += ["last"] if rule.last else []
     marks += ["single use"] if rule.single_use else []
     return marks + [f"assumes {each}" for each in rule.assumes]
+
+
+def _speaks_of(rule: Rule, word: str) -> bool:
+    """Whether a word is in a rule's name or equation, or names an op that the rule begins at."""
+    return word in rule.name or word in rule.equation or any(word == root.__name__ for root in rule.roots)
 
 
 def _example_lines(rule: Rule) -> Iterator[str]:

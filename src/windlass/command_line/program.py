@@ -271,7 +271,8 @@ def bisect(
 @app.command()
 def rules(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Only rules whose names hold one of these, with examples.")
+        list[str] | None,
+        typer.Argument(help="Only rules that speak of one of these, with examples."),
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the whole catalogue as a Markdown page here.")
