@@ -86,9 +86,7 @@ def encode(annotation: str, value: Any) -> str | None:
         case "MLIRText":
             return value
         case _:
-            raise TypeError(
-                f"a field annotated {annotation} has no MLIR spelling: encode and decode need one"
-            )
+            raise TypeError(f"a field annotated {annotation} has no MLIR spelling: encode and decode need one")
 
 
 def decode(annotation: str, text: str) -> Any:
