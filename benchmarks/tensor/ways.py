@@ -80,7 +80,7 @@ def prepare(
         main = stablehlo.import_text(optimized).main
         argument_types = [each.type for each in main.arguments if isinstance(each.type, TensorType)]
         result_types = [each.type for each in main.results if isinstance(each.type, TensorType)]
-        jitted = stablehlo.Program(program.name, optimized, argument_types, result_types).jitted()
+        jitted = stablehlo.TensorProgram(program.name, optimized, argument_types, result_types).jitted()
     lowered = jitted.lower(*arguments)
     begin = clock()
     compiled = lowered.compile()

@@ -205,3 +205,18 @@ __global__ void rows(cudaTextureObject_t image, float *out, int columns, int row
     np.testing.assert_array_equal(out, image[np.maximum(np.arange(9) - 1, 0)] + image)
     report = module["rows"].explain()
     assert report.is_raised and "gather" not in report.ops, str(report)
+
+
+def test_textures_that_are_chosen_as_the_kernel_runs_have_their_own_extents_in_each_launch() -> None:
+    kernel = wl.cuda.compile(
+        "__global__ void differ(cudaTextureObject_t a, cudaTextureObject_t b, bool swapped, int *out, int n) {\n"
+        "    int i = threadIdx.x;\n"
+        "    if (i >= n) return;\n"
+        "    int p = tex1Dfetch<int>(swapped ? b : a, i), q = tex1Dfetch<int>(swapped ? a : b, n - 1 - i);\n"
+        "    out[i] = p - 10 * q;\n"
+        "}"
+    )["differ"]
+    for n in (1, 4):
+        a, b, out = np.arange(1, n + 2, dtype=np.int32), np.arange(101, n + 104, dtype=np.int32), np.zeros(n, np.int32)
+        kernel[1, 8](wl.cuda.texture(a), wl.cuda.texture(b), True, out, n)
+        np.testing.assert_array_equal(out, b[:n] - 10 * a[:n][::-1])

@@ -125,7 +125,9 @@ def _definitions(
     """What answers the questions about textures, and the fetches themselves."""
     rows = [(0,) * WORDS, *(form.words() for form, _ in textures)]
     table = ", ".join(f"[{WORDS} x i64] [{', '.join(f'i64 {word}' for word in row)}]" for row in rows)
-    lines = [f"@__windlass_texture_words = internal constant [{len(rows)} x [{WORDS} x i64]] [{table}]"]
+    # Named by what it holds: the kernels of a module have their variables in common, and this is one of them.
+    words = f"__windlass_texture_words_{hashlib.sha256(table.encode()).hexdigest()[:16]}"
+    lines = [f"@{words} = internal constant [{len(rows)} x [{WORDS} x i64]] [{table}]"]
     for variable in variables:
         kind = f"[{variable.size // variable.dtype.itemsize} x {_element(variable)}]" if variable.dtype else "i8"
         lines.append(
@@ -133,7 +135,7 @@ def _definitions(
         )
     lines += [
         "define internal i64 @__windlass_texture_word(i64 %object, i32 %word) alwaysinline {",
-        f"  %place = getelementptr [{WORDS} x i64], ptr @__windlass_texture_words, i64 %object, i32 %word",
+        f"  %place = getelementptr [{WORDS} x i64], ptr @{words}, i64 %object, i32 %word",
         "  %value = load i64, ptr %place",
         "  ret i64 %value",
         "}",
