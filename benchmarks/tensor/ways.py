@@ -18,7 +18,6 @@ import numpy as np
 from benchmarks.tensor.program import Program
 
 from windlass import stablehlo
-from windlass.ir import TensorType
 
 Way = Callable[[str], str]
 
@@ -77,10 +76,8 @@ def prepare(
     if way is keep:
         jitted = jax.jit(program.flat_function(), keep_unused=True)
     else:
-        main = stablehlo.import_text(optimized).main
-        argument_types = [each.type for each in main.arguments if isinstance(each.type, TensorType)]
-        result_types = [each.type for each in main.results if isinstance(each.type, TensorType)]
-        jitted = stablehlo.TensorProgram(program.name, optimized, argument_types, result_types).jitted()
+        module = stablehlo.import_text(optimized)
+        jitted = stablehlo.TensorProgram(module, program.name, is_given=True).jitted()
     lowered = jitted.lower(*arguments)
     begin = clock()
     compiled = lowered.compile()
