@@ -1,7 +1,8 @@
 """What XLA's compilers want of a program that is otherwise finished, for each kind of device in one place.
 
 On CPUs values that several fusions would compute again are made once, and updates in place are kept from being copied
-(see `materialization` and `in_place`). On GPUs loops that would not fit into registers are divided (`splitting`).
+(see `materialization` and `in_place`); and what XLA's library would compute wrongly is kept from it
+(`library_fusions`). On GPUs loops that would not fit into registers are divided (`splitting`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from windlass.diagnostics.deadline import ending_at
 from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.in_place import settle_updates
+from windlass.lowering.library_fusions import avoid_wrong_fusions
 from windlass.lowering.materialization import materialize_shared
 from windlass.lowering.splitting import split_fusions
 
@@ -35,3 +37,14 @@ def finish(
         with ending_at(until):
             materialize_shared(module)
         settle_updates(module, is_whole)
+
+
+def avoid_miscompilations(
+    module: Module, device: Device, *, is_whole: bool = False, is_partitioned: bool = False
+) -> None:
+    """Bring what the device's compiler gets wrong into forms that it gets right, in place, and change nothing else.
+
+    This comes last, and for programs that are lowered as they stand, too. See `finish` for what is asked.
+    """
+    if device.name == "cpu":
+        avoid_wrong_fusions(module, is_whole=is_whole, is_partitioned=is_partitioned)

@@ -19,7 +19,7 @@ from windlass.ir.types import NUMPY_DTYPES, TensorType, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import Array
 from windlass.ops.comparison import Compare
-from windlass.ops.conversion import BitcastConvert
+from windlass.ops.conversion import BitcastConvert, ReducePrecision
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Multiply, Not, Or, Select, Subtract, Xor
 from windlass.ops.evaluation import evaluate_block
@@ -144,16 +144,25 @@ def scattering_region(combiner: Callable[[Value, Value], Value] | None, dtype: s
 def combiner_of(region: Region) -> type[Op] | None:
     """The class of the one op that the region applies to its two scalar parameters, if that is all it does.
 
+    A rounding to the type that the result has anyway does not count: `lowering.library_fusions` writes it.
+
     >>> combiner_of(combiner_region(Add, "f32")).__name__
+    'Add'
+    >>> combiner_of(combiner_region(lambda x, y: ReducePrecision.to_own_type(Add(x, y)), "f32")).__name__
     'Add'
     """
     if len(region.blocks) != 1:
         return None
     block = region.blocks[0]
     op = block.first
-    if op is None or op.next is not block.last or len(block.arguments) != 2 or op.regions:
+    if op is None or len(block.arguments) != 2 or op.regions:
         return None
-    if block.terminator.operands != (op,):
+    last = op.next
+    if isinstance(last, ReducePrecision) and last.is_identity and last.operands == (op,):
+        returned, last = last, last.next
+    else:
+        returned = op
+    if last is not block.last or block.terminator.operands != (returned,):
         return None
     first, second = block.arguments
     straight = op.operands == (first, second)

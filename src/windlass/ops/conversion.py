@@ -288,6 +288,22 @@ class ReducePrecision(Elementwise):
         # Of what is rounded, as JAX has it: the steps have no derivative that is of use.
         return 1
 
+    @classmethod
+    def to_own_type(cls, operand: Value) -> ReducePrecision:
+        """The operand rounded to what it has: the same number, in a form that XLA doesn't simplify.
+
+        >>> from windlass.ir.values import tensor
+        >>> ReducePrecision.to_own_type(tensor("f32", 3)).is_identity
+        True
+        """
+        return cls(operand, _exponent_bits_of(operand.dtype), _mantissa_bits_of(operand.dtype))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the operand's own type is no wider."""
+        dtype = self.operand.dtype
+        return self.exponent_bits >= _exponent_bits_of(dtype) and self.mantissa_bits >= _mantissa_bits_of(dtype)
+
     def evaluate(self, operand: Array) -> Array:
         with np.errstate(all="ignore"):
             wide = operand.astype(np.float64)

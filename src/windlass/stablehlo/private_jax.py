@@ -317,8 +317,7 @@ class LoweredApart:
             mlir.ir_constants(value, const_lowering=context.const_lowering, aval=aval) for value, aval in constants
         ]
         tokens = [context.tokens_in.get(effect) for effect in self._effects]
-        axes = outer.axis_context
-        self.is_partitioned = (getattr(axes, "num_devices", None) or 1) > 1
+        self.is_partitioned = is_divided(context)
         self.operands = _flat((*context.dim_var_values, *tokens, *hoisted, *values))
 
     def results(self, found: Sequence[Any]) -> list[Any]:
@@ -331,6 +330,11 @@ class LoweredApart:
             context = self._context
             context.set_tokens_out(context.tokens_in.update_tokens(mlir.TokenSet(tokens)))
         return list(found[count:])
+
+
+def is_divided(context: Any) -> bool:
+    """Whether XLA will divide the program that is being lowered among devices."""
+    return (getattr(context.module_context.axis_context, "num_devices", None) or 1) > 1
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:

@@ -29,7 +29,7 @@ from windlass.stablehlo.code import Code
 from windlass.stablehlo.embedding import embed_module
 from windlass.stablehlo.interrupting import WatchedFunction
 from windlass.stablehlo.platforms import device_for
-from windlass.stablehlo.private_jax import hold_weakly
+from windlass.stablehlo.private_jax import hold_weakly, is_divided
 from windlass.stablehlo.underflow import begin_with_subnormals_kept
 from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
@@ -127,7 +127,7 @@ def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
 
     run.__name__ = run.__qualname__ = code.name
     jitted = jax.jit(run, donate_argnums=donate)
-    if jax.default_backend() == "cpu" and code.finished(CPU, is_watched=True).asks:
+    if jax.default_backend() == "cpu" and code.finished(CPU, is_whole=True).asks:
         return WatchedFunction(jitted, bool(donate))
     return jitted
 
@@ -170,8 +170,9 @@ def lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) 
     is_on_cpu = is_whole and platforms == ("cpu",)
     if is_on_cpu and program.keeps_subnormals:
         begin_with_subnormals_kept()
-    symbol = program.finished(device, is_on_cpu).symbol
-    return embed_module(context, symbol, lambda: program.read(device, is_on_cpu), arguments, program.callbacks)
+    kind = {"is_whole": is_on_cpu, "is_sharded": is_divided(context)}
+    symbol = program.finished(device, **kind).symbol
+    return embed_module(context, symbol, lambda: program.read(device, **kind), arguments, program.callbacks)
 
 
 def batch(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, ProgramError, WindlassError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
-from windlass.lowering.finishing import finish
+from windlass.lowering.finishing import avoid_miscompilations, finish
 from windlass.lowering.settling import is_settling
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
@@ -69,7 +69,9 @@ def optimize(
     module = read_program(program)
     optimize_module(module, choices, begun=begun)
     until = begun + compile_seconds
-    finish(module, choices.device_on(), until, is_whole=True, is_partitioned=_is_partitioned(module))
+    target, is_partitioned = choices.device_on(), _is_partitioned(module)
+    finish(module, target, until, is_whole=True, is_partitioned=is_partitioned)
+    avoid_miscompilations(module, target, is_whole=True, is_partitioned=is_partitioned)
     return export_text(module)
 
 
