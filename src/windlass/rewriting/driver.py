@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.deadline import ending_at, is_late
+from windlass.diagnostics.environment import patience
 from windlass.facts.cost import CPU, Device, estimate_saving, find_dying
 from windlass.facts.ranges import forget_loops, granting
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
@@ -31,7 +32,7 @@ class Budget:
     """How much rewriting is allowed: `steps` applications (None: 40 for each op, plus 1,000) and `seconds` of time."""
 
     steps: int | None = None
-    seconds: float = 10.0
+    seconds: float = field(default_factory=lambda: 10.0 * patience())
 
 
 LEAST_SAVING, SAVING_OF_OP = 0.1, 0.03

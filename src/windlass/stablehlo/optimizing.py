@@ -11,6 +11,7 @@ from typing import Any
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.deadline import ending_at
+from windlass.diagnostics.environment import patience
 from windlass.facts.cost import DEVICES, Cost, Device, estimate_cost
 from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
@@ -39,7 +40,7 @@ class Choices:
 
     exact: bool = False
     assumes: tuple[str, ...] = ()
-    compile_seconds: float = 10.0
+    compile_seconds: float = field(default_factory=lambda: 10.0 * patience())
     device: str | None = None
     rules: tuple[Rule, ...] = ()
     without: tuple[str, ...] = ()
@@ -89,7 +90,8 @@ class Choices:
         for name in left_out:
             if name not in names:
                 raise _unknown(f"there is no rule called '{name}'", "see the catalogue of rules for their names")
-        return cls(exact, tuple(sorted(set(granted))), float(compile_seconds), device, own, tuple(sorted(left_out)))
+        seconds *= patience()
+        return cls(exact, tuple(sorted(set(granted))), float(seconds), device, own, tuple(sorted(left_out)))
 
     def rule_set(self) -> RuleSet:
         """The rules that may be used, the user's own first."""

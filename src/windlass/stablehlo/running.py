@@ -68,7 +68,7 @@ def optimize(
     begun = time.monotonic()
     module = read_program(program)
     optimize_module(module, choices, begun=begun)
-    until = begun + compile_seconds
+    until = begun + choices.compile_seconds
     target, is_partitioned = choices.device_on(), _is_partitioned(module)
     finish(module, target, until, is_whole=True, is_partitioned=is_partitioned)
     avoid_miscompilations(module, target, is_whole=True, is_partitioned=is_partitioned)

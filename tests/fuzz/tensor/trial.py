@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,8 +41,6 @@ from windlass.stablehlo.optimizing import inline_module
 
 Array = NDArray[Any]
 
-PATIENCE = 60.0
-"""Seconds that rewriting one program may take."""
 NOISES, MANY_NOISES = 3, 40
 """How often a program is run with noise; where its results seem to differ, so often."""
 
@@ -135,7 +134,7 @@ def optimize(module: Module, way: Way) -> tuple[Module, list[str], str | None]:
     inline_module(module)
     with _generosity(way.is_generous):
         for function in list(module.functions.values()):
-            ledger = rewrite_function(function, rules, Budget(seconds=PATIENCE), DEVICES[way.device])
+            ledger = rewrite_function(function, rules, Budget(seconds=math.inf), DEVICES[way.device])
             fired += [entry.rule for entry in ledger.entries]
             exhausted = exhausted or ledger.describe_cycle()
     if way.settles:
