@@ -38,6 +38,15 @@ __global__ void energy(const double *x, double *sum, int n) {
 __global__ void bits(const double *x, double *y) {
     y[threadIdx.x] = __longlong_as_double(__double_as_longlong(x[threadIdx.x]) ^ 1);
 }
+__global__ void square_and_count(const double *x, double *y, int *count, bool *large) {
+    int t = threadIdx.x;
+    y[t] = x[t] * x[t];
+    count[t] = x[t] > 0.5;
+    large[t] = x[t] > 1;
+}
+__global__ void gather_into(const double *x, const int *place, double *y) {
+    y[place[threadIdx.x]] += x[threadIdx.x] * x[threadIdx.x];
+}
 __device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 __global__ void recursive(const double *x, double *y) { y[threadIdx.x] = x[threadIdx.x] * fibonacci(threadIdx.x); }
 """
@@ -151,6 +160,41 @@ def test_functions_of_arrays_with_launches_in_them_are_differentiated(module: wl
     found = jax.grad(steps, (0, 1))(jnp.asarray(X), 0.3)
     for one, other in zip(found, jax.grad(by_hand, (0, 1))(jnp.asarray(X), 0.3), strict=True):
         np.testing.assert_allclose(one, other, 1e-10)
+
+
+@pytest.mark.parametrize("name", ["grad", "jit of grad", "jvp", "linearize", "checkpoint", "vmap of grad"])
+def test_results_that_are_no_floats_have_no_part_in_derivatives(module: wl.cuda.Module, name: str) -> None:
+    square, gather = module["square_and_count"].jax(1, N), module["gather_into"].jax(1, N)
+
+    def launched(x: Any, c: Any) -> Any:
+        y, count, large = square(x * c, jnp.zeros(N), jnp.zeros(N, "int32"), jnp.zeros(N, bool))
+        # That no two threads meet is checked: one more result that is no float.
+        return (gather(y, jnp.arange(N, dtype="int32")[::-1], x) * count * (2 - large)).sum()
+
+    def by_hand(x: Any, c: Any) -> Any:
+        y = (x * c) ** 2
+        return ((x + y[::-1] ** 2) * (x * c > 0.5) * (2 - (x * c > 1))).sum()
+
+    found, expected = (TRANSFORMS[name](f)(jnp.asarray(X), jnp.asarray(0.8)) for f in (launched, by_hand))
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, 1e-10, 1e-12)
+
+
+def test_checks_of_indices_have_no_part_in_derivatives() -> None:
+    def rows(h: Any, x: Any) -> Any:
+        for i in range(5):
+            h[i + 1] = np.tanh(h[i]) * x
+        return h[5].sum()
+
+    def by_hand(h: Any, x: Any) -> Any:
+        row = h[0]
+        for _ in range(5):
+            row = jnp.tanh(row) * x
+        return row.sum()
+
+    given = (jnp.ones((6, 3)), jnp.asarray(X[:3]))
+    for one, other in zip(jax.grad(wl.jit(rows), (0, 1))(*given), jax.grad(by_hand, (0, 1))(*given), strict=True):
+        np.testing.assert_allclose(one, other, 1e-12)
 
 
 def test_a_float_whose_bits_are_computed_with_has_no_derivative(module: wl.cuda.Module) -> None:

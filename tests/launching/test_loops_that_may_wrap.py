@@ -47,7 +47,7 @@ def test_bound_in_memory_is_raised() -> None:
 
 def test_traced_bound_is_raised() -> None:
     kernel = MODULE["scale"].jax(2, 64)
-    found = jax.jit(kernel)(X, Y, 700)  # pyright: ignore
+    found = jax.jit(kernel)(X, Y, 700)
     np.testing.assert_array_equal(found, SCALED)
 
 

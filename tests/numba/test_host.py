@@ -322,7 +322,7 @@ def test_wrong_types_are_said_at_their_place():
 
     @cuda.jit
     def unknown_name(x):
-        x[0] = undefined_thing  # noqa: F821  # pyright: ignore
+        x[0] = undefined_thing  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
     assert "the name 'undefined_thing' is not defined" in refusal(unknown_name, np.zeros(1))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windlass.ir import Op, Value
-from windlass.ir.values import tensor
+from windlass.ir.values import Result, tensor
 from windlass.ops import Abs, Add, Concatenate, Constant, Maximum, Multiply, Negate, Reduce, Subtract, Transpose
 from windlass.ops.contraction import matmul
 from windlass.ops.pointwise import Binary
@@ -26,8 +26,8 @@ def given(rule: Rule, op: Value) -> object:
 
 
 def owner_of(value: Value) -> Op:
-    owner: Op = value.owner  # pyright: ignore[reportAttributeAccessIssue]
-    return owner
+    assert isinstance(value, Result)
+    return value.owner
 
 
 def test_one_of_several_classes_is_matched_and_given_by_name() -> None:

@@ -69,7 +69,7 @@ def test_a_reader_that_ended_is_started_anew(programs: list[bytes]) -> None:
     process.stdin.close()  # it ends as it does for want of work
     process.wait()
     import_bytecode(programs[1])
-    os.kill(reading_apart._reader._process.pid, 9)  # pyright: ignore
     process = reading_apart._reader._process  # pyright: ignore[reportPrivateUsage]
+    os.kill(process.pid, 9)
     process.wait()
     import_bytecode(programs[1])

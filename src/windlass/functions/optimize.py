@@ -69,7 +69,7 @@ class OptimizedFunction:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        if jax.config.jax_disable_jit:  # pyright: ignore[reportAttributeAccessIssue]
+        if jax.config.read("jax_disable_jit"):
             return self.function(*positional, **named)
         return self._jitted(*positional, **named)
 

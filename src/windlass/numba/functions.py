@@ -84,6 +84,6 @@ def adapt_numba(module: ModuleType) -> None:
         def either(*given: Any, own: Any = own, original: Any = original, **options: Any) -> Any:
             return (own if options.get("target") == "cuda" else original)(*given, **options)
 
-        either.of_numba = original  # pyright: ignore[reportFunctionMemberAccess]
+        setattr(either, "of_numba", original)  # noqa: B010
         setattr(module, name, either)
-    module.cuda = cuda  # pyright: ignore[reportAttributeAccessIssue]
+    setattr(module, "cuda", cuda)  # noqa: B010

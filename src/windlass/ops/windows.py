@@ -364,7 +364,8 @@ class SelectAndScatter(TensorOp):
     @classmethod
     def fields_from_mlir(cls, texts: Any, result_types: tuple[Type, ...]) -> dict[str, Any]:
         fields = super().fields_from_mlir(texts, result_types)
-        rank = len(result_types[0].shape)  # pyright: ignore[reportAttributeAccessIssue]
+        first = result_types[0]
+        rank = first.rank if isinstance(first, TensorType) else 0
         fields.setdefault("window_dimensions", (1,) * rank)
         fields.setdefault("window_strides", (1,) * rank)
         fields.setdefault("padding", ((0, 0),) * rank)

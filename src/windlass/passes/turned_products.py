@@ -53,10 +53,12 @@ def _without_transposes(product: Product, op: DotGeneral) -> tuple[Term, Term, i
 def _sample_transposed_products(draw: Draw) -> Transpose:
     product = sample_product(draw)
     operands = tuple(
-        Transpose(tensor(each.dtype, *(each.shape[axis] for axis in invert(order)), name=each.name), order)  # pyright: ignore[reportAttributeAccessIssue]
+        Transpose(tensor(each.dtype, *(each.shape[axis] for axis in invert(order)), name=name), order)
         if draw.boolean()
         else each
-        for each, order in ((each, draw.permutation(each.tensor.rank)) for each in product.operands)
+        for name, each, order in (
+            (name, each, draw.permutation(each.tensor.rank)) for name, each in zip("xy", product.operands, strict=True)
+        )
     )
     return Transpose(product.with_operands(operands), draw.permutation(product.tensor.rank))
 

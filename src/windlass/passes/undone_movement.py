@@ -131,15 +131,16 @@ def _without_movement(op: Transpose | Reshape | Reverse) -> Value | None:
     before: dict[Value, Value] = {}
     is_undone = False
     for leaf in leaves:
-        if _cancels(op, leaf):
-            before[leaf] = leaf.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
+        origin = _undone(op, leaf)
+        if origin is not None:
+            before[leaf] = origin
             is_undone = True
             continue
-        if isinstance(leaf, Slice) and isinstance(op, Transpose) and _cancels(op, leaf.operand):
+        inner = _undone(op, leaf.operand) if isinstance(leaf, Slice) else None
+        if isinstance(leaf, Slice) and isinstance(op, Transpose) and inner is not None:
             # The part is taken in the other order of axes; the old one is not needed any more.
             if not all(user in ops for user in leaf.uses):
                 return None
-            inner = leaf.operand.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
             p = op.permutation
             before[leaf] = Slice(inner, pick(leaf.start_indices, p), pick(leaf.limit_indices, p), pick(leaf.strides, p))
             is_undone = True
@@ -159,14 +160,14 @@ def _without_movement(op: Transpose | Reshape | Reverse) -> Value | None:
     return before[op.operand]
 
 
-def _cancels(op: Transpose | Reshape | Reverse, leaf: Value) -> bool:
-    """Whether the op undoes what made the value."""
+def _undone(op: Transpose | Reshape | Reverse, leaf: Value) -> Value | None:
+    """What the value is made of, if the op undoes what made it."""
     match op, leaf:
-        case Transpose(), Transpose():
-            return pick(leaf.permutation, op.permutation) == tuple(range(op.tensor.rank))
-        case Reshape(), Reshape():
-            return leaf.operand.shape == op.shape
-        case Reverse(), Reverse():
-            return set(leaf.dimensions) == set(op.dimensions)
+        case Transpose(), Transpose() if pick(leaf.permutation, op.permutation) == tuple(range(op.tensor.rank)):
+            return leaf.operand
+        case Reshape(), Reshape() if leaf.operand.shape == op.shape:
+            return leaf.operand
+        case Reverse(), Reverse() if set(leaf.dimensions) == set(op.dimensions):
+            return leaf.operand
         case _:
-            return False
+            return None

@@ -7,7 +7,7 @@ one dimension, so that a guard on that sum is a box. Where it uses them apart th
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from windlass.affine.dimensions import Dimension
@@ -104,9 +104,9 @@ class _Form:
         )
 
 
-def _triple(numbers: object) -> tuple[int, int, int]:
-    a, b, c = tuple(numbers)  # pyright: ignore
-    return int(a), int(b), int(c)
+def _triple(numbers: Iterable[int]) -> tuple[int, int, int]:
+    a, b, c = numbers
+    return a, b, c
 
 
 def _axes_used_apart(kernel: Function, parallel: Parallel, specification: LaunchSpecification) -> set[int]:

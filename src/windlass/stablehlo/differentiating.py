@@ -48,7 +48,7 @@ def differentiate(
     else:
         moved = iter(())
     changes = [
-        next(moved) if active and is_differentiable(type_) else ad.Zero.from_primal_value(result)  # pyright: ignore[reportAttributeAccessIssue]
+        next(moved) if active and is_differentiable(type_) else ad.Zero(jax.typeof(result).to_tangent_aval())
         for result, type_ in zip(results, program.result_types, strict=True)
     ]
     return results, changes

@@ -16,6 +16,7 @@ from windlass.ir.program import Function, Module
 from windlass.ir.types import Type
 from windlass.ir.values import Value
 from windlass.ops import Constant, ConstantValue, DynamicSlice, Opaque, Return
+from windlass.ops.base import TensorOp
 from windlass.ops.spelling import quote
 from windlass.rewriting.collecting import without_collections
 from windlass.stablehlo.contexts import borrowed_context, make_context
@@ -198,7 +199,8 @@ class _Exporter:
             key = (type(op), *[fields[name] for name in op.attribute_names])
             known = self.attributes.get(key)
             if known is None:
-                texts: dict[str, str] = op.mlir_attributes()  # pyright: ignore[reportAttributeAccessIssue]
+                assert isinstance(op, TensorOp)
+                texts = op.mlir_attributes()
                 known = self.attributes[key] = {name: self.parse(text) for name, text in texts.items()}
         if op.extra:
             known = dict(known or ())

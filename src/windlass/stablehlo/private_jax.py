@@ -63,7 +63,7 @@ def weakly_typed(value: Any, dtype: Any) -> Any:
     """The value in the dtype, promoted as a number of Python is."""
     from jax._src.lax import lax  # pyright: ignore[reportPrivateImportUsage]
 
-    return lax._convert_element_type(value, dtype, weak_type=True)  # pyright: ignore
+    return lax._convert_element_type(value, dtype, weak_type=True)  # pyright: ignore[reportPrivateUsage]
 
 
 # -- traced programs --------------------------------------------------------------------------------------------------

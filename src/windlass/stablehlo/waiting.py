@@ -109,7 +109,7 @@ _at_end: list[Callable[[], None]] = []
 _threads = _Threads()
 assert concurrent.futures.thread  # The last to be registered is called first.
 os.register_at_fork(after_in_child=_threads.begin_in_child)
-threading._register_atexit(_threads.end)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+getattr(threading, "_register_atexit")(_threads.end)  # noqa: B009 (no stub of it; without it this line fails)
 
 
 def require_threads() -> None:

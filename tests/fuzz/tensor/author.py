@@ -239,10 +239,10 @@ class Author:
         carried = [draw.choose(values[-6:]) for _ in range(draw.integer(1, 3))]
         counting = draw.choose(("i32", "i32", "i64", "ui32"))
         types = [tensor_type((), counting), *(value.tensor for value in carried)]
-        start: Value = Constant.of(draw.integer(0 if counting == "ui32" else -1, 1), counting)
+        start = Constant.of(draw.integer(0 if counting == "ui32" else -1, 1), counting)
         condition, body = Block(types), Block(types)
         for block in (condition, body):
-            self.known[block.arguments[0]] = np.asarray(start.array)  # pyright: ignore[reportAttributeAccessIssue]
+            self.known[block.arguments[0]] = np.asarray(start.array)
             for argument, value in zip(block.arguments[1:], carried, strict=True):
                 self.known[argument] = self.known[value]
         rounds: Value = Constant.of(draw.integer(0, 5), counting)

@@ -603,7 +603,7 @@ def _define_operators() -> None:
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
     setattr(Array, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
-    Array.__hash__ = None  # pyright: ignore[reportAttributeAccessIssue]
+    setattr(Array, "__hash__", None)  # noqa: B010
     for name in (
         "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",
         "clip", "round", "argsort", "repeat", "take", "trace", "diagonal", "nonzero", "conj", "conjugate", "ptp",

@@ -178,7 +178,7 @@ def _known(function: Any, value: Any) -> Any:
     Raises WindlassError (WL0904) where it is traced.
     """
     if isinstance(value, list | tuple):
-        return type(value)(_known(function, each) for each in value)  # pyright: ignore
+        return type(value)(_known(function, each) for each in value)  # pyright: ignore[reportUnknownVariableType]
     if is_traced(value):
         raise WindlassError(
             Diagnostic(

@@ -220,8 +220,8 @@ class _Capturing(ast.NodeTransformer):
         words: list[ast.stmt] = []
         for owner in owners:
             for each in ast.walk(owner):
-                if hasattr(each, "ctx"):
-                    each.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
+                if isinstance(each, ast.Name | ast.Attribute | ast.Subscript | ast.Starred | ast.List | ast.Tuple):
+                    each.ctx = ast.Load()
             base: Any = owner
             while isinstance(base, ast.Attribute | ast.Subscript):
                 base = base.value

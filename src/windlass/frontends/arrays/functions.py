@@ -125,7 +125,7 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
         raise _shape_from_data(name)
     target = _find(function)
     plain = [_unwrap_all(each) for each in arguments]
-    named = {key: _unwrap_all(value) for key, value in options.items() if value is not np._NoValue}  # pyright: ignore
+    named = {key: _unwrap_all(value) for key, value in options.items() if value is not np._NoValue}  # pyright: ignore[reportPrivateUsage]
     if name.endswith("_like") and "dtype" not in named and len(plain) < 2 and name != "full_like":
         named["dtype"] = np.dtype(plain[0].dtype)
     result = _typed_call(name, target, plain, named)

@@ -190,7 +190,7 @@ def as_one_array(items: Any) -> Any:
 
     def joined(item: Any) -> Any:
         if isinstance(item, list | tuple):
-            return np.stack([joined(each) for each in item]) if item else np.array([])  # pyright: ignore
+            return np.stack([joined(each) for each in item]) if item else np.array([])  # pyright: ignore[reportUnknownVariableType]
         return item
 
     return joined(items)

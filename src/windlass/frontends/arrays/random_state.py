@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,5 +55,5 @@ def _states_of(function: Callable[..., Any]) -> dict[str, str]:
 def repr_of(state: Any) -> str:
     """A text that tells states apart."""
     if isinstance(state, dict):
-        return ",".join(repr_of(value) for value in state.values())  # pyright: ignore
+        return ",".join(repr_of(value) for value in cast("dict[Any, Any]", state).values())
     return state.tobytes().hex() if isinstance(state, np.ndarray) else repr(state)

@@ -72,7 +72,7 @@ class Calls(Indexing):
         if isinstance(getattr(function, "py_func", function), python_types.FunctionType):
             return self.call_function(node, function, positional, named)
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
-            fields: tuple[str, ...] = function._fields  # pyright: ignore
+            fields: tuple[str, ...] = getattr(function, "_fields")  # noqa: B009 (no type has it)
             given = dict(zip(fields, positional, strict=False)) | named
             if set(given) != set(fields):
                 raise self.mistyped(node, f"'{function.__name__}' takes {', '.join(fields)}")
