@@ -85,7 +85,7 @@ def _caches() -> list[tuple[str, str]]:
     limit = address_limit()
     if limit is not None:
         lines.append(("address space", f"{spell_size(limit)} (ulimit -v)"))
-    compilation = jax.config.read("jax_compilation_cache_dir")
+    compilation = getattr(jax.config, "jax_compilation_cache_dir")  # noqa: B009 (no type has it)
     if compilation:
         lines.append(("xla cache", f"{compilation}, {spell_size(_size_of(Path(compilation)))}"))
     return lines

@@ -69,7 +69,7 @@ class OptimizedFunction:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        if jax.config.read("jax_disable_jit"):
+        if getattr(jax.config, "jax_disable_jit"):  # noqa: B009 (no type has it)
             return self.function(*positional, **named)
         return self._jitted(*positional, **named)
 
