@@ -348,6 +348,19 @@ def test_atomics_of_every_kind(emulate: Emulate) -> None:
     assert (f[0], d[0], w[0], w[1]) == (20, 10, 40 << 33, 1 << 40)
 
 
+def test_zeros_are_ordered_as_by_the_device(emulate: Emulate) -> None:
+    emulator = emulate("""
+        __global__ void run(const float *x, float *most, double *least) {
+            int i = threadIdx.x;
+            most[i] = fmaxf(x[i], x[i + 1]);
+            least[i] = fmin((double)x[i], (double)x[i + 1]);
+        }""")
+    x = np.array([-0.0, 0.0, -0.0, np.nan, 1.0], np.float32)
+    most, least = np.zeros(4, np.float32), np.zeros(4)
+    emulator.launch("run", 1, 4, (x, most, least))
+    assert str(most.tolist()) == "[0.0, 0.0, -0.0, 1.0]" and str(least.tolist()) == "[-0.0, -0.0, -0.0, 1.0]"
+
+
 def test_printf_writes_to_standard_output(emulate: Emulate, capsys: pytest.CaptureFixture[str]) -> None:
     emulator = emulate(r"""
         #include <cstdio>

@@ -185,6 +185,29 @@ def test_atomic_extremes():
     assert (least[0], greatest[0]) == (values.min(), values.max())
 
 
+@cuda.jit
+def extremes_at(values, places, extremes):
+    i = cuda.grid(1)
+    if i < values.size:
+        cuda.atomic.max(extremes[0], places[i], values[i])
+        cuda.atomic.min(extremes[1], places[i], values[i])
+        cuda.atomic.nanmax(extremes[2], places[i], values[i])
+        cuda.atomic.nanmin(extremes[3], places[i], values[i])
+
+
+def test_atomic_extremes_leave_nan_as_numba_does():
+    values, places = RNG.standard_normal(50), RNG.integers(0, 4, 50)
+    values[::5] = np.nan
+    starts = np.array([-9, 9, np.nan, 0])
+    *_, found = both_ways(extremes_at, 2, 32, values, places, np.tile(starts, (4, 1)))
+    for place, start in enumerate(starts):
+        here = values[(places == place) & ~np.isnan(values)]
+        # A number gives way to no NaN, and a NaN gives way to numbers where that is asked for.
+        of_numbers = [np.fmax(start, here.max()), np.fmin(start, here.min())]
+        plain = [start, start] if np.isnan(start) else of_numbers
+        np.testing.assert_array_equal(found[:, place], plain + of_numbers)
+
+
 @cuda.jit(device=True)
 def mandel(x, y, max_iters):
     c = complex(x, y)

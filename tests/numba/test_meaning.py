@@ -88,6 +88,41 @@ def test_views():
     np.testing.assert_allclose(out, a[:, 1:-1].sum(1) + a[:, 2] + 6)
 
 
+INNER, CORNER, BACKWARDS = slice(-3, 3), (slice(np.int64(1), None), -1), slice(None, None, -1)
+STUCK, BROKEN = slice(0, 3, 0), slice(1.5, 2)
+
+
+@cuda.jit
+def slices_from_outside(x, a, out):
+    part, column = x[INNER], a[CORNER]
+    out[0] = part.size + 10 * part[0]
+    out[1] = column.size + 10 * column[0]
+    out[2] = x[BACKWARDS][1]
+    a[INNER, BACKWARDS][0, 0] = -1
+
+
+def test_slices_from_outside():
+    x, a = np.arange(5.0), np.arange(12.0).reshape(4, 3)
+    expected = a.copy()
+    expected[INNER, BACKWARDS][0, 0] = -1
+    _, a, out = both_ways(slices_from_outside, 1, 1, x, a, np.zeros(3))
+    assert out.tolist() == [21, 3 + 50, 3]
+    np.testing.assert_array_equal(a, expected)
+
+    @cuda.jit
+    def by_zero(x):
+        x[0] = x[STUCK].size
+
+    @cuda.jit
+    def by_float(x):
+        x[0] = x[BROKEN].size
+
+    with pytest.raises(Exception, match="the step of a slice can't be zero"):
+        by_zero[1, 1](x)
+    with pytest.raises(Exception, match="an integer is needed here, this is float64"):
+        by_float[1, 1](x)
+
+
 RECORD = np.dtype([("mass", np.float32), ("charge", np.int32), ("position", np.float64, (3,))], align=True)
 
 

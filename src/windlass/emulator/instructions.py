@@ -20,7 +20,7 @@ from windlass.emulator.intrinsics import (
     fits,
     write_runtime_call,
 )
-from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic
+from windlass.emulator.mathematics import FUNCTIONS, is_known_intrinsic, ordering_zeros
 from windlass.emulator.sites import ATOMIC, RELAXED, SPECULATED, VOLATILE, FunctionFacts, Site
 from windlass.emulator.speculation import SpeculatedChoice, speculated_loads
 from windlass.llvm.names import NAME, strip_quotes
@@ -447,6 +447,11 @@ class FunctionRewriter:
                 lines.append(self._check("wl_store", "store", f"ptr {value}", f"[{size} x i8]", 1, 0))
         elif not is_known_intrinsic(name):
             return self._unsupported(f"`{name}`", result_type)
+        elif (instead := ordering_zeros(name)) != name:
+            head, callee = result_type, f"@{instead}"
+            self.shared.declared[callee] = (
+                f"declare {result_type} {callee}({', '.join(kind for kind, _, _ in arguments)})"
+            )
         plain = ", ".join(f"{kind} {value}" for kind, value, _ in arguments)
         lines.append(f"  {self.result + ' = ' if self.result else ''}call {head} {callee}({plain})")
         return lines

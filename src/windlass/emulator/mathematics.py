@@ -85,3 +85,18 @@ def is_known_intrinsic(name: str) -> bool:
     return name.startswith("llvm.") and any(
         ".".join(words[:count]) in _INTRINSICS for count in range(1, len(words) + 1)
     )
+
+
+_ORDERING_ZEROS = {"llvm.minnum.": "llvm.minimumnum.", "llvm.maxnum.": "llvm.maximumnum."}
+
+
+def ordering_zeros(name: str) -> str:
+    """The intrinsic for which -0 is less than 0, as it is for PTX's `min` and `max`; LLVM's `minnum` gives either.
+
+    >>> ordering_zeros("llvm.maxnum.f32"), ordering_zeros("llvm.sqrt.f32")
+    ('llvm.maximumnum.f32', 'llvm.sqrt.f32')
+    """
+    for prefix, instead in _ORDERING_ZEROS.items():
+        if name.startswith(prefix):
+            return instead + name.removeprefix(prefix)
+    return name

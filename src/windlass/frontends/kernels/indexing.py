@@ -72,11 +72,17 @@ class Indexing(Arithmetic):
                 found.append((part, tuple(None if each is None else self.expression(each) for each in bounds)))
                 continue
             value = self.expression(part)
-            if isinstance(value.type, Tuple):
-                found += [(part, each) for each in value.parts()]
-            else:
-                found.append((part, value))
+            for each in value.parts() if isinstance(value.type, Tuple) else [value]:
+                found.append((part, self._bounds_outside(part, each) or each))
         return found
+
+    def _bounds_outside(self, node: ast.expr, value: HeldValue) -> tuple[HeldValue | None, ...] | None:
+        """The bounds and the step of a slice from outside of the kernel; None for other values."""
+        if not (isinstance(value.type, Known) and isinstance(value.constant, slice)):
+            return None
+        found: slice[Any, Any, Any] = value.constant
+        bounds = (found.start, found.stop, found.step)
+        return tuple(None if each is None else self.frozen(node, each) for each in bounds)
 
     def _read(self, node: ast.Subscript, array: HeldValue, indices: Sequence[tuple[ast.AST, Any]]) -> HeldValue:
         if len(indices) == 1 and isinstance(indices[0][1], HeldValue):
@@ -171,6 +177,10 @@ class Indexing(Arithmetic):
     def _bounds(self, node: ast.AST, index: tuple[HeldValue | None, ...], extent: str) -> tuple[str, str, str]:
         """Start, length and step of a slice."""
         lower, upper, step = index
+        if step is not None and isinstance(step.type, NoneType):
+            step = None
+        if step is not None and self.integer(node, step).is_constant and step.constant == 0:
+            raise self.refuse(node, "the step of a slice can't be zero")
         is_down = step is not None and step.is_constant and int(step.constant) < 0
         clip = "windlass_clip_down" if is_down else "windlass_clip"
         if lower is None and upper is None and step is None:

@@ -249,6 +249,15 @@ template <class T, class Update> WINDLASS_PYTHON T windlass_atomic(T *address, U
     } while (seen != expected);
     return __builtin_bit_cast(T, seen);
 }
+// Of NaN and a number the old value stays, whichever of them it is: so do Numba's atomic.max and atomic.min compare.
+template <class T> WINDLASS_PYTHON T windlass_atomic_maximum(T *address, T value) {
+    if constexpr (std::is_integral_v<T>) return atomicMax(address, value);
+    else return windlass_atomic(address, [=](T old) { return old < value ? value : old; });
+}
+template <class T> WINDLASS_PYTHON T windlass_atomic_minimum(T *address, T value) {
+    if constexpr (std::is_integral_v<T>) return atomicMin(address, value);
+    else return windlass_atomic(address, [=](T old) { return old > value ? value : old; });
+}
 // Wrapping counters of 64 bits.
 template <class T> WINDLASS_PYTHON T windlass_atomic_increment(T *address, T limit) {
     if constexpr (sizeof(T) == 4) return (T)atomicInc((unsigned int *)address, (unsigned int)limit);
