@@ -11,10 +11,24 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics import ArrayValueError, Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
-from windlass.frontends.arrays.views import Permute, Regroup, Shadow, ViewPart, ViewStep, ViewTake, shadow_of
+from windlass.frontends.arrays.views import (
+    Broadcast,
+    Diagonal,
+    Permute,
+    Regroup,
+    Shadow,
+    ViewPart,
+    ViewStep,
+    ViewTake,
+    axes_in_memory,
+    known_order,
+    lies_in,
+    shadow_of,
+    shadow_of_copy,
+)
 from windlass.stablehlo.private_jax import weakly_typed
 
 FEW = 16
@@ -32,7 +46,7 @@ class Array:
     directly too. It is a NumPy array as long as nothing traced was written to an array that NumPy made.
     """
 
-    __slots__ = ("_shadow", "_steps", "storage")
+    __slots__ = ("_shadow", "steps", "storage")
     __array_priority__ = 1000.0
     is_scalar = False
     """Whether it is a number, as NumPy's scalars are, rather than an array."""
@@ -43,10 +57,11 @@ class Array:
         if storage is None:
             value = np.array(value, order="C") if isinstance(value, np.ndarray) else jnp.asarray(value)
             storage = Storage(value)
-            shadow = shadow_of(tuple(value.shape), np.dtype(value.dtype))
+            if shadow is None:
+                shadow = shadow_of(tuple(value.shape), np.dtype(value.dtype))
         assert shadow is not None
         self.storage = storage
-        self._steps = steps
+        self.steps = steps
         self._shadow = shadow
 
     # -- what it is ---------------------------------------------------------------------------------------------------
@@ -80,12 +95,22 @@ class Array:
         return self._shadow.strides
 
     @property
+    def shadow(self) -> Shadow:
+        """A NumPy array that lies as this one does in NumPy, without elements."""
+        return self._shadow
+
+    @property
+    def flags(self) -> Any:
+        """NumPy's flags: `a.flags.writeable`, `a.flags.c_contiguous`, …"""
+        return self._shadow.flags
+
+    @property
     def value(self) -> Any:
         """The JAX value of the elements as they are now."""
         found = self.storage.value
         if isinstance(found, Tracer) and self.storage.tracing is not current_tracing():
             raise leaked()
-        for step in self._steps:
+        for step in self.steps:
             found = step.get(found)
         return found
 
@@ -119,26 +144,31 @@ class Array:
     @property
     def is_whole(self) -> bool:
         """Whether it shows all of its memory as it is."""
-        return not self._steps
+        return not self.steps
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is known which elements of its memory it shows."""
+        return all(step.is_static for step in self.steps if isinstance(step, ViewTake))
 
     def contiguous_run(self) -> tuple[Storage, int] | None:
         """The storage and the number of the first element, if this is one run of elements in C order; else None."""
         if not self._shadow.flags.c_contiguous and self.size:
             return None
-        if any(
-            isinstance(step, ViewPart) or (isinstance(step, ViewTake) and not step.is_static) for step in self._steps
-        ):
+        if not self.is_static or any(isinstance(step, ViewPart) for step in self.steps):
             return None
         base = self._shadow
         while isinstance(base.base, np.ndarray):
             base = base.base
+        if not base.flags.c_contiguous:
+            return None
         first = self._shadow.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         return self.storage, first // self.itemsize
 
     # -- views --------------------------------------------------------------------------------------------------------
 
     def _view(self, step: ViewStep, shadow: Shadow) -> Array:
-        return Array(None, self.storage, (*self._steps, step), shadow)
+        return Array(None, self.storage, (*self.steps, step), shadow)
 
     @property
     def T(self) -> Array:  # noqa: N802 (NumPy's name)
@@ -155,27 +185,41 @@ class Array:
         axes[first], axes[second] = axes[second], axes[first]
         return self.transpose(tuple(axes))
 
-    def reshape(self, *shape: Any, order: str = "C") -> Array:
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
         extents = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-        target = tuple(operator.index(extent) for extent in extents)
-        if -1 in target:
-            known = int(np.prod([extent for extent in target if extent != -1]))
-            target = tuple(self.size // max(known, 1) if extent == -1 else extent for extent in target)
-        if order not in ("C", "A", "K"):
-            return Array(jnp.reshape(self.value, target, order=order))
-        if int(np.prod(target)) != self.size:
-            raise ValueError(f"cannot reshape array of size {self.size} into shape {target}")
+        # NumPy itself says what -1 is, and what does not fit.
+        target = shadow_of(self.shape, self.dtype).reshape([operator.index(extent) for extent in extents]).shape
+        order = known_order(order)
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
+        if order == "F" or (order == "A" and self._shadow.flags.fnc):
+            return self.T.reshape(target[::-1], copy=copy).T
         try:
             shadow = np.reshape(self._shadow, target, copy=False)
         except ValueError:
-            return Array(jnp.reshape(self.value, target))
-        return self._view(Regroup(target), shadow)
+            if copy is False:
+                raise
+            return Array(_reshaped(self.value, target))
+        view = self._view(Regroup(target), shadow)
+        return view.copy() if copy else view
 
     def ravel(self, order: str = "C") -> Array:
-        return self.reshape((-1,), order=order)
+        axes, is_run = self._run_of(order)
+        return self.transpose(axes).reshape(-1) if is_run else self.flatten(order)
 
     def flatten(self, order: str = "C") -> Array:
-        return Array(jnp.ravel(self.value, order=order))
+        axes, _ = self._run_of(order)
+        return Array(_reshaped(self.value.transpose(axes), (-1,)))
+
+    def _run_of(self, order: str) -> tuple[tuple[int, ...], bool]:
+        """The axes from slow to fast that the order asks for, and whether NumPy's `ravel` gives a view for it."""
+        wanted, flags = known_order(order), self._shadow.flags
+        if wanted == "C" or (wanted in "AK" and flags.c_contiguous) or (wanted == "A" and not flags.f_contiguous):
+            return tuple(range(self.ndim)), flags.c_contiguous
+        if wanted in "FA" or flags.f_contiguous:
+            return tuple(reversed(range(self.ndim))), flags.f_contiguous
+        axes = axes_in_memory(self._shadow)
+        return axes, self._shadow.transpose(axes).flags.c_contiguous
 
     def squeeze(self, axis: Any = None) -> Array:
         shadow = self._shadow.squeeze(axis)
@@ -215,7 +259,15 @@ class Array:
         self.flat[...] = value
 
     def copy(self, order: str = "C") -> Array:
-        return Array(self.value)
+        return Array(self.value, shadow=shadow_of_copy(self._shadow, self.dtype, known_order(order)))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+        shadow = self._shadow.diagonal(offset, axis1, axis2)
+        return self._view(Diagonal(offset, axis1 % self.ndim, axis2 % self.ndim), shadow)
+
+    def broadcast_to(self, shape: Any) -> Array:
+        shadow = np.broadcast_to(self._shadow, shape)
+        return self._view(Broadcast(shadow.shape), shadow)
 
     def __copy__(self) -> Array:
         return self.copy()
@@ -269,8 +321,18 @@ class Array:
     def assign(self, value: Any) -> None:
         """Write `value`, broadcast and cast to this array's dtype, into the memory that this array shows.
 
-        Raises WindlassError (WL0908) where that memory is not known before the program runs.
+        Raises WindlassError (WL0908) where that memory is not known before the program runs, and ArrayValueError
+        (WL0919) where the array is read-only.
         """
+        if not self._shadow.flags.writeable:
+            raise ArrayValueError(
+                Diagnostic(
+                    "WL0919",
+                    "an array is written that is read-only",
+                    notes=("numpy.diagonal, numpy.broadcast_to and their kin give views that NumPy lets nobody write",),
+                    help="write to a copy, a = a.copy(), or to the array that it is a view of",
+                )
+            )
         if self.storage.is_uncertain:
             raise WindlassError(
                 Diagnostic(
@@ -290,12 +352,9 @@ class Array:
             )
         new = _unwrap(value)
         if not isinstance(new, jax.Array) and isinstance(self.value, np.ndarray):
-            fresh = np.array(self.storage.value)
-            view = fresh
-            for step in self._steps:
-                view = step.get(view)
-            view[...] = new
-            self.storage.value = fresh
+            part = np.empty(self.shape, self.dtype)
+            part[...] = new
+            self.storage.value = _put(self.storage.value, self.steps, part)
             return
         new = _cast(new, self.dtype)
         if new.ndim > self.ndim and all(extent == 1 for extent in new.shape[: new.ndim - self.ndim]):
@@ -303,8 +362,8 @@ class Array:
         if jnp.broadcast_shapes(new.shape, self.shape) != self.shape:
             raise ValueError(f"could not broadcast input array from shape {new.shape} into shape {self.shape}")
         whole = self.storage.value
-        whole = as_jax(whole) if self._steps else whole
-        self.storage.value = _put(whole, self._steps, jnp.broadcast_to(new, self.shape))
+        whole = as_jax(whole) if self.steps else whole
+        self.storage.value = _put(whole, self.steps, jnp.broadcast_to(new, self.shape))
 
     def fill(self, value: Any) -> None:
         self.assign(value)
@@ -410,7 +469,16 @@ class Array:
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Array:
-        return Array(_cast(self.value, np.dtype(dtype)))
+        wanted, order_ = np.dtype(dtype), known_order(order)
+        if not np.can_cast(self.dtype, wanted, casting):  # pyright: ignore[reportArgumentType]
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the rule '{casting}'"
+            )
+        if self.is_scalar:
+            return wrapped(_cast(self.value, wanted))
+        if not copy and wanted == self.dtype and lies_in(self._shadow, order_):
+            return self
+        return Array(_cast(self.value, wanted), shadow=shadow_of_copy(self._shadow, wanted, order_))
 
     def sort(self, axis: int = -1) -> None:
         self.assign(jnp.sort(self.value, axis=axis))
@@ -510,6 +578,11 @@ def as_python_number(value: Any) -> Any:
     return Scalar(value) if wide is None else Scalar(weakly_typed(value, np.dtype(wide)))
 
 
+def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
+    """The value in another shape: NumPy's if it is NumPy's."""
+    return value.reshape(shape) if isinstance(value, np.ndarray) else jnp.reshape(value, shape)
+
+
 def _unwrap(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
 
@@ -606,7 +679,7 @@ def _define_operators() -> None:
     setattr(Array, "__hash__", None)  # noqa: B010
     for name in (
         "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",
-        "clip", "round", "argsort", "repeat", "take", "trace", "diagonal", "nonzero", "conj", "conjugate", "ptp",
+        "clip", "round", "argsort", "repeat", "take", "trace", "nonzero", "conj", "conjugate", "ptp",
         "searchsorted", "compress", "choose",
     ):  # fmt: skip
         function = getattr(np, name)

@@ -131,8 +131,7 @@ def place_of(value: Any) -> tuple[Any, ...] | None:
     """Which memory, and how, an array is; None for what is no array."""
     if not isinstance(value, Array):
         return None
-    shadow = value._shadow  # pyright: ignore[reportPrivateUsage]
-    return (id(value.storage), value._steps, shadow.shape, shadow.dtype)  # pyright: ignore[reportPrivateUsage]
+    return (id(value.storage), value.steps, value.shape, value.dtype)
 
 
 def is_number(value: Any) -> bool:

@@ -7,8 +7,9 @@ value for it back. What a step gives (its shape, and whether it is a view at all
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
@@ -16,16 +17,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 Shadow: TypeAlias = NDArray[Any]
+Order: TypeAlias = Literal["C", "F", "A", "K"]
 
 
-def shadow_of(shape: tuple[int, ...], dtype: np.dtype) -> Shadow:
-    """A NumPy array of this shape with C-order strides, without memory: for questions about layout only."""
-    strides: list[int] = []
-    step = dtype.itemsize
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, tuple(reversed(strides)))
+def shadow_of(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> Shadow:
+    """A NumPy array of this shape and these strides (C order's if none), without memory: for questions about layout
+    only."""
+    if strides is None:
+        steps = [dtype.itemsize]
+        for extent in reversed(shape[1:]):
+            steps.append(steps[-1] * max(extent, 1))
+        strides = tuple(reversed(steps[: len(shape)]))
+    return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
+
+
+def shadow_of_copy(shadow: Shadow, dtype: np.dtype, order: Order) -> Shadow:
+    """The shadow of what NumPy gives for a copy in this memory order."""
+    # NumPy allocates the copy and says how it lies; nothing is read or written.
+    return shadow_of(shadow.shape, dtype, np.empty_like(shadow, dtype, order).strides)
+
+
+def lies_in(shadow: Shadow, order: Order) -> bool:
+    """Whether the elements lie in memory as a copy in this order asks for, so that NumPy makes none."""
+    flags = shadow.flags
+    return order == "K" or (order in "CA" and flags.c_contiguous) or (order in "FA" and flags.f_contiguous)
+
+
+def known_order(order: Any) -> Order:
+    """The memory order as one of NumPy's letters.
+
+    Raises ValueError where it is none.
+    """
+    found = "C" if order is None else str(order).upper()
+    if found not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
+    return found
+
+
+def strides_of_result(shadows: Sequence[Shadow], dtype: np.dtype) -> tuple[int, ...]:
+    """The strides of what NumPy allocates for an elementwise function of such arrays: order 'K' of all together."""
+    flags: Any = [["readonly"]] * len(shadows) + [["writeonly", "allocate"]]
+    types = [shadow.dtype for shadow in shadows] + [dtype]
+    walk: Any = np.nditer([*shadows, cast("Any", None)], ["zerosize_ok"], flags, types)
+    return walk.operands[-1].strides
+
+
+def axes_in_memory(shadow: Shadow) -> tuple[int, ...]:
+    """The axes from the one whose elements lie farthest apart to the one whose elements lie closest: order 'K'."""
+    strides = strides_of_result([shadow], shadow.dtype)
+    return tuple(sorted(range(shadow.ndim), key=lambda axis: -strides[axis]))
 
 
 class ViewStep:
@@ -36,8 +76,14 @@ class ViewStep:
         raise NotImplementedError
 
     def put(self, whole: Any, part: Any) -> Any:
-        """`whole` with `part` in the place that is viewed."""
+        """`whole` with `part` in the place that is viewed; NumPy's if both are."""
         raise NotImplementedError
+
+    def put_known(self, whole: Shadow, part: Shadow) -> Shadow:
+        """`put` of NumPy's arrays, for steps whose `get` gives a view of them."""
+        found = whole.copy()
+        self.get(found)[...] = part
+        return found
 
 
 @dataclass(frozen=True)
@@ -50,7 +96,7 @@ class Permute(ViewStep):
         return whole.transpose(self.axes)
 
     def put(self, whole: Any, part: Any) -> Any:
-        return jnp.transpose(part, tuple(int(axis) for axis in np.argsort(self.axes)))
+        return part.transpose(tuple(int(axis) for axis in np.argsort(self.axes)))
 
 
 @dataclass(frozen=True)
@@ -63,7 +109,43 @@ class Regroup(ViewStep):
         return whole.reshape(self.shape)
 
     def put(self, whole: Any, part: Any) -> Any:
-        return jnp.reshape(part, whole.shape)
+        return part.reshape(whole.shape)
+
+
+@dataclass(frozen=True)
+class Diagonal(ViewStep):
+    """The elements whose indices along two axes differ by `offset`, as a last axis in their place."""
+
+    offset: int
+    first: int
+    second: int
+
+    def get(self, whole: Any) -> Any:
+        found = whole.diagonal(self.offset, self.first, self.second)
+        if isinstance(whole, np.ndarray) and whole.flags.writeable:
+            found.flags.writeable = True  # whether it may be written is the shadow's to say
+        return found
+
+    def put(self, whole: Any, part: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            return self.put_known(whole, part)
+        ends = (self.first, self.second)
+        places = jnp.arange(part.shape[-1])
+        rows, columns = places + max(-self.offset, 0), places + max(self.offset, 0)
+        moved = jnp.moveaxis(whole, ends, (-2, -1)).at[..., rows, columns].set(part, unique_indices=True)
+        return jnp.moveaxis(moved, (-2, -1), ends)
+
+
+@dataclass(frozen=True)
+class Broadcast(ViewStep):
+    """The elements again and again along new axes, or along those of one element. Nothing is written to it."""
+
+    shape: tuple[int, ...]
+
+    def get(self, whole: Any) -> Any:
+        return (
+            np.broadcast_to(whole, self.shape) if isinstance(whole, np.ndarray) else jnp.broadcast_to(whole, self.shape)
+        )
 
 
 @dataclass(frozen=True)
@@ -76,6 +158,8 @@ class ViewPart(ViewStep):
         return whole.real if self.name == "real" else whole.imag
 
     def put(self, whole: Any, part: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            return self.put_known(whole, part)
         if self.name == "real":
             return jax.lax.complex(part, jnp.imag(whole))
         return jax.lax.complex(jnp.real(whole), part)
@@ -106,6 +190,8 @@ class ViewTake(ViewStep):
         return jnp.reshape(found[tuple(self._inner_slices())], self.result_shape)
 
     def put(self, whole: Any, part: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            return self.put_known(whole, part)
         part = jnp.reshape(part, self.counts)
         if self.is_static:
             if all(step == 1 for step in self.steps):
