@@ -11,6 +11,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeVar, cast, overload
 
 import jax
@@ -26,12 +27,13 @@ from windlass.frontends.arrays.capture import captured
 from windlass.frontends.arrays.explaining import as_told
 from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
+from windlass.functions.large_arguments import LargeArguments
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.reports.lowered import Lowered
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.runtime.needed_memory import as_out_of_memory
-from windlass.runtime.staging import LARGE
+from windlass.runtime.staging import LARGE, pool
 from windlass.stablehlo.exporting import export_text
 from windlass.stablehlo.lowered import import_lowered
 from windlass.stablehlo.platforms import device_that_runs
@@ -182,6 +184,8 @@ class CompiledCall:
             self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
+        places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
+        self._large = LargeArguments(self.program, places)
         self._wide = self.program.needs_x64
         result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
         self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
@@ -328,15 +332,17 @@ class CompiledCall:
             raise original from None
 
     def _run(self, leaves: Sequence[Any], values: Sequence[Any]) -> Any:
+        staged: list[NDArray[Any]] = []
         if self._any_jax and any(isinstance(value, Tracer) for value in values):
             found = self.program.bind(*values)  # part of a program of JAX's
-        elif self._wide:
-            with jax.enable_x64(True):
-                self.program.compile(values, self._donate)
-                found = self._function(*values)
         else:
-            self.program.compile(values, self._donate)
-            found = self._function(*values)
+            program, function = self.program, self._function
+            if self._large:
+                program, values, staged = self._large.enter(values)
+                function = program.jitted(self._donate)
+            with jax.enable_x64(True) if self._wide else nullcontext():
+                program.compile(values, self._donate)
+                found = function(*values)
         for each in found:
             if not isinstance(each, Tracer) and not each.is_ready():
                 wait_for(each)
@@ -360,6 +366,9 @@ class CompiledCall:
                 results.append(value if self._any_jax else _as_numpy(value, is_array))
             else:
                 results.append(alias.value if isinstance(alias, Static) else leaves[alias])
+        for copy in staged:
+            # All results are there, so nothing reads the arguments any more.
+            pool.give_back(copy)
         return jax.tree.unflatten(self._returned, results)
 
     def lowered(self, name: str) -> Lowered:
