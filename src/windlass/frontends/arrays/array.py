@@ -643,6 +643,7 @@ def _define_operators() -> None:
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
         "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
         "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul,
+        "divmod": np.divmod,
     }  # fmt: skip
     comparisons = {
         "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
@@ -675,7 +676,6 @@ def _define_operators() -> None:
         setattr(Array, f"__{name}__", forward(ufunc))
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
         setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
-    setattr(Array, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
     setattr(Array, "__hash__", None)  # noqa: B010
     for name in (
         "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",

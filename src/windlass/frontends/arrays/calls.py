@@ -222,7 +222,7 @@ def _converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) -
             fits = jnp.abs(traced.astype(jnp.float64)) < 2.0**63
             text = "a float that is converted to an integer is infinite, NaN, or has no place in 64 bits"
             position, length = position_now()
-            tracing.require_never(~fits, Check(text, position, code="WL0916", length=length))
+            tracing.require_never(~fits, Check(text, position, None, "WL0916", length, WindlassError))
         return as_python_number(traced.astype(jnp.int64))
     if kind is float and value.dtype.kind in "iub":
         return as_python_number(traced.astype(jnp.float64))

@@ -108,10 +108,17 @@ def _require_inside(fails: Any, index: Any, extent: int, axis: int) -> None:
         tracing.require_never(fails, Check(headline, position, length=length), index)
 
 
+def as_wide(index: Any) -> Any:
+    """Integers in a type that has all places of an array: what is of 8 or 16 bits may not have its extent."""
+    if not isinstance(index, jax.Array):
+        index = np.asarray(index)
+        return index if index.dtype == np.uint64 else index.astype(np.int64)
+    return index.astype(jnp.int32) if index.dtype.itemsize < 4 else index
+
+
 def _places(index: Any, extent: int, axis: int) -> Any:
     """Traced integers, which may count from the end, as places from 0; what is outside is clamped, and checked."""
-    if index.dtype.itemsize < 4:
-        index = index.astype(jnp.int32)
+    index = as_wide(index)
     is_signed = jnp.issubdtype(index.dtype, jnp.signedinteger)
     wide = index if 2 * extent <= np.iinfo(index.dtype).max else index.astype(jnp.int64)
     if wide.size and is_signed:
@@ -161,7 +168,7 @@ def checked_index(index: Any, shape: Sequence[int]) -> tuple[Any, ...]:
         elif isinstance(entry, Tracer):
             checked.append(_places(entry, shape[axis], axis))
         else:
-            checked.append(_known_places(np.asarray(entry), shape[axis], axis))
+            checked.append(_known_places(as_wide(entry), shape[axis], axis))
         axis += count
     return tuple(checked)
 

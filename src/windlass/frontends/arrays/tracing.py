@@ -63,13 +63,14 @@ class Check:
     help: str | None = None
     code: str = "WL0913"
     length: int = 1
+    kind: type[WindlassError] = ArrayIndexError
 
     def as_error(self, index: int) -> WindlassError:
         """The error for the index."""
         diagnostic = Diagnostic(
             self.code, self.headline.replace("{index}", str(index)), self.position, self.length, help=self.help
         )
-        return ArrayIndexError(diagnostic) if self.code == "WL0913" else WindlassError(diagnostic)
+        return self.kind(diagnostic)
 
 
 class Tracing:

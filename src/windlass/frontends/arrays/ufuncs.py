@@ -1,0 +1,148 @@
+"""NumPy's ufuncs on `Array`s, and their methods: `reduce`, `accumulate`, `outer`, `at`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from windlass.frontends.arrays.arithmetic import COMPARISONS, VALUES
+from windlass.frontends.arrays.array import Array
+from windlass.frontends.arrays.indexing import as_one_array, checked_index
+from windlass.frontends.arrays.operands import deliver, is_known, unsupported, unwrapped, unwrapped_all, written_outside
+from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, dtype_or_number, typed_call
+from windlass.stablehlo.private_jax import weakly_typed
+
+REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+            "logical_or": "any"}  # fmt: skip
+ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
+MORE: dict[str, Callable[..., Any]] = {
+    "divide": jnp.true_divide,
+    "conjugate": jnp.conj,
+    "absolute": jnp.abs,
+    "logical_xor": jnp.logical_xor,
+}
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What NumPy's `ufunc` (or a method of it) gives for these inputs, of which at least one is an `Array`."""
+    options = dict(options)
+    out = options.pop("out", None)
+    out = out[0] if isinstance(out, tuple) and len(cast("tuple[Any, ...]", out)) == 1 else out
+    if not all(_is_operand(each) for each in inputs):
+        return NotImplemented
+    if method != "at" and all(is_known(each) for each in (*inputs, options.get("where"))):
+        found = getattr(ufunc, method)(*(unwrapped_all(each) for each in inputs), **unwrapped_all(options))
+        return deliver(found, out, True, "unsafe")
+    values = [unwrapped(each) for each in inputs]
+    where = options.pop("where", True)
+    dtype = options.pop("dtype", None)
+    if method == "__call__":
+        casting = options.pop("casting", "same_kind")
+        _expect_no_options(ufunc.__name__, options)
+        result = _call(ufunc, values, dtype)
+    elif method == "reduce" and ufunc.__name__ in REDUCERS:
+        casting = "unsafe"
+        name = REDUCERS[ufunc.__name__]
+        options.setdefault("axis", 0)
+        if where is not True:
+            options["where"] = unwrapped(where)
+            where = True
+        result = typed_call(name, getattr(jnp, name), values, {**options, **({"dtype": dtype} if dtype else {})})
+    elif method == "accumulate" and ufunc.__name__ in ACCUMULATORS:
+        casting = "unsafe"
+        name = ACCUMULATORS[ufunc.__name__]
+        options.setdefault("axis", 0)
+        result = typed_call(name, getattr(jnp, name), values, options)
+    elif method == "outer":
+        casting = "same_kind"
+        first, second = (jnp.asarray(value) for value in values)
+        result = _call(ufunc, [jnp.reshape(first, (*first.shape, *(1,) * second.ndim)), second], dtype)
+    elif method == "at":
+        return _at(ufunc, inputs)
+    else:
+        raise unsupported(f"numpy.{ufunc.__name__}.{method}")
+    return deliver(result, out, where, casting)
+
+
+def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
+    """A ufunc by jax.numpy, on inputs cast to the types that NumPy's own loop would have."""
+    target = VALUES.get(ufunc.__name__) or getattr(jnp, ufunc.__name__, None) or MORE.get(ufunc.__name__)
+    if target is None:
+        raise unsupported(f"numpy.{ufunc.__name__}")
+    values = [as_one_array(value) if isinstance(value, list | tuple) else value for value in values]
+    if ufunc.__name__ in COMPARISONS:
+        values = _comparable(values)
+    types = [dtype_or_kind(value) for value in values]
+    if dtype is None and all(isinstance(kind, type) for kind in types):
+        return _of_python_numbers(target, values)
+    try:
+        wanted = (None,) * ufunc.nin + (None if dtype is None else np.dtype(dtype),) * ufunc.nout
+        resolve = cast("Any", ufunc.resolve_dtypes)
+        resolved = resolve((*types, *(None,) * ufunc.nout), **({} if dtype is None else {"signature": wanted}))
+    except (TypeError, ValueError) as error:
+        if any(isinstance(kind, np.dtype) and kind.kind == "V" for kind in types):
+            return target(*values)  # ml_dtypes' floats, which NumPy's resolution does not know by itself
+        raise TypeError(str(error)) from None
+    cast_in = [as_dtype(value, kind) for value, kind in zip(values, resolved[: ufunc.nin], strict=True)]
+    result = target(*cast_in)
+    if ufunc.nout > 1:
+        return tuple(as_dtype(part, kind) for part, kind in zip(result, resolved[ufunc.nin :], strict=True))
+    return as_dtype(result, resolved[ufunc.nin])
+
+
+def _of_python_numbers(target: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """What Python's numbers give: a number that is promoted weakly again."""
+    found = target(*map(jnp.asarray, values))
+    parts = found if isinstance(found, tuple) else (found,)
+    weak = tuple(weakly_typed(each, each.dtype) if each.dtype.kind in "ifc" else each for each in parts)
+    return weak if isinstance(found, tuple) else weak[0]
+
+
+def _comparable(values: list[Any]) -> list[Any]:
+    """Integers to compare: NumPy compares Python's with an array's exactly, also where the dtype has them not."""
+    for value, other in ((0, 1), (1, 0)):
+        number, kind = values[value], dtype_or_kind(values[other])
+        if not isinstance(kind, np.dtype) or kind.kind not in "iu" or dtype_or_kind(number) is not int:
+            continue
+        if isinstance(number, jax.Array):
+            values[value] = as_dtype(number, np.int64)
+        elif not np.iinfo(kind).min <= number <= np.iinfo(kind).max:
+            values[value] = np.int8(1 if number > 0 else -1)
+            values[other] = jnp.zeros(jnp.shape(values[other]), jnp.int8)
+    return values
+
+
+def _at(ufunc: np.ufunc, inputs: Sequence[Any]) -> None:
+    """`ufunc.at(a, indices, b)`: unbuffered, so that repeated indices accumulate."""
+    array, indices, *rest = inputs
+    if not isinstance(array, Array):
+        raise written_outside()
+    methods = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min", "subtract": "add"}
+    if ufunc.__name__ not in methods or len(rest) != 1:
+        raise unsupported(f"numpy.{ufunc.__name__}.at")
+    (value,) = rest
+    kind = dtype_or_number(value)
+    if not np.can_cast(np.result_type(array.dtype, kind), array.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast ufunc '{ufunc.__name__}' output from {np.result_type(array.dtype, kind)!r} to "
+            f"{array.dtype!r} with casting rule 'same_kind'"
+        )
+    plain = as_dtype(unwrapped_all(value), array.dtype)
+    if ufunc.__name__ == "subtract":
+        plain = -plain
+    place = jnp.asarray(array.value).at[checked_index(indices, array.shape)]
+    array.assign(getattr(place, methods[ufunc.__name__])(plain))
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, Array | jax.Array | np.ndarray | np.generic | int | float | complex | bool | list | tuple)
+
+
+def _expect_no_options(name: str, options: Mapping[str, Any]) -> None:
+    left = [key for key, value in options.items() if key not in ("order", "subok") and value is not None]
+    if left:
+        raise unsupported(f"numpy.{name} with {', '.join(left)}=")
