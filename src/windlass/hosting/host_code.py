@@ -29,9 +29,9 @@ from windlass.frontends.cuda.clang import (
     host_flags,
     run_clang,
 )
-from windlass.frontends.cuda.compilation import explain_failure, main_file
+from windlass.frontends.cuda.compilation import compile_unit, explain_failure
 from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
-from windlass.frontends.cuda.source import adapt_text, read_source
+from windlass.frontends.cuda.source import read_source
 from windlass.hosting.library_calls import library_functions
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
@@ -67,37 +67,32 @@ def build_program(
             )
         )
     folders = include_folders(include)
-    for source in sources:
-        refuse_irregular_includes(read_source(source), folders)
-    flags = [argument for folder in folders for argument in ("-I", folder)]
-    for name, value in (define or {}).items():
-        flags.append(f"-D{name}={1 if value is True else '' if value is None else value}")
-    units = map_children(lambda each: _compile_unit(each[1], each[0], flags, standard), enumerate(sources))
+    macros = dict(define or {})
+
+    def compile_host_side(numbered: tuple[int, Path]) -> str:
+        number, source = numbered
+        if source.suffix == ".c":
+            return _compile_plain_c(source, folders, macros)
+        return _compile_host_side(source, number, folders, macros, standard)
+
+    units = map_children(compile_host_side, enumerate(sources))
     runtime = map_children(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu")))
     units = with_shared_shadows(units)
     libraries = library_functions(units, is_library_function)
     return _link([*units, *runtime, libraries] if libraries else [*units, *runtime])
 
 
-def _compile_unit(source: Path, number: int, flags: list[str], standard: str) -> str:
+def _compile_host_side(
+    source: Path, number: int, folders: Sequence[str], define: dict[str, object], standard: str
+) -> str:
     """LLVM IR of a unit's host side."""
     unit = read_source(source, None)
-    if source.suffix == ".c":
-        return _compile_plain_c(source, flags)
-    with (
-        temporary_folder() as folder,
-        main_file(unit, adapt_text(unit, ()), folder) as main,
-    ):
+    extra = [argument for folder in folders for argument in ("-I", folder)]
+    with temporary_folder() as folder:
         binary = folder / "number"
         binary.write_text(f"{number}\0")
-        outcome = run_clang(
-            [
-                *host_flags(standard),
-                *("-include", UMBRELLA_HEADER, "-fcuda-include-gpubinary", str(binary)),
-                *flags,
-                *("-emit-llvm", *main, "-o", "-"),
-            ]
-        )
+        extra += ["-fcuda-include-gpubinary", str(binary)]
+        outcome = compile_unit(unit, host_flags(standard), extra, define)
     if outcome.status != 0:
         raise CompilationError(*explain_failure(outcome, unit, ()))
     return outcome.output
@@ -124,7 +119,10 @@ def with_shared_shadows(units: Sequence[str]) -> list[str]:
     return shared
 
 
-def _compile_plain_c(source: Path, flags: list[str]) -> str:
+def _compile_plain_c(source: Path, folders: Sequence[str], define: Mapping[str, object]) -> str:
+    refuse_irregular_includes(read_source(source), folders)
+    flags = [argument for folder in folders for argument in ("-I", folder)]
+    flags += [f"-D{name}={1 if value is True else '' if value is None else value}" for name, value in define.items()]
     with temporary_folder() as folder:
         output = folder / "unit.ll"
         command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", *_C_FLAGS, *flags]

@@ -66,7 +66,7 @@ def compile_device(
     flags = device_flags(standard, fast_math)
     extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
     with telling(f"compiling {unit.name}"):
-        outcome = compile_unoptimized(unit, flags, extra, dict(define or {}), requested)
+        outcome = compile_unit(unit, flags, extra, dict(define or {}), requested)
         if outcome.status == 0:
             outcome = optimize_device(outcome.output, fast_math)
     if outcome.status != 0:
@@ -95,10 +95,13 @@ def _no_kernel(unit: Source) -> CompilationError:
     return CompilationError(Diagnostic("WL0105", f"'{unit.name}' holds no kernel", help=help))
 
 
-def compile_unoptimized(
-    unit: Source, flags: list[str], extra: list[str], define: dict[str, object], instances: tuple[str, ...]
+def compile_unit(
+    unit: Source, flags: list[str], extra: list[str], define: dict[str, object], instances: tuple[str, ...] = ()
 ) -> Outcome:
-    """LLVM IR as clang emits it; `extra` are further arguments, such as include folders."""
+    """LLVM IR of one side of a translation unit, as clang emits it with these flags.
+
+    `extra` are further arguments, such as include folders, which the precompiled header is not made for.
+    """
     text = adapt_text(unit, instances)
     refuse_irregular_includes(unit, [folder for flag, folder in pairwise(extra) if flag == "-I"])
     with temporary_folder() as folder, main_file(unit, text, folder) as main:
@@ -135,7 +138,7 @@ def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:
 
 
 def _compiled_assembly(text: str) -> str:
-    outcome = compile_unoptimized(read_source(text, "assembly"), device_flags(), [], {}, ())
+    outcome = compile_unit(read_source(text, "assembly"), device_flags(), [], {})
     return outcome.output if outcome.status == 0 else ""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.frontends.cuda.child import map_children
 from windlass.frontends.cuda.clang import device_flags
-from windlass.frontends.cuda.compilation import compile_unoptimized, explain_failure, optimize_device
+from windlass.frontends.cuda.compilation import compile_unit, explain_failure, optimize_device
 from windlass.frontends.cuda.includes import include_folders
 from windlass.frontends.cuda.limits import check_constants
 from windlass.frontends.cuda.signatures import SignatureReader
@@ -66,13 +66,13 @@ def link_units(
     extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
     units = [read_source(source) for source in sources if source.suffix != ".c"]
 
-    def compile_unit(place: int) -> str:
-        outcome = compile_unoptimized(units[place], flags, extra, dict(define or {}), ())
+    def emit_unit(place: int) -> str:
+        outcome = compile_unit(units[place], flags, extra, dict(define or {}))
         if outcome.status != 0:
             raise CompilationError(*explain_failure(outcome, units[place], ()))
         return outcome.output
 
-    texts = map_children(compile_unit, range(len(units)), 2)
+    texts = map_children(emit_unit, range(len(units)), 2)
     texts, renamed = _with_own_names(texts)
     outcome = optimize_device(_link(texts, [unit.name for unit in units]), fast_math=False)
     if outcome.status != 0:
