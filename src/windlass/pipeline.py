@@ -1,6 +1,6 @@
 """The whole compiler, as one list of stages.
 
-    source text ──compile_source──► DeviceCode (LLVM IR, signatures)
+    source text ──compile_device──► DeviceCode (LLVM IR, signatures)
                 ──structure───────► loop-level function per kernel
     launch      ──raise_launch────► tensor-level function for this grid, block and these shapes
                 ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
@@ -16,12 +16,10 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
 
 from windlass import ops
 from windlass.diagnostics.progress import telling
 from windlass.facts.cost import Device
-from windlass.frontends.cuda import compile_device
 from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_type
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
@@ -38,10 +36,6 @@ from windlass.runtime.settings import raising_seconds
 from windlass.runtime.written_parts import WrittenParts, return_parts
 from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import TensorProgram
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 MOST_FROM_LINES = 2
 """For so many sets of addresses a launch is compiled; arrays at others are copied."""
@@ -116,14 +110,6 @@ class CompiledLaunch:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
         kinds = (ops.Gather, ops.Scatter, ops.DynamicSlice, ops.DynamicUpdateSlice, ops.Sort, ops.While)
         return sum(isinstance(op, kinds) for op in self.optimized.walk())
-
-
-def compile_source(source: str | Path, options: Mapping[str, Any]) -> DeviceCode:
-    """The device side of a CUDA C++ file or text; `options` are `include`, `define` and `instances`.
-
-    Raises CompilationError with clang's messages.
-    """
-    return compile_device(source, **options)
 
 
 def structure(code: DeviceCode, signature: KernelSignature, uncounted: Collection[str] = ()) -> Function:

@@ -12,6 +12,7 @@ from rich.text import Text
 import windlass as wl
 from windlass.command_line.guessing import Guess, Wishes, guess_launch
 from windlass.diagnostics import LaunchError, RaisingError, WindlassError
+from windlass.diagnostics.options import read_macro
 from windlass.ir import Function
 from windlass.launching.kernel import Kernel
 from windlass.reports.report import Report
@@ -52,11 +53,6 @@ def explain_file(
     plural = "kernel" if len(chosen) == 1 else "kernels"
     console.print(Text(f"{count} of {len(chosen)} {plural} raised", style="bold"))
     return count == len(chosen)
-
-
-def read_macro(text: str) -> tuple[str, str]:
-    name, has_value, value = text.partition("=")
-    return name, value if has_value else "1"
 
 
 def _explain_kernel(console: Console, kernel: Kernel, wishes: Wishes, details: bool) -> bool:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 import windlass as wl
-from windlass.command_line.explain import read_macro
-from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
-from windlass.launching.tiering import SECONDS_EMULATED
-from windlass.reports.report import Report
+from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics.deferral import deferred
+from windlass.diagnostics.options import read_macro
 from windlass.runtime.launch_shape import LaunchShape
 
+if TYPE_CHECKING:
+    from windlass.command_line import launches
+else:
+    launches = deferred("windlass.command_line.launches")
+
 MODES = ("auto", "raised", "emulated")
-MOST_REPORTS = 4
-"""So many launches of one kernel are explained at most: with the first grids and blocks that it is launched with."""
 
 
 def run_sources(
@@ -43,97 +40,14 @@ def run_sources(
         raise LaunchError(Diagnostic("WL0703", f"--mode {mode}: not understood", help=f"modes are {', '.join(MODES)}"))
     macros = dict(read_macro(each) for each in define)
     program = wl.cuda.program(*sources, include=list(include), define=macros, standard=standard, mode=mode)
-    launches = Launches(explains)
+    if not (has_report or explains):
+        return program.run(arguments)
+    told = launches.Launches(explains)
 
     def observe(record: wl.cuda.LaunchRecord) -> None:
         shape = LaunchShape(record.grid, record.block, record.shared_bytes)
-        launches.note(Launched(record.kernel, shape, record.how, record.seconds, record.reason), record.explain)
+        told.note(launches.Launched(record.kernel, shape, record.how, record.seconds, record.reason), record.explain)
 
-    status = program.run(arguments, observe=observe if has_report or explains else None)
-    launches.show(has_report)
+    status = program.run(arguments, observe=observe)
+    told.show(has_report)
     return status
-
-
-@dataclass(frozen=True)
-class Launched:
-    """One launch of a program: `how` is "raised", "emulated" or "library"; `reason` is why it was not raised."""
-
-    kernel: str
-    shape: LaunchShape
-    how: str
-    seconds: float
-    reason: WindlassError | None
-
-
-@dataclass
-class Launches:
-    """What a program has launched, and what became of it."""
-
-    explains: bool
-    records: list[Launched] = field(default_factory=list[Launched])
-    reports: dict[tuple[str, LaunchShape], Report | LaunchError] = field(
-        default_factory=dict["tuple[str, LaunchShape]", "Report | LaunchError"]
-    )
-
-    def note(self, launched: Launched, explain: Callable[[], Report] | None) -> None:
-        """Take down a launch; a report is made of the first of each kernel and shape."""
-        self.records.append(launched)
-        key = (launched.kernel, launched.shape)
-        if not self.explains or explain is None or key in self.reports:
-            return
-        if sum(name == launched.kernel for name, _ in self.reports) < MOST_REPORTS:
-            try:
-                self.reports[key] = explain()
-            except LaunchError as error:
-                self.reports[key] = error
-
-    def show(self, has_table: bool) -> None:
-        """Tell of all on standard error."""
-        console = Console(stderr=True, highlight=False)
-        for (name, shape), report in self.reports.items():
-            own = [each for each in self.records if (each.kernel, each.shape) == (name, shape)]
-            console.print(Text(f"{name}: {_count(own)}{_why(own, report)}", style="bold"), soft_wrap=True)
-            console.print(Text(f"{report}\n"), soft_wrap=True)
-        if self.explains:
-            rest = {(each.kernel, each.shape) for each in self.records if each.how != "library"} - {*self.reports}
-            for name, count in Counter(name for name, _ in rest).items():
-                console.print(Text(f"{name}: {count} more grids, blocks or sizes of shared memory\n"), soft_wrap=True)
-        if has_table:
-            console.print(self._table())
-
-    def _table(self) -> Table:
-        """How often each kernel ran, how, and for how long; and why it was not raised."""
-        table = Table(
-            "kernel",
-            "raised",
-            "emulated",
-            "library",
-            "seconds",
-            "not raised",
-            box=None,
-            header_style="bold",
-            pad_edge=False,
-        )
-        for name in dict.fromkeys(each.kernel for each in self.records):
-            own = [each for each in self.records if each.kernel == name]
-            counts = Counter(each.how for each in own)
-            seconds = sum(each.seconds for each in own)
-            reason = next((each.reason.diagnostics[0].headline for each in own if each.reason), "")
-            table.add_row(
-                name, *(str(counts[how]) for how in ("raised", "emulated", "library")), f"{seconds:.3f}", reason
-            )
-        return table
-
-
-def _count(launches: Sequence[Launched]) -> str:
-    counts = Counter(each.how for each in launches)
-    return ", ".join(f"{count} {'launch' if count == 1 else 'launches'} {how}" for how, count in counts.items())
-
-
-def _why(launches: Sequence[Launched], report: Report | LaunchError) -> str:
-    """Why launches were emulated that have a raised form."""
-    is_untried = any(each.how == "emulated" and each.reason is None for each in launches)
-    if not (is_untried and isinstance(report, Report) and report.is_raised):
-        return ""
-    when = f"after {SECONDS_EMULATED:g} s in the emulator (--mode raised: at once)"
-    return f"; they have a raised form, which is used {when}"

@@ -9,12 +9,19 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING
 
 from windlass.command_line.aliases import install
-from windlass.command_line.run import MODES, Launched, Launches
+from windlass.command_line.run import MODES
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError, WindlassWarning
+from windlass.diagnostics.deferral import deferred
 from windlass.diagnostics.files import read_regular_file
 from windlass.launching.tiering import ObservedLaunch, policy
+
+if TYPE_CHECKING:
+    from windlass.command_line import launches
+else:
+    launches = deferred("windlass.command_line.launches")
 
 OK, FAILED = 0, 1
 
@@ -33,12 +40,16 @@ def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bo
         text = read_regular_file(script)
     except OSError as error:
         raise LaunchError(Diagnostic("WL0705", f"can't read '{script}': {error.strerror}")) from None
-    launches = Launches(explains)
+    told = launches.Launches(explains) if has_report or explains else None
+    if told is None:
+        policy.choose(mode, None)
+    else:
 
-    def observe(each: ObservedLaunch) -> None:
-        launches.note(Launched(each.kernel.name, each.shape, each.how, each.seconds, each.reason), each.explain)
+        def observe(each: ObservedLaunch) -> None:
+            launched = launches.Launched(each.kernel.name, each.shape, each.how, each.seconds, each.reason)
+            told.note(launched, each.explain)
 
-    policy.choose(mode, observe if has_report or explains else None)
+        policy.choose(mode, observe)
     install()
     warnings.simplefilter("ignore", WindlassWarning)
     module = ModuleType("__main__")
@@ -49,7 +60,8 @@ def run_script(script: Path, arguments: Sequence[str], mode: str, has_report: bo
     sys.path.insert(0, str(script.resolve().parent))
     status = _execute(text, script, module)
     sys.stdout.flush()
-    launches.show(has_report)
+    if told is not None:
+        told.show(has_report)
     return status
 
 

@@ -56,3 +56,13 @@ def read_macros(given: Any) -> dict[str, object]:
         if isinstance(value, bytes | bytearray):
             raise option_error("define", f"a mapping of macros to numbers and texts; the value of {name}", value)
     return dict(given)
+
+
+def read_macro(text: str) -> tuple[str, str]:
+    """A macro as a command line gives it: its name and its value.
+
+    >>> read_macro("N=64"), read_macro("DEBUG")
+    (('N', '64'), ('DEBUG', '1'))
+    """
+    name, has_value, value = text.partition("=")
+    return name, value if has_value else "1"

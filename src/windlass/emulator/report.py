@@ -11,7 +11,7 @@ from windlass.emulator.library import FaultRecord
 from windlass.emulator.module import ARGUMENT, CompiledModule, MemoryPiece
 from windlass.emulator.sites import Site
 from windlass.ir.signature import KernelSignature
-from windlass.loops import collective_name
+from windlass.llvm.names import collective_name
 
 (
     FINISHED,

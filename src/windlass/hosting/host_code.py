@@ -24,13 +24,12 @@ from windlass.frontends.cuda.child import Outcome, map_children, run_child
 from windlass.frontends.cuda.clang import (
     INCLUDE_FOLDER,
     OWN_SECONDS,
-    UMBRELLA_HEADER,
     ZIG_FOLDER,
     host_flags,
-    run_clang,
 )
 from windlass.frontends.cuda.compilation import compile_unit, explain_failure
 from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
+from windlass.frontends.cuda.precompiled import headers_digest
 from windlass.frontends.cuda.source import read_source
 from windlass.hosting.library_calls import library_functions
 
@@ -79,7 +78,7 @@ def build_program(
     runtime = map_children(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu")))
     units = with_shared_shadows(units)
     libraries = library_functions(units, is_library_function)
-    return _link([*units, *runtime, libraries] if libraries else [*units, *runtime])
+    return _link([*units, libraries] if libraries else units, runtime)
 
 
 def _compile_host_side(
@@ -137,45 +136,46 @@ def _compile_plain_c(source: Path, folders: Sequence[str], define: Mapping[str, 
 
 
 @cache
-def _compile_runtime(source: Path) -> str:
-    """LLVM IR of a part of the host runtime, kept on disk."""
+def _compile_runtime(source: Path) -> bytes:
+    """Object code of a part of the host runtime, kept on disk."""
     flags = host_flags()
-    digest = hashlib.sha256(" ".join(flags).encode())
-    headers = (RUNTIME_FOLDER / "state.h", EMULATOR_SOURCES / "texture_descriptor.h")
-    for each in (source, *headers, *sorted((INCLUDE_FOLDER / "windlass").glob("*.h"))):
+    digest = hashlib.sha256("\0".join([headers_digest(), *flags]).encode())
+    for each in (source, RUNTIME_FOLDER / "state.h", EMULATOR_SOURCES / "texture_descriptor.h"):
         digest.update(each.read_bytes())
-    name = f"host-{source.stem}-{digest.hexdigest()[:16]}.ll"
+    name = f"host-{source.stem}-{digest.hexdigest()[:24]}.o"
     known = read_kept(name)
     if known is not None:
-        return known.decode()
-    folders = ("-I", str(EMULATOR_SOURCES))
-    outcome = run_clang(
-        [*flags, *folders, "-include", UMBRELLA_HEADER, "-emit-llvm", str(source), "-o", "-"], OWN_SECONDS
-    )
-    if outcome.status != 0:
-        raise CompilationError(
-            Diagnostic("WL0108", "the host runtime can't be compiled", notes=tuple(outcome.messages.splitlines()[:5]))
-        )
-    keep(name, outcome.output.encode())
-    return outcome.output
+        return known
+    with temporary_folder() as folder:
+        built = folder / "part.o"
+        emit = ("-emit-obj", "-o", str(built))
+        folders = ["-I", str(EMULATOR_SOURCES)]
+        outcome = compile_unit(read_source(source), flags, folders, {}, emit=emit, seconds=OWN_SECONDS)
+        if outcome.status != 0:
+            notes = tuple(outcome.messages.splitlines()[:5])
+            raise CompilationError(Diagnostic("WL0108", "the host runtime can't be compiled", notes=notes))
+        content = built.read_bytes()
+    keep(name, content)
+    return content
 
 
-def _link(units: Sequence[str]) -> bytes:
+def _link(units: Sequence[str], parts: Sequence[bytes]) -> bytes:
+    """A shared library of the units, in LLVM IR, and of the runtime's parts, in object code."""
+    files = [(f"unit{number}.ll", text.encode()) for number, text in enumerate(units)]
+    files += [(f"part{number}.o", content) for number, content in enumerate(parts)]
     digest = hashlib.sha256(" ".join(_LINK_FLAGS).encode())
-    for text in units:
-        digest.update(text.encode())
+    for file, content in files:
+        digest.update(f"{file} {len(content)}\0".encode() + content)
     name = f"program-{digest.hexdigest()}.so"
     known = read_kept(name)
     if known is not None:
         return known
     with temporary_folder() as folder:
-        files: list[str] = []
-        for number, text in enumerate(units):
-            file = folder / f"unit{number}.ll"
-            file.write_text(text, "utf-8")
-            files.append(str(file))
+        for file, content in files:
+            (folder / file).write_bytes(content)
         linked = folder / "program.so"
-        command = [str(ZIG_FOLDER / "zig"), "c++", *_LINK_FLAGS, "-o", str(linked), *files, "-lm", "-lpthread"]
+        inputs = [str(folder / file) for file, _ in files]
+        command = [str(ZIG_FOLDER / "zig"), "c++", *_LINK_FLAGS, "-o", str(linked), *inputs, "-lm", "-lpthread"]
         with telling("linking the program; the first time, the C++ library is built for it"):
             outcome = run_child(command, OWN_SECONDS)
         if outcome.status:

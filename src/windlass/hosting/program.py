@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,22 +28,27 @@ from windlass.diagnostics import (
     WindlassError,
 )
 from windlass.diagnostics.cache import load_shared_library
+from windlass.diagnostics.deferral import deferred
 from windlass.frontends.cuda import link_units, unresolved_symbols
 from windlass.frontends.cuda.child import map_children
 from windlass.hosting.host_code import build_program
 from windlass.hosting.libraries import LibraryCall, Session, is_library_function
 from windlass.ir.signature import Parameter
 from windlass.ir.textures import WORDS, TextureForm, TextureObject
-from windlass.launching.explaining import explain
 from windlass.launching.form import How
 from windlass.launching.kernel import Kernel
 from windlass.launching.module import Module
 from windlass.launching.records import SplitRecord, kernel_with_pointers_apart, takes_pointers_in_records
 from windlass.launching.texture_forms import with_known_textures
-from windlass.launching.texture_launch import TextureLaunch
 from windlass.launching.tiering import Mode, Tier
-from windlass.reports.report import Report
 from windlass.runtime.launch_shape import Extents, LaunchShape
+
+if TYPE_CHECKING:
+    from windlass.launching import explaining, texture_launch
+    from windlass.reports.report import Report
+else:
+    explaining = deferred("windlass.launching.explaining")
+    texture_launch = deferred("windlass.launching.texture_launch")
 
 Array: TypeAlias = NDArray[Any]
 
@@ -366,7 +371,7 @@ class _ProgramRun:
     ) -> Report:
         textures = self._textures(kernel, values, memories)
         plain, arguments = with_known_textures(kernel, self._arguments(kernel, values, memories), textures)
-        return explain(plain, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
+        return explaining.explain(plain, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
 
     def _run_compiled(
         self, kernel: Kernel, shape: LaunchShape, values: list[bytes], memories: list[tuple[int, int]]
@@ -374,7 +379,7 @@ class _ProgramRun:
         self._refuse_pointers_to_variables(kernel, values)
         arguments = self._arguments(kernel, values, memories)
         launch = kernel[shape]
-        if isinstance(launch, TextureLaunch):
+        if isinstance(launch, texture_launch.TextureLaunch):
             return launch.run_compiled(arguments, self._textures(kernel, values, memories))
         return launch.run_compiled(arguments)
 

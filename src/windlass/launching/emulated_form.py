@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
-from windlass.diagnostics.progress import telling
+from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.warning import warn_caller
+from windlass.launching.emulated_time import EMULATED, require_time, telling_of_emulation
 from windlass.launching.emulation import emulate_launch
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
 from windlass.launching.value_launch import as_raised, emulate_on_values, result_of
@@ -22,33 +20,19 @@ if TYPE_CHECKING:
     from windlass.launching.traced_launch import TracedLaunch
     from windlass.runtime.launch_shape import LaunchShape
 
-EMULATED_THREAD = 15e-9
-"""Seconds that the emulator takes for a thread that does next to nothing."""
-KNOWN_LONG = 2.0
-"""A launch that the emulator surely takes longer for is told of where it can't be raised."""
-MOST_SECONDS_WITHOUT_MEMORY = 10.0
-"""A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
-MOST_SECONDS_WITHOUT_FORM = 3600.0
-"""A launch without a tensor form is emulated, unless that surely takes longer."""
-
 
 class EmulatedForm(Form, PreparedLaunch):
     """The kernel thread by thread. `reason` is why it has no other form."""
 
     __slots__ = ("_kernel", "_shape", "reason")
 
-    name = "emulated"
+    name = EMULATED
 
     def __init__(self, kernel: LoadedKernel, shape: LaunchShape, reason: RaisingError) -> None:
         permit_emulation(kernel, shape, reason)
         self._kernel = kernel
         self._shape = shape
         self.reason = reason
-
-    @staticmethod
-    def least_seconds(shape: LaunchShape) -> float:
-        """How long the emulator takes at least for a launch: as if no thread had anything to do."""
-        return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
 
     @classmethod
     def on_arrays(cls, launch: Request, reason: RaisingError | None) -> EmulatedForm:
@@ -127,37 +111,3 @@ def _fallback_diagnostic(kernel: LoadedKernel, error: RaisingError) -> Diagnosti
         help=reason.help or "set WINDLASS_FALLBACK=error to have this raised as an error",
         severity="warning",
     )
-
-
-def require_time(name: str, shape: LaunchShape, reason: RaisingError | LaunchError) -> None:
-    """Check that the emulator would come to an end with a launch that for this reason is not raised.
-
-    Raises LaunchError: the reason itself if that is memory (WL0418), else that it would take too long (WL0419).
-    """
-    seconds = EmulatedForm.least_seconds(shape)
-    first = reason.diagnostics[0]
-    if (first.code == "WL0418" and seconds > MOST_SECONDS_WITHOUT_MEMORY) or first.code == "WL0419":
-        raise LaunchError(*reason.diagnostics) from None
-    if seconds > MOST_SECONDS_WITHOUT_FORM:
-        threads = prod(shape.grid) * prod(shape.block)
-        raise LaunchError(
-            Diagnostic(
-                "WL0419",
-                f"{name}: the emulator would take {seconds / 3600:.0f} hours or more",
-                first.position,
-                source=first.source,
-                notes=(
-                    f"launched with grid {shape.grid} and block {shape.block}: {threads} threads",
-                    f"{first.headline} ({first.code})",
-                ),
-                help="launch fewer threads, or let the kernel be raised: see the note",
-            )
-        ) from reason
-
-
-def telling_of_emulation(name: str, shape: LaunchShape) -> AbstractContextManager[None]:
-    """Tells that a launch is emulated if it takes long, and of one that is known to, how long it takes at least."""
-    seconds = EmulatedForm.least_seconds(shape)
-    threads = prod(shape.grid) * prod(shape.block)
-    expected = f", {threads} threads: this takes {seconds:.0f} seconds or more" if seconds > KNOWN_LONG else ""
-    return telling(f"emulating {name}{expected}")

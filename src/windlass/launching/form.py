@@ -73,11 +73,6 @@ class Form(ABC):
 
     name: How
 
-    @staticmethod
-    def least_seconds(shape: LaunchShape) -> float | None:
-        """How long a launch takes at least, as far as that is known before it is made ready; None if it is not."""
-        return None
-
     @classmethod
     @abstractmethod
     def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:

@@ -7,21 +7,24 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from windlass.diagnostics.deferral import deferred
 from windlass.ir.signature import KernelSignature
-from windlass.launching.explaining import explain, lower_launch
-from windlass.launching.jax_function import jax_function
-from windlass.launching.launch import Launch
 from windlass.launching.loaded_kernel import MOST_LAUNCHES, LoadedKernel
 from windlass.launching.loaded_module import LoadedModule
-from windlass.launching.record_launch import form_without_textures
 from windlass.launching.records import apart_function, takes_pointers_in_records, with_pointers_apart
 from windlass.launching.texture_forms import no_function, with_known_textures
-from windlass.launching.texture_launch import TextureLaunch
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
+    from windlass.launching import explaining, jax_function, record_launch, texture_launch
+    from windlass.launching.launch import Launch
     from windlass.reports.lowered import Lowered
     from windlass.reports.report import Report
+else:
+    explaining = deferred("windlass.launching.explaining")
+    jax_function = deferred("windlass.launching.jax_function")
+    record_launch = deferred("windlass.launching.record_launch")
+    texture_launch = deferred("windlass.launching.texture_launch")
 
 
 class Kernel(LoadedKernel):
@@ -49,7 +52,8 @@ class Kernel(LoadedKernel):
         except (KeyError, TypeError):
             pass
         shape = read_launch_shape(self.signature, brackets)
-        launch = self.launch(shape, TextureLaunch if self.texture_uses else form_without_textures(self))
+        form = texture_launch.TextureLaunch if self.texture_uses else record_launch.form_without_textures(self)
+        launch = self.launch(shape, form)
         with contextlib.suppress(TypeError):
             self.launches[brackets] = launch
         return launch
@@ -69,17 +73,17 @@ class Kernel(LoadedKernel):
             if len(self._jax_functions) >= MOST_LAUNCHES:
                 self._jax_functions.clear()
             if takes_pointers_in_records(self):
-                function = apart_function(self, lambda kernel: jax_function(kernel, shape))
+                function = apart_function(self, lambda kernel: jax_function.jax_function(kernel, shape))
             else:
-                function = jax_function(self, shape)
+                function = jax_function.jax_function(self, shape)
             self._jax_functions[shape] = function
         return function
 
     def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
         """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch."""
-        return explain(self, grid, block, *arguments, shared_bytes=shared_bytes)
+        return explaining.explain(self, grid, block, *arguments, shared_bytes=shared_bytes)
 
     def lower(self, grid: Any, block: Any, *arguments: Any, shared_bytes: int = 0) -> Lowered:
         """The stages of such a launch: `kernel.lower(grid, block, *arguments).text("tensor")`."""
         kernel, given = with_pointers_apart(*with_known_textures(self, arguments))
-        return lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)
+        return explaining.lower_launch(kernel, read_launch_shape(self.signature, (grid, block, shared_bytes)), given)

@@ -9,26 +9,34 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-import jax
 from numpy.typing import NDArray
 
-from windlass import pipeline
 from windlass.diagnostics import Diagnostic, LaunchError, Position, RaisingError
+from windlass.diagnostics.deferral import deferred
 from windlass.diagnostics.limits import available_memory
 from windlass.diagnostics.warning import warn_caller
 from windlass.frontends.cuda import TextureUse, reached_names, texture_uses
 from windlass.ir.signature import KernelSignature
-from windlass.loops import Print
-from windlass.parallel.effects import variables_used, widest_alignment, written_parameters
-from windlass.raising import OutsideNote, UncountedLoopError
-from windlass.reports.report import Report, report_of
-from windlass.runtime.binding import Binding
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
+    import jax
+
+    from windlass import pipeline, raising
     from windlass.ir import Function
     from windlass.launching.loaded_module import LoadedModule
+    from windlass.loops import telling
+    from windlass.parallel import effects
+    from windlass.reports import report
+    from windlass.runtime.binding import Binding
+else:
+    jax = deferred("jax")
+    effects = deferred("windlass.parallel.effects")
+    pipeline = deferred("windlass.pipeline")
+    raising = deferred("windlass.raising")
+    report = deferred("windlass.reports.report")
+    telling = deferred("windlass.loops.telling")
 
 Array: TypeAlias = NDArray[Any]
 Made = TypeVar("Made")
@@ -62,7 +70,7 @@ class LoadedKernel:
         self._texture_uses: tuple[TextureUse, ...] | None = None
         self.apart: LoadedKernel | None = None
         """The same with the pointers in structs that it takes as parameters of their own, once that is wanted."""
-        self.last_report: Report | None = None
+        self.last_report: report.Report | None = None
         self.has_warned = False
         self.has_warned_of_print = False
 
@@ -85,10 +93,12 @@ class LoadedKernel:
 
     # -- what became of it --------------------------------------------------------------------------------------------
 
-    def report_on(self, shape: LaunchShape, compiled: pipeline.CompiledLaunch) -> Report:
+    def report_on(self, shape: LaunchShape, compiled: pipeline.CompiledLaunch) -> report.Report:
         """The report on a compiled launch."""
         obstacle = compiled.raised.report.obstacle
-        return report_of(self.name, shape, compiled, None if obstacle is None else self.with_source_lines(obstacle))
+        return report.report_of(
+            self.name, shape, compiled, None if obstacle is None else self.with_source_lines(obstacle)
+        )
 
     def note_raised(self, shape: LaunchShape, compiled: pipeline.CompiledLaunch) -> None:
         """Remember what became of a launch, for `explain()`."""
@@ -98,7 +108,7 @@ class LoadedKernel:
         """Remember that a launch ran in the emulator; whether this is the first time."""
         is_first = not self.has_warned
         self.has_warned = True
-        self.last_report = Report(self.name, shape, error)
+        self.last_report = report.Report(self.name, shape, error)
         return is_first
 
     # -- facts about the body, for launches ---------------------------------------------------------------------------
@@ -111,12 +121,12 @@ class LoadedKernel:
         return f"@{name}" in code.llvm_ir and name in reached_names(code.llvm_ir, self.signature.mangled)
 
     @cached_property
-    def left_out(self) -> tuple[Print, ...]:
+    def left_out(self) -> tuple[telling.Print, ...]:
         """Its printf, which only the emulator carries out."""
         if "@vprintf" not in self.module.code.llvm_ir:
             return ()
         try:
-            return tuple(op for op in self.function.walk() if isinstance(op, Print))
+            return tuple(op for op in self.function.walk() if isinstance(op, telling.Print))
         except RaisingError:
             return ()
 
@@ -157,7 +167,7 @@ class LoadedKernel:
         """Positions of the pointer parameters through which the kernel may write."""
         if self._written is None:
             try:
-                self._written = written_parameters(self.function)
+                self._written = effects.written_parameters(self.function)
             except RaisingError:
                 # Only the emulator can run it: all that the source does not declare const may be written.
                 parameters = enumerate(self.signature.parameters)
@@ -167,14 +177,14 @@ class LoadedKernel:
     def variables(self) -> dict[str, Array]:
         """The storage of the device variables that the kernel uses, by linker name."""
         if self._variables is None:
-            self._variables = variables_used(self.function)
+            self._variables = effects.variables_used(self.function)
         return {name: self.module.variables.by_linker_name(name) for name in self._variables}
 
     @cached_property
     def alignment(self) -> int:
         """The largest multiple at which a vector or struct has to lie; 1 where there are none."""
         try:
-            return widest_alignment(self.function)
+            return effects.widest_alignment(self.function)
         except RaisingError:
             return 1
 
@@ -228,7 +238,7 @@ class LoadedKernel:
         defect.__cause__ = error
         return defect
 
-    def _too_small(self, note: OutsideNote, binding: Binding) -> LaunchError:
+    def _too_small(self, note: raising.OutsideNote, binding: Binding) -> LaunchError:
         """The error for an access that active threads make beyond an array."""
         dtype = next((each.dtype for each in self.signature.parameters if each.name == note.memory), None)
         size = 1 if dtype is None else dtype.itemsize
@@ -264,7 +274,7 @@ class LoadedKernel:
         while True:
             try:
                 return pipeline.compile_launch(self.name, self._structured(uncounted), binding)
-            except UncountedLoopError as error:
+            except raising.UncountedLoopError as error:
                 uncounted |= {error.loop}
 
     def compile(self, binding: Binding) -> pipeline.CompiledLaunch:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from windlass.emulator import Emulator
-from windlass.frontends.llvm import variable_contents
 from windlass.launching.textures import TextureReferences
 from windlass.launching.variables import Variables
+from windlass.llvm.module import variable_contents
 
 if TYPE_CHECKING:
     from windlass.ir.signature import DeviceCode

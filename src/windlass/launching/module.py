@@ -8,15 +8,14 @@ from typing import Any, Never, TypeAlias
 
 from numpy.typing import NDArray
 
-from windlass import pipeline
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
-from windlass.frontends.cuda import find_kernel
-from windlass.frontends.llvm import variable_contents
+from windlass.frontends.cuda import compile_device, find_kernel
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.launching.kernel import Kernel
 from windlass.launching.loaded_module import LoadedModule
 from windlass.launching.textures import TextureReferences
 from windlass.launching.variables import Variables
+from windlass.llvm.module import variable_contents
 
 Array: TypeAlias = NDArray[Any]
 
@@ -39,7 +38,7 @@ class Module(LoadedModule):
         self._source = source
         self._options = dict(options)
         self._kernels: dict[str, Kernel] = {}
-        code = code or pipeline.compile_source(source, self._options)
+        code = code or compile_device(source, **self._options)
         super().__init__(code, allow_contraction, Variables(), TextureReferences())
 
     @property
@@ -143,6 +142,6 @@ def _find_kernel(
     except CompilationError as error:
         if "<" not in name or error.diagnostics[0].code != "WL0107":
             raise
-    instances = (*options.get("instances", ()), name)
-    code = pipeline.compile_source(source, {**options, "instances": instances})
+    wanted: dict[str, Any] = {**options, "instances": (*options.get("instances", ()), name)}
+    code = compile_device(source, **wanted)
     return find_kernel(code, name), code

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError
-from windlass.frontends.arrays import Array as TracedArray
+from windlass.diagnostics.deferral import deferred
 from windlass.frontends.cuda import specialize_textures, texels_variable
 from windlass.ir.textures import TextureForm, TextureObject
 from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.textures import Surface, Texture, check_floats
 from windlass.runtime.arguments import order_arguments
+
+if TYPE_CHECKING:
+    from windlass.frontends import arrays
+else:
+    arrays = deferred("windlass.frontends.arrays")
 
 Array: TypeAlias = NDArray[Any]
 Key: TypeAlias = int | str
@@ -44,7 +49,7 @@ class TexturePlan:
 
 def refuse_traced(kernel: LoadedKernel, arguments: Sequence[Any]) -> None:
     """Raise LaunchError for a launch inside `wl.jit`."""
-    if any(isinstance(argument, TracedArray) for argument in arguments):
+    if any(isinstance(argument, arrays.Array) for argument in arguments):
         raise no_function(kernel)
 
 

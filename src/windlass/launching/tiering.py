@@ -14,15 +14,18 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from windlass.diagnostics import Diagnostic, EmulationError, LaunchError, RaisingError
-from windlass.launching.emulated_form import KNOWN_LONG, EmulatedForm, require_time, telling_of_emulation
+from windlass.diagnostics.deferral import deferred
+from windlass.launching.emulated_time import EMULATED, KNOWN_LONG, least_seconds, require_time, telling_of_emulation
 from windlass.launching.emulation import emulate_launch
-from windlass.launching.explaining import explain
 from windlass.launching.form import How
 
 if TYPE_CHECKING:
+    from windlass.launching import explaining
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.reports.report import Report
     from windlass.runtime.launch_shape import LaunchShape
+else:
+    explaining = deferred("windlass.launching.explaining")
 
 Mode: TypeAlias = Literal["auto", "raised", "emulated"]
 """How kernels run: emulated at first and raised where that takes long, raised where they can be, or never."""
@@ -83,7 +86,7 @@ class Tier:
         # The emulator runs blocks one after another, which a barrier across the grid does not allow.
         has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
         self._shape = shape
-        is_long = EmulatedForm.least_seconds(shape) > KNOWN_LONG
+        is_long = least_seconds(shape) > KNOWN_LONG
         self._is_raised = mode == "raised" or (mode == "auto" and (has_grid_barrier or is_long))
         if mode == "auto" and has_grid_barrier and kernel.left_out:
             print(
@@ -126,7 +129,7 @@ class Tier:
             self._is_raised = True
             if self._kernel.left_out:
                 self.reason = RaisingError(_left_out(self._kernel))
-        return EmulatedForm.name, seconds
+        return EMULATED, seconds
 
     def _with_reason(self, error: EmulationError) -> EmulationError:
         """An error for what the emulator can't do also says why the kernel was not raised."""
@@ -157,6 +160,6 @@ class WatchedForm:
         if policy.observe is not None:
 
             def report() -> Report:
-                return explain(kernel, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
+                return explaining.explain(kernel, shape.grid, shape.block, *arguments, shared_bytes=shape.shared_bytes)
 
             policy.observe(ObservedLaunch(kernel, shape, how, seconds, self._tier.reason, report))

@@ -253,3 +253,19 @@ def module_of(code: DeviceCode) -> DeviceModule:
 
 
 __all__ = ["DeviceModule", "GlobalVariable", "UnknownSyntax", "module_of"]
+
+
+def variable_contents(code: DeviceCode) -> dict[str, bytes]:
+    """The initial bytes of the module's variables and constant tables, by linker name.
+
+    Shared memory and variables that hold addresses are left out.
+    """
+    module = module_of(code)
+    found: dict[str, bytes] = {}
+    for name in module.global_names:
+        variable = module.variable(name)
+        if variable is not None and variable.space != 3:
+            data = variable.contents()
+            if data is not None:
+                found[name] = data
+    return found

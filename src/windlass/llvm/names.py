@@ -14,3 +14,13 @@ def strip_quotes(name: str) -> str:
     """
     name = name[1:] if name[0] in "@%" else name
     return name[1:-1] if name.startswith('"') else name
+
+
+def collective_name(callee: str) -> str:
+    """The plain name of an LLVM intrinsic, or of a function of our own where LLVM has none.
+
+    >>> collective_name("llvm.nvvm.shfl.sync.down.i32"), collective_name("__windlass_grid_sync")
+    ('shfl.sync.down.i32', 'grid.sync')
+    """
+    own = callee.removeprefix("__windlass_")
+    return callee.removeprefix("llvm.nvvm.") if own == callee else own.replace("_", ".")

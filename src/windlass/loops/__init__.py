@@ -24,7 +24,7 @@ from windlass.loops.control import (
 )
 from windlass.loops.evaluation import evaluate_kernel, evaluate_program
 from windlass.loops.launches import Launch
-from windlass.loops.meeting import Barrier, Collective, collective_name
+from windlass.loops.meeting import Barrier, Collective
 from windlass.loops.memory import (
     ATOMIC_KINDS,
     Access,
@@ -88,7 +88,6 @@ __all__ = [
     "ViewBuffer",
     "Yield",
     "accessed_dtype",
-    "collective_name",
     "combine",
     "evaluate_kernel",
     "evaluate_program",

@@ -142,9 +142,3 @@ def _shuffle(way: str, lane: int, own: Results, given: Mapping[int, Results]) ->
         "bfly": (lane ^ amount, (lane ^ amount) <= last),
     }[way]
     return given[source][1] if is_inside and source in given else value, np.asarray(is_inside)
-
-
-def collective_name(callee: str) -> str:
-    """The plain name of an LLVM intrinsic, or of a function of our own where LLVM has none."""
-    own = callee.removeprefix("__windlass_")
-    return callee.removeprefix("llvm.nvvm.") if own == callee else own.replace("_", ".")

@@ -12,9 +12,10 @@ symbolic, `access.py` what loads and stores become, `loops.py` which forms loops
 makes (threads one after another, where their order decides). What is only seen as the program runs: `assumptions.py`.
 """
 
+from typing import TYPE_CHECKING
+
+from windlass.diagnostics.deferral import deferred_names
 from windlass.raising.codes import FAULTS
-from windlass.raising.kernel import RaisedKernel, raise_kernel
-from windlass.raising.obstacle import UncountedLoopError
 from windlass.raising.report import AccessNote, LoopNote, OutsideNote, RaisingReport
 from windlass.raising.specification import (
     KnownScalar,
@@ -24,6 +25,19 @@ from windlass.raising.specification import (
     RecordArgument,
     TracedScalar,
 )
+
+if TYPE_CHECKING:
+    from windlass.raising.kernel import RaisedKernel, raise_kernel
+    from windlass.raising.obstacle import UncountedLoopError
+else:
+    __getattr__ = deferred_names(
+        __name__,
+        {
+            "RaisedKernel": "windlass.raising.kernel",
+            "UncountedLoopError": "windlass.raising.obstacle",
+            "raise_kernel": "windlass.raising.kernel",
+        },
+    )
 
 __all__ = [
     "FAULTS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -96,11 +96,19 @@ def _no_kernel(unit: Source) -> CompilationError:
 
 
 def compile_unit(
-    unit: Source, flags: list[str], extra: list[str], define: dict[str, object], instances: tuple[str, ...] = ()
+    unit: Source,
+    flags: list[str],
+    extra: list[str],
+    define: dict[str, object],
+    instances: tuple[str, ...] = (),
+    *,
+    emit: Sequence[str] = ("-emit-llvm", "-o", "-"),
+    seconds: float | None = None,
 ) -> Outcome:
-    """LLVM IR of one side of a translation unit, as clang emits it with these flags.
+    """One side of a translation unit as clang emits it with these flags, by default as LLVM IR.
 
-    `extra` are further arguments, such as include folders, which the precompiled header is not made for.
+    `extra` are further arguments, such as include folders, which the precompiled header is not made for; `seconds` is
+    as for `run_clang`.
     """
     text = adapt_text(unit, instances)
     refuse_irregular_includes(unit, [folder for flag, folder in pairwise(extra) if flag == "-I"])
@@ -111,16 +119,16 @@ def compile_unit(
             prologue = folder / "defines.h"
             prologue.write_text("".join(_macro(key, value) for key, value in define.items()), "utf-8")
             macros = ["-include", str(prologue)]
-        tail = [*macros, *extra, "-emit-llvm", *main, "-o", "-"]
+        tail = [*macros, *extra, *main, *emit]
         header = precompiled_header(flags)
         if header is not None:
-            outcome = run_clang([*flags, "-include-pch", str(header), *tail])
+            outcome = run_clang([*flags, "-include-pch", str(header), *tail], seconds)
             is_told = re.search(r"\berror: ", outcome.messages) or outcome.stopped_by is not None
             blames_header = re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages)
             if outcome.status == 0 or (is_told and not blames_header):
                 return outcome
             discard_precompiled_header(flags)
-        return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail])
+        return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail], seconds)
 
 
 def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:

@@ -9,24 +9,6 @@ with `registry.py` translate instructions, `builtins` holds what functions mean.
 """
 
 from windlass.frontends.llvm.kernel import import_kernel
-from windlass.ir.signature import DeviceCode
-from windlass.llvm.module import DeviceModule, module_of
-
-
-def variable_contents(code: DeviceCode) -> dict[str, bytes]:
-    """The initial bytes of the module's variables and constant tables, by linker name.
-
-    Shared memory and variables that hold addresses are left out.
-    """
-    module = module_of(code)
-    found: dict[str, bytes] = {}
-    for name in module.global_names:
-        variable = module.variable(name)
-        if variable is not None and variable.space != 3:
-            data = variable.contents()
-            if data is not None:
-                found[name] = data
-    return found
-
+from windlass.llvm.module import DeviceModule, module_of, variable_contents
 
 __all__ = ["DeviceModule", "import_kernel", "module_of", "variable_contents"]

@@ -16,6 +16,7 @@ from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValu
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.llvm.layout import LLVMType, StructType, VectorType, members_of
+from windlass.llvm.names import collective_name
 from windlass.llvm.syntax import Expression, Global, Instruction, Number, Operand, Text
 from windlass.loops import (
     Assert,
@@ -28,7 +29,6 @@ from windlass.loops import (
     Print,
     Store,
     Yield,
-    collective_name,
 )
 from windlass.ops.elementwise import And, Or
 
