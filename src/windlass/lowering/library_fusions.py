@@ -1,155 +1,182 @@
 """Keeping XLA:CPU's library from fusing what it then computes wrongly.
 
-Since jaxlib 0.10.2, XLA:CPU hands reductions to YNNPACK, fused with what they fold: arithmetic, movements, and matrix
-products. That is fast, and for some forms wrong (docs/reference/xla.md has the smallest program of each):
+Since jaxlib 0.10.2, XLA:CPU hands folds to YNNPACK, together with what is computed before and after them. That is fast,
+and for some forms wrong (`library_trust` says which). Three forms keep such things from it, and nothing else:
 
-* Products whose result is folded in the same call: blocks from some row on are taken from the wrong place. Such a
-  product is settled here (see `windlass.lowering.settling`): it is written out before it is folded.
-* Folds of many axes: the process ends. Folds of values that repeat along an axis: threads overwrite each other's
-  partial results. Such a fold gets a body that the library doesn't know, with the result rounded to the type that it
-  has anyway, and XLA computes it by its own loops.
+* A fold that it would do wrongly, itself or by what it is computed from, gets a body that the library doesn't know: the
+  result rounded to the type that it has anyway. XLA then computes it by its own loops, in one with what it folds.
+  Integers are folded as wider ones.
+* A fold that is followed by what the library does wrongly is settled (see `settling`): nothing is fused across.
+* A product that is folded is settled, too: of products that are folded in the same call, blocks from some row on are
+  taken from the wrong place.
 
 XLA has an option for all of this, `xla_cpu_experimental_ynn_fusion_type`. A program within someone else's `jax.jit`
-can't set it, and without the library all other reductions take 1.4 to 7 times as long.
+can't set it, and without the library all folds take 1.4 to 7 times as long.
 """
 
 from __future__ import annotations
 
-from windlass.facts.cost import fuses
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
 from windlass.ir import Block, Builder, Module, Op, Value
-from windlass.ir.values import tensor
+from windlass.lowering.library_trust import (
+    BYTES,
+    Fold,
+    is_beyond_library,
+    is_for_library,
+    is_product,
+    is_right,
+    is_taken_along,
+    passes_sign,
+)
 from windlass.lowering.settling import Settling, is_settling
 from windlass.ops import (
     Add,
-    BroadcastInDim,
     Call,
+    Compare,
     Constant,
-    Convolution,
-    DotGeneral,
-    Maximum,
-    Minimum,
+    Convert,
+    Or,
     Reduce,
     ReducePrecision,
     ReduceWindow,
-    Reshape,
     Return,
-    Transpose,
+    Select,
 )
-
-__all__ = ["tensor"]
-
-FOLDED_BY_LIBRARY = (Add, Maximum, Minimum)
-MOST_AXES = 6
-"""Axes of a fold that the library is trusted with."""
-FARTHEST = 8
-"""How many ops are gone through to find out along which axes values repeat."""
+from windlass.ops.combiners import combiner_region
 
 
 def avoid_wrong_fusions(module: Module, *, is_whole: bool = False, is_partitioned: bool = False) -> None:
-    """Change the module, in place, so that XLA:CPU fuses nothing into reductions that would make them wrong.
+    """Change the module, in place, so that XLA:CPU fuses nothing into folds that would make them wrong.
 
-    What a module that is not whole gives may be folded by the program that it becomes part of. In one that is
-    partitioned a call would keep XLA from dividing it, and sums over devices need a body that is a plain sum: there,
-    values are kept apart by a rounding that changes nothing, at the cost of writing them once more.
+    What a module that is not whole gives may be folded, or computed with, by the program that it becomes part of. In
+    one that is partitioned a call would keep XLA from dividing it, and folds over devices need a body that is a plain
+    sum: there, values are kept apart by a rounding that changes nothing, at the cost of writing them once more.
     """
     avoidance = _Avoidance(module, is_partitioned)
     for function in list(module.functions.values()):
-        avoidance.go_through(function.body, is_folded=not is_whole or function is not module.main)
+        is_main = function is module.main
+        if not is_main:
+            avoidance.wrong.update(function.arguments)
+        avoidance.go_through(function.body, goes_on=not (is_main and is_whole))
 
 
 class _Avoidance:
-    """Goes through blocks from the back to the front, knowing which ops are computed in one loop with a fold."""
+    """Goes through blocks: first from the front to the back for what folds are computed from, then back."""
 
     def __init__(self, module: Module, is_partitioned: bool) -> None:
         self.settling = Settling(module)
         self.is_partitioned = is_partitioned
+        self.sign_matters: set[Op] = set()
+        self.wrong: set[Value] = set()
+        """What the library would take along together with something that it does wrongly, or that is not known."""
         self.folded: set[Op] = set()
+        """Ops that are computed in one call of the library with a fold, if it folds them."""
 
-    def go_through(self, block: Block, is_folded: bool) -> bool:
-        """`is_folded` says whether what the block gives may be folded outside. Gives whether it folds anything."""
-        has_folds = False
-        for op in reversed(list(block)):
-            feeds = any(user in self.folded for result in op.results for user in result.uses)
-            if isinstance(op, Return):
-                feeds = is_folded
-            elif isinstance(op, Reduce | ReduceWindow):
-                has_folds = feeds = True
-                if is_beyond_library(op):
+    def go_through(self, block: Block, goes_on: bool) -> bool:
+        """`goes_on` says whether what the block gives is computed with outside, by what is not known.
+
+        Gives whether the library folds anything in it.
+        """
+        ops = list(block)
+        for op in reversed(ops):
+            if any(passes_sign(user, value, user in self.sign_matters) for value in op.results for user in value.uses):
+                self.sign_matters.add(op)
+        for op in ops:
+            if is_for_library(op):
+                assert isinstance(op, Reduce | ReduceWindow)
+                if is_beyond_library(op) or any(each in self.wrong for each in op.inputs):
                     self.compute_by_own_loops(op)
+            elif isinstance(op, Call) and not is_settling(op):
+                self.wrong.update((op, *op.results))
+            elif is_taken_along(op) and self.is_wrong(op, op.operands):
+                self.wrong.add(op)
+        has_folds = False
+        for op in reversed(ops):
+            if op.block is None:  # a fold that was replaced
+                continue
+            users = [user for value in op.results for user in value.uses]
+            feeds = any(user in self.folded for user in users)
+            is_before_wrong = any(user in self.wrong or (goes_on and isinstance(user, Return)) for user in users)
+            if isinstance(op, Return):
+                feeds = goes_on
+            elif is_for_library(op):
+                has_folds = feeds = True
+                if is_before_wrong:
+                    self.set_apart(op)
             elif op.regions:
                 # A loop that runs once and a branch that is known become part of what is around them.
-                inner = [self.go_through(region.block, feeds) for region in op.regions]
+                blocks = [region.block for region in op.regions if region.blocks]
+                inner = [self.go_through(block, is_before_wrong or feeds) for block in blocks]
                 feeds = any(inner)
                 has_folds |= feeds
-            elif isinstance(op, DotGeneral | Convolution):
-                if feeds and op.tensor.is_float:
-                    self.write_out(op)
+            elif is_product(op):
+                if feeds:
+                    self.set_apart(op)
                 continue
             elif isinstance(op, Call):
                 feeds = not is_settling(op)
+            elif is_taken_along(op):
+                if is_before_wrong or not is_right(op, op in self.sign_matters):
+                    self.wrong.add(op)
             else:
-                feeds = feeds and fuses(op)
+                feeds = False
             if feeds:
                 self.folded.add(op)
         return has_folds
 
-    def write_out(self, product: Op) -> None:
-        users = list(product.uses)
-        assert product.block is not None
-        with Builder(product.block, before=product.next, source=product.source):
-            apart = ReducePrecision.to_own_type(product) if self.is_partitioned else self.settling.settle(product)
-        for user in users:
-            user.replace_operand(product, apart)
+    def is_wrong(self, op: Op, neighbours: Iterable[Value]) -> bool:
+        return any(each in self.wrong for each in neighbours) or not is_right(op, op in self.sign_matters)
 
-    def compute_by_own_loops(self, op: Reduce | ReduceWindow) -> None:
-        if self.is_partitioned:
-            assert op.block is not None
-            (operand,) = op.inputs
+    def set_apart(self, op: Op) -> None:
+        (value,) = op.results
+        users = list(value.uses)
+        assert op.block is not None
+        with Builder(op.block, before=op.next, source=op.source):
+            apart = ReducePrecision.to_own_type(value) if self.is_partitioned else self.settling.settle(value)
+        for user in users:
+            user.replace_operand(value, apart)
+
+    def compute_by_own_loops(self, op: Fold) -> None:
+        (operand,), (start,) = op.inputs, op.init_values
+        assert op.block is not None
+        if operand.dtype in BYTES:
+            with Builder(op.block, before=op, source=op.source):
+                wide = _fold_alike(op, Convert(operand, "i32"), Convert(start, "i32"), op.combiner)
+                op.results[0].replace_all_uses_with(Convert(wide, operand.dtype))
+            op.erase()
+        elif not self.is_partitioned:
+            body = op.body.block
+            (returned,) = body.terminator.operands
+            with Builder(body, before=body.last):
+                body.terminator.replace_operand(returned, ReducePrecision.to_own_type(returned))
+        elif not isinstance(operand, ReducePrecision):
             with Builder(op.block, before=op, source=op.source):
                 op.replace_operand(operand, ReducePrecision.to_own_type(operand))
-            return
-        body = op.body.block
-        (returned,) = body.terminator.operands
-        with Builder(body, before=body.last):
-            body.terminator.replace_operand(returned, ReducePrecision.to_own_type(returned))
+            if op.combiner is not Add:
+                self.keep_nan(op)
+
+    def keep_nan(self, op: Fold) -> None:
+        """Give NaN where there is one among what is folded."""
+        (operand,) = op.inputs
+        (folded,) = op.results
+        users = list(folded.uses)
+        assert op.block is not None
+        with Builder(op.block, before=op.next, source=op.source):
+            is_nan = _fold_alike(op, Compare(operand, operand, "NE"), Constant.of(False, "i1"), Or)
+            nan = Constant.of(np.nan, folded.dtype, folded.shape)
+            kept = Select(is_nan, nan, folded)
+        for user in users:
+            user.replace_operand(folded, kept)
 
 
-def is_beyond_library(op: Reduce | ReduceWindow) -> bool:
-    """Whether the library would fold the values, and may do it wrongly."""
-    if len(op.inputs) != 1 or op.combiner not in FOLDED_BY_LIBRARY or not op.inputs[0].tensor.is_float:
-        return False
-    if any(isinstance(inner, ReducePrecision) for inner in op.body.block):
-        return False
-    (operand,) = op.inputs
-    return operand.tensor.rank > MOST_AXES or repeats(operand)
-
-
-def repeats(value: Value) -> bool:
-    """Whether all elements along some axis are the same by the way that the value is made.
-
-    >>> repeats(BroadcastInDim(tensor("f32", 3), (3, 4), (0,)))
-    True
-    """
-    return len(_axes_that_vary(value, FARTHEST)) < sum(size > 1 for size in value.shape)
-
-
-def _axes_that_vary(value: Value, most: int) -> set[int]:
-    every = {axis for axis, size in enumerate(value.shape) if size > 1}
-    if not isinstance(value, Op) or not most or not fuses(value) or not value.operands:
-        return set() if isinstance(value, Constant) and value.is_splat else every
-    if isinstance(value, BroadcastInDim):
-        inner = _axes_that_vary(value.operand, most - 1)
-        return {axis for place, axis in enumerate(value.broadcast_dimensions) if place in inner}
-    if isinstance(value, Transpose):
-        inner = _axes_that_vary(value.operand, most - 1)
-        return {axis for axis, place in enumerate(value.permutation) if place in inner}
-    if isinstance(value, Reshape):
-        return set() if repeats(value.operand) else every
-    if not value.is_elementwise:
-        return every
-    found: set[int] = set()
-    for operand in value.operands:
-        found |= _axes_that_vary(operand, most - 1) if operand.shape == value.shape else set()
-        if found == every:
-            break
-    return found
+def _fold_alike(op: Fold, operand: Value, start: Value, combiner: Any) -> Value:
+    """The same places of another array folded."""
+    body = combiner_region(combiner, operand.dtype)
+    if isinstance(op, Reduce):
+        return Reduce((operand,), (start,), op.dimensions, body).results[0]
+    shape = (op.window_dimensions, op.window_strides, op.base_dilations, op.window_dilations, op.padding)
+    return ReduceWindow((operand,), (start,), *shape, body).results[0]
