@@ -7,7 +7,7 @@ import pytest
 
 import windlass as wl
 import windlass.cupy as cp
-from windlass.cupy.templates import read_parameters
+from windlass.cupy.parameters import read_parameters
 
 X = cp.arange(12, dtype=cp.float32).reshape(3, 4)
 

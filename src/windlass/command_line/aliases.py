@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-ALIASED = ("cupy", "pycuda", "numba")
+ALIASED = ("cupy", "cupyx", "pycuda", "numba")
 """Packages that Windlass has under its own name."""
 
 

@@ -4,7 +4,7 @@ Arrays are NumPy arrays of a subclass that has CuPy's few methods more; function
 `RawModule`, `ElementwiseKernel`, `ReductionKernel`, `fuse`) are compiled from their CUDA C++ and raised to tensor
 programs, as `windlass.cuda.compile` does.
 
-Start reading at `kernels.py`; `templates.py` has elementwise and reduction kernels.
+Start reading at `kernels.py`; `templates.py` has elementwise and reduction kernels, `parameters.py` what they take.
 
 >>> import windlass.cupy as cp
 >>> squares = cp.ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_difference")

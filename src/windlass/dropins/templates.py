@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from windlass.cuda import Kernel, compile
-from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.cuda import Kernel
+from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
+from windlass.dropins.parts import Part, joined, part_of, with_lines_of
+from windlass.dropins.sources import compile_source
 
 C_TYPES = {
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
@@ -18,7 +19,9 @@ C_TYPES = {
     "float16": "__half", "float32": "float", "float64": "double",
 }  # fmt: skip
 
-_kernels: dict[str, Kernel] = {}
+Pieces: TypeAlias = Sequence[str | Part]
+
+_kernels: dict[tuple[str, ...], Kernel] = {}
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
@@ -32,68 +35,82 @@ def c_type(dtype: np.dtype[Any]) -> str:
     return found
 
 
-@dataclass(eq=False, repr=False)
 class ElementwiseTemplate:
     """An operation on the elements of arrays; `i` is the number of the element, `n` how many there are."""
 
-    name: str
-    operation: str
-    preamble: str
-    loop_prep: str
-    after_loop: str
+    def __init__(
+        self, name: str, operation: str, preamble: str, loop_prep: str, after_loop: str, options: Sequence[str] | None
+    ) -> None:
+        self.name = name
+        self.operation = part_of(operation, f"operation of {name}")
+        self.preamble = part_of(preamble, f"preamble of {name}")
+        self.loop_prep = part_of(loop_prep, f"loop_prep of {name}")
+        self.after_loop = part_of(after_loop, f"after_loop of {name}")
+        self.options = tuple(options or ())
 
-    def compiled(self, parameters: str, integer: str, typedefs: str = "", before: str = "", after: str = "") -> Kernel:
-        """The kernel that does it for each `i` below its last argument `n`, after and before what is done beside it."""
-        source = f"""{typedefs}{self.preamble}
-extern "C" __global__ void {symbol_of(self.name)}({parameters}, {integer} n) {{
-    {self.loop_prep};
-    for ({integer} i = ({integer})blockIdx.x * blockDim.x + threadIdx.x; i < n; i += n) {{
-        {before}
-        {{ {self.operation}
-        ; }}
-        {after}
-    }}
-    {self.after_loop};
-}}
-"""
-        return compiled(source, self.name)
+    def compiled(
+        self, parameters: Pieces, integer: str, head: str = "", before: str = "", element: str = "", size: str = "n"
+    ) -> Kernel:
+        """The kernel that does it for each `i` below its last argument, which is called `size`.
+
+        `head` stands at the source's begin, `before` at the kernel's, and `element` before the operation.
+        """
+        pieces = (
+            head, self.preamble, f'\nextern "C" __global__ void {symbol_of(self.name)}(', *parameters,
+            f", {integer} {size}) {{\n{before}\n", self.loop_prep, ";\n",
+            f"for ({integer} i = ({integer})blockIdx.x * blockDim.x + threadIdx.x; i < {size}; i += {size}) {{\n"
+            f"{element}\n{{", self.operation, "\n;}\n}\n",
+            self.after_loop, ";\n}\n",
+        )  # fmt: skip
+        return compiled(pieces, self.name, self.options)
 
 
-@dataclass(eq=False, repr=False)
 class ReductionTemplate:
     """Expressions that bring elements to one value: `map_expr` gives `b`, `reduce_expr` combines it with `a`."""
 
-    name: str
-    identity: object
-    map_expr: str
-    reduce_expr: str
-    preamble: str
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        map_expr: str,
+        reduce_expr: str,
+        preamble: str,
+        options: Sequence[str] | None,
+    ) -> None:
+        self.name = name
+        self.identity = part_of(identity, f"identity of {name}")
+        self.map_expr = part_of(map_expr, f"map_expr of {name}")
+        self.reduce_expr = part_of(reduce_expr, f"reduce_expr of {name}")
+        self.preamble = part_of(preamble, f"preamble of {name}")
+        self.options = tuple(options or ())
 
     def compiled(
-        self, parameters: str, out_type: str, reads: str, result: str, typedefs: str, names: Sequence[str]
+        self,
+        parameters: Pieces,
+        head: str,
+        reads: str,
+        before: str,
+        result: Pieces,
+        names: Sequence[str],
     ) -> Kernel:
-        """The kernel whose last arguments are the results, how many rows there are and their length.
+        """The kernel whose last arguments are how many rows there are and their length.
 
-        `reads` says what an element of `windlass_row` needs, `result` stores what comes of `a`; `typedefs` define
-        `_type_reduce`; `names` are the integers' type, and the element's number and the row's length in expressions.
+        `head` stands at the source's begin and defines `_type_reduce`, `before` at the kernel's, `reads` says what an
+        element of `windlass_row` needs, `result` stores what comes of `a`; `names` are the integers' type, and the
+        element's number and the row's length in expressions.
         """
         integer, index, length = names
-        parameters += f", {out_type} *windlass_out, {integer} windlass_rows, {integer} {length}"
-        source = f"""{typedefs}
-{self.preamble}
-extern "C" __global__ void {symbol_of(self.name)}({parameters}) {{
-    {integer} windlass_row = ({integer})blockIdx.x * blockDim.x + threadIdx.x;
-    if (windlass_row >= windlass_rows) return;
-    _type_reduce a = _type_reduce({self.identity});
-    for ({integer} {index} = 0; {index} < {length}; {index}++) {{
-        {reads}
-        _type_reduce b = ({self.map_expr});
-        a = ({self.reduce_expr});
-    }}
-    {result}
-}}
-"""
-        return compiled(source, self.name)
+        pieces = (
+            head, self.preamble, f'\nextern "C" __global__ void {symbol_of(self.name)}(', *parameters,
+            f", {integer} windlass_rows, {integer} {length}) {{\n"
+            f"{integer} windlass_row = ({integer})blockIdx.x * blockDim.x + threadIdx.x;\n"
+            f"if (windlass_row >= windlass_rows) return;\n{before}\n"
+            "_type_reduce a = _type_reduce(", self.identity, ");\n"
+            f"for ({integer} {index} = 0; {index} < {length}; {index}++) {{\n{reads}\n"
+            "_type_reduce b = static_cast<_type_reduce>(", self.map_expr, ");\na = (", self.reduce_expr, ");\n}\n",
+            *result, "\n}\n",
+        )  # fmt: skip
+        return compiled(pieces, self.name, self.options)
 
 
 def symbol_of(name: str) -> str:
@@ -105,9 +122,20 @@ def symbol_of(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def compiled(source: str, name: str) -> Kernel:
-    """The kernel of that name; the same source is compiled once."""
-    kernel = _kernels.get(source)
+def compiled(pieces: Pieces, name: str, options: Sequence[str]) -> Kernel:
+    """The kernel of that name; the same source is compiled once.
+
+    Raises CompilationError with clang's messages, at the lines of the user's texts.
+    """
+    key = (joined(pieces), *options)
+    kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _kernels[source] = compile(source)[symbol_of(name)]
+        parts = [each for each in pieces if isinstance(each, Part)]
+        try:
+            module = compile_source(key[0], options)
+        except CompilationError as error:
+            raise with_lines_of(parts, error) from None
+        for part in parts:
+            module.code.source_text.setdefault(part.file, part.whole())
+        kernel = _kernels[key] = module[symbol_of(name)]
     return kernel

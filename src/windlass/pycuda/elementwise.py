@@ -8,6 +8,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.dropins.devices import THREADS, blocks_of
+from windlass.dropins.parts import part_of
 from windlass.dropins.templates import ElementwiseTemplate, ReductionTemplate, c_type
 from windlass.pycuda.compiler import DeviceFunction
 from windlass.pycuda.gpuarray import GPUArray
@@ -35,8 +36,8 @@ class ElementwiseKernel(ElementwiseTemplate):
         loop_prep: str = "",
         after_loop: str = "",
     ) -> None:
-        super().__init__(name, operation, preamble, loop_prep, after_loop)
-        self.kernel = self.compiled(arguments, "long")
+        super().__init__(name, operation, preamble, loop_prep, after_loop, options)
+        self.kernel = self.compiled([part_of(arguments, f"arguments of {name}")], "long")
 
     def __call__(self, *arguments: Any, **_: object) -> None:
         sizes = {each.size for each in arguments if isinstance(each, GPUArray)}
@@ -73,10 +74,11 @@ class ReductionKernel(ReductionTemplate):
         allocator: object = None,
     ) -> None:
         self.dtype = np.dtype(dtype_out)
-        super().__init__(name, neutral, map_expr or "in[i]", reduce_expr, preamble)
-        out = c_type(self.dtype)
-        typedefs = f"typedef {out} _type_reduce;"
-        self.kernel = self.compiled(arguments, out, "", "windlass_out[windlass_row] = a;", typedefs, ("long", "i", "n"))
+        super().__init__(name, neutral, map_expr or "in[i]", reduce_expr, preamble, options)
+        head = f"typedef {c_type(self.dtype)} _type_reduce;\n"
+        names = ("long", "i", "n")
+        parameters = (part_of(arguments, f"arguments of {name}"), ", _type_reduce *windlass_out")
+        self.kernel = self.compiled(parameters, head, "", "", ["windlass_out[windlass_row] = a;"], names)
 
     def __call__(self, *arguments: Any, **_: object) -> GPUArray:
         n = next(each.size for each in arguments if isinstance(each, GPUArray))

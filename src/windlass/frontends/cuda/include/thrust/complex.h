@@ -143,6 +143,33 @@ template <class T> __WINDLASS_BOTH complex<T> cosh(const complex<T> &z) {
 }
 template <class T> __WINDLASS_BOTH complex<T> tanh(const complex<T> &z) { return sinh(z) / cosh(z); }
 
+// The inverse functions, in W. Kahan's forms, which lose nothing near branch points.
+template <class T> __WINDLASS_BOTH complex<T> asin(const complex<T> &z) {
+    complex<T> a = sqrt(complex<T>(T(1) + z.re, z.im)), b = sqrt(complex<T>(T(1) - z.re, -z.im));
+    return {std::atan2(z.re, a.re * b.re - a.im * b.im), std::asinh(a.im * b.re - a.re * b.im)};
+}
+template <class T> __WINDLASS_BOTH complex<T> acos(const complex<T> &z) {
+    complex<T> a = sqrt(complex<T>(T(1) - z.re, -z.im)), b = sqrt(complex<T>(T(1) + z.re, z.im));
+    return {T(2) * std::atan2(a.re, b.re), std::asinh(a.im * b.re - a.re * b.im)};
+}
+template <class T> __WINDLASS_BOTH complex<T> asinh(const complex<T> &z) {
+    complex<T> turned = asin(complex<T>(-z.im, z.re));
+    return {turned.im, -turned.re};
+}
+template <class T> __WINDLASS_BOTH complex<T> acosh(const complex<T> &z) {
+    complex<T> a = sqrt(complex<T>(z.re - T(1), z.im)), b = sqrt(complex<T>(z.re + T(1), z.im));
+    return {std::asinh(a.re * b.re + a.im * b.im), T(2) * std::atan2(a.im, b.re)};
+}
+template <class T> __WINDLASS_BOTH complex<T> atanh(const complex<T> &z) {
+    T beyond = T(1) - z.re, square = z.im * z.im;
+    return {std::log1p(T(4) * z.re / (beyond * beyond + square)) / T(4),
+            std::atan2(T(2) * z.im, beyond * (T(1) + z.re) - square) / T(2)};
+}
+template <class T> __WINDLASS_BOTH complex<T> atan(const complex<T> &z) {
+    complex<T> turned = atanh(complex<T>(-z.im, z.re));
+    return {turned.im, -turned.re};
+}
+
 template <class T> std::ostream &operator<<(std::ostream &out, const complex<T> &z) {
     return out << '(' << z.re << ',' << z.im << ')';
 }
