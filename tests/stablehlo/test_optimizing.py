@@ -144,7 +144,7 @@ GRANTABLE = [
     ("x ** 0.5", lambda x, y: jnp.power(x, 0.5), "stablehlo.sqrt"),
     ("x is NaN", lambda x, y: jnp.where(jnp.isnan(x + y), 1.0, x), "return %arg0"),
     ("x is finite", lambda x, y: jnp.where(jnp.isfinite(x * y), x, 1.0), "return %arg0"),
-    ("x times a mask", lambda x, y: x * (y > 3), "stablehlo.select"),
+    ("x times a mask", lambda x, y: x * (y > 3), "stablehlo.select %0, %arg0"),
 ]
 
 

@@ -38,6 +38,7 @@ from windlass.ops import (
     Divide,
     DynamicSlice,
     Exponential,
+    Gather,
     If,
     Iota,
     Log,
@@ -47,6 +48,7 @@ from windlass.ops import (
     Pad,
     Power,
     Reduce,
+    ReducePrecision,
     ReplicaId,
     Reshape,
     Return,
@@ -81,9 +83,13 @@ CARRIERS: tuple[type[Op], ...] = (
 
 QUOTIENT_RISKS: tuple[type[Op], ...] = (Divide, Sqrt, Rsqrt, Exponential, Power)
 PRODUCT_RISKS: tuple[type[Op], ...] = (Exponential,)
-LOGARITHM_RISKS: tuple[type[Op], ...] = (Exponential, Power, Sqrt)
-POWER_RISKS: tuple[type[Op], ...] = (Exponential, Power)
+LOGARITHM_RISKS: tuple[type[Op], ...] = (Exponential, Power, Sqrt, Rsqrt)
+POWER_RISKS: tuple[type[Op], ...] = (Exponential, Multiply, Power, Sqrt, Rsqrt)
 
+WIDENED = frozenset({"bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ"})
+"""Types that XLA:CPU computes in a wider one. It then rounds, unless it is the wider one that is asked for."""
+NOT_COMPUTED: tuple[type[Op], ...] = (BitcastConvert, Constant, Convert, DynamicSlice, Gather, Iota)
+"""Ops after which XLA rounds, or need not."""
 
 SIGN_BITS = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
 
@@ -148,6 +154,8 @@ def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
             for region in op.regions:
                 # Branches take no arguments: they see the values around them.
                 _protect_block(region.block, zeros, is_entry=False)
+        elif isinstance(op, Convert):
+            _keep_rounding(op)
         elif isinstance(op.type, TensorType) and op.type.dtype in PROTECTED:
             _protect_op(op, zeros, is_entry)
 
@@ -157,6 +165,8 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
         case Multiply():
             _hide_constants(op, zeros)
             _guard_operands(op, PRODUCT_RISKS, zeros)
+            if all(isinstance(_origin(each), Sqrt | Rsqrt) for each in op.operands):
+                _guard_operands(op, (Sqrt, Rsqrt), zeros)
             if _meets_sum(op, set(), is_entry):
                 _guard_result(op, zeros)
         case Divide():
@@ -168,7 +178,7 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
         case Log():
             _guard_operands(op, LOGARITHM_RISKS, zeros)
             _keep_subnormal_operand(op)
-        case Lgamma():
+        case Lgamma() | Rsqrt():
             _keep_subnormal_operand(op)
         case Power():
             _guard_operands(op, POWER_RISKS, zeros)
@@ -238,39 +248,58 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
     """Add a zero to the operands that XLA would merge with the op."""
     assert op.block is not None
     for operand in dict.fromkeys(op.operands):
-        origin = _origin(operand)
-        # A product with a condition as a number would become a choice: 0 where there should be -0.0 or NaN.
-        is_choice = isinstance(op, Multiply) and isinstance(origin, Convert) and origin.operand.dtype == "i1"
-        if is_choice or isinstance(origin, risks):
+        if isinstance(_origin(operand), risks):
             zeros.of(operand.dtype)
             with Builder(op.block, before=op, source=op.source):
                 op.replace_operand(operand, Add(operand, zeros.beside(operand)))
 
 
-def _keep_subnormal_operand(op: Log | Lgamma) -> None:
-    """XLA takes what is smaller than the smallest normal float32 for that: give it 2²⁴ times as much.
+def _keep_subnormal_operand(op: Log | Lgamma | Rsqrt) -> None:
+    """XLA takes what is smaller than the smallest normal float32 for that, or for 0: give it 2²⁴ times as much.
 
-    The logarithm then grows by that of 2²⁴. That of the gamma function, which is -log |x| there, falls by it.
+    The logarithm then grows by that of 2²⁴. That of the gamma function, which is -log |x| there, falls by it. One over
+    the root is 2¹² times as much.
     """
     operand = op.operand
     smallest, factor = float(np.finfo(np.float32).smallest_normal), 2.0**24
-    if op.dtype != "f32" or is_within(operand, smallest, math.inf):
+    if op.dtype not in ("f32", "bf16") or is_within(operand, smallest, math.inf):
         return
-    change = Subtract if isinstance(op, Log) else Add
     users = list(op.uses)
     assert op.block is not None
 
     def filled(number: float) -> Value:
-        return BroadcastInDim(Constant.of(number, "f32"), op.shape, ())
+        return BroadcastInDim(Constant.of(number, op.dtype), op.shape, ())
 
     with Builder(op.block, before=op, source=op.source):
         size = operand if isinstance(op, Log) else Abs(operand)
         is_small = Compare(size, filled(smallest), "LT")
         op.replace_operand(operand, Select(is_small, Multiply(operand, filled(factor)), operand))
     with Builder(op.block, before=op.next, source=op.source):
-        kept = Select(is_small, change(op, filled(math.log(factor))), op)
+        match op:
+            case Log():
+                changed: Value = Subtract(op, filled(math.log(factor)))
+            case Lgamma():
+                changed = Add(op, filled(math.log(factor)))
+            case Rsqrt():
+                changed = Multiply(op, filled(math.sqrt(factor)))
+        kept = Select(is_small, changed, op)
     for user in users:
         user.replace_operand(op, kept)
+
+
+def _keep_rounding(op: Convert) -> None:
+    """Have what is computed in a small type rounded to it before it becomes another float."""
+    operand = op.operand
+    dtype = operand.dtype
+    if dtype not in WIDENED or not op.tensor.is_float or not isinstance(operand, Op):
+        return
+    if isinstance(_moved(operand), NOT_COMPUTED):
+        return
+    assert op.block is not None
+    with Builder(op.block, before=op, source=op.source):
+        # XLA drops the rounding where the type that it computes in is asked for: float32, and float16 for 8 bits.
+        same = ReducePrecision.to_own_type(operand) if dtype == "bf16" else Convert(operand, "f32")
+    op.replace_operand(operand, same)
 
 
 def _spread_divisor(op: Divide, zeros: _Zeros) -> None:
@@ -335,7 +364,7 @@ def _is_folded(op: Op, is_right: bool, number: float, other: Value, zeros: _Zero
     mantissa = np.frexp(number)[0]
     if isinstance(op, Divide) and is_right:
         return not op.shape and abs(mantissa) != 0.5
-    if isinstance(op, Add) and number == 0:
+    if number == 0 and (isinstance(op, Add) or (isinstance(op, Subtract) and is_right and np.signbit(number))):
         return True
     if isinstance(op, Multiply) and any(isinstance(user, Multiply | Divide) for user in _readers(op)):
         return True

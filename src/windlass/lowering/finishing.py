@@ -15,6 +15,7 @@ from windlass.ir import Module
 from windlass.lowering.in_place import settle_updates
 from windlass.lowering.library_fusions import avoid_wrong_fusions
 from windlass.lowering.materialization import materialize_shared
+from windlass.lowering.special_values import keep_special_values
 from windlass.lowering.splitting import split_fusions
 
 
@@ -46,5 +47,6 @@ def avoid_miscompilations(
 
     This comes last, and for programs that are lowered as they stand, too. See `finish` for what is asked.
     """
+    keep_special_values(module)
     if device.name == "cpu":
         avoid_wrong_fusions(module, is_whole=is_whole, is_partitioned=is_partitioned)

@@ -320,7 +320,12 @@ class Power(Binary):
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         if not is_integer_array(lhs):
-            return widened(np.power, lhs, rhs)
+            result = widened(np.power, lhs, rhs)
+            if self.tensor.is_complex:
+                return result
+            # NumPy takes the square root for one exponent that all have, which differs at -0 and -inf.
+            is_root = (rhs == 0.5) & ((lhs == 0) | (lhs == -np.inf))
+            return np.where(is_root, np.abs(lhs), result)
         result, base, exponent = np.ones_like(lhs), lhs.copy(), rhs.copy()
         if lhs.dtype.kind != "u":
             exponent = np.where(rhs < 0, 0, rhs).astype(rhs.dtype)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from windlass.ir import Module
+from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import avoid_miscompilations, finish
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
@@ -29,6 +30,9 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], is
     begun = time.monotonic()
     module = _read(parsed)
     optimize_module(module, choices, platform=platforms[0], begun=begun)
+    if choices.exact:
+        for function in module.functions.values():
+            keep_float_results(function)
     device = device_for(platforms)
     finish(module, device, begun + choices.compile_seconds, is_partitioned=is_partitioned)
     avoid_miscompilations(module, device, is_partitioned=is_partitioned)
