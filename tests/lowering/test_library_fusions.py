@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ import windlass as wl
 from windlass import stablehlo
 from windlass.ir import Block, Builder, Function, Module, Value
 from windlass.ir.values import tensor
-from windlass.lowering.library_fusions import avoid_wrong_fusions
+from windlass.lowering.library_fusions import Surroundings, avoid_wrong_fusions
 from windlass.lowering.settling import is_settling
 from windlass.ops import (
     BroadcastInDim,
@@ -43,10 +44,10 @@ def make_module(build: Any, *values: Value) -> Module:
     return Module([Function("main", body)])
 
 
-def count_kept_apart(build: Any, *values: Value, **known: bool) -> tuple[int, int, int]:
+def count_kept_apart(build: Any, *values: Value, **known: Any) -> tuple[int, int, int]:
     """Values that are settled, folds by XLA's own loops, and roundings of whole arrays."""
     module = make_module(build, *values)
-    avoid_wrong_fusions(module, **{"is_whole": True, **known})
+    avoid_wrong_fusions(module, replace(Surroundings(is_whole=True), **known))
     ops = list(module.main.walk())
     folds = [op for op in ops if isinstance(op, Reduce)]
     own = sum(any(isinstance(each, ReducePrecision) for each in fold.body.block) for fold in folds)
@@ -75,6 +76,13 @@ def test_products_that_are_not_folded_stay_as_they_are() -> None:
 
 def test_products_that_may_be_folded_by_the_program_around_are_written_out() -> None:
     assert count_kept_apart(lambda x, y: Negate(matmul(x, y)), X, Y, is_whole=False) == (1, 0, 0)
+
+
+def test_what_the_program_around_computes_is_written_out_before_it_is_folded() -> None:
+    assert count_kept_apart(lambda x: reduce_sum(x, (1,)), X) == (0, 0, 0)
+    assert count_kept_apart(lambda x: reduce_sum(x, (1,)), X, computed=(0,)) == (1, 0, 0)
+    assert count_kept_apart(Negate, X, computed=(0,)) == (0, 0, 0)
+    assert count_kept_apart(lambda x: reduce_sum(x, (1,)), X, computed=(0,), is_partitioned=True) == (0, 0, 1)
 
 
 def test_the_library_folds_what_it_folds_well() -> None:
@@ -111,7 +119,7 @@ def test_what_is_kept_apart_once_stays_as_it_is() -> None:
     u = tensor("f32", 3, 1, 2, 2, 8, 8, 8)
     module = make_module(lambda u: reduce_sum(Negate(u), (3,)), u)
     for _ in range(2):
-        avoid_wrong_fusions(module, is_whole=True)
+        avoid_wrong_fusions(module, Surroundings(is_whole=True))
     (fold,) = (op for op in module.main.walk() if isinstance(op, Reduce))
     assert len(list(fold.body.block)) == 3
 
@@ -134,7 +142,7 @@ def test_products_in_loops_are_written_out_where_their_results_may_be_folded() -
       return %sum : tensor<64xf64>
     }"""
     module = stablehlo.import_text(text)
-    avoid_wrong_fusions(module, is_whole=True)
+    avoid_wrong_fusions(module, Surroundings(is_whole=True))
     assert sum(map(is_settling, module.main.walk())) == 1
 
 
@@ -145,7 +153,12 @@ def sum_of_rows(m: Any, x: Any) -> Any:
     return jnp.sum(m @ x.T, axis=0)
 
 
-KERNEL = """
+KERNELS = wl.cuda.compile("""
+__global__ void sum_rows(const float *x, float *y) {
+    float sum = 0;
+    for (int i = 0; i < 128; i++) sum += x[threadIdx.x * 128 + i];
+    y[threadIdx.x] = sum;
+}
 __global__ void turn(const double *m, const double *x, double *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -154,7 +167,7 @@ __global__ void turn(const double *m, const double *x, double *y, int n) {
         for (int k = 0; k < 3; k++) sum += m[row * 3 + k] * x[i * 3 + k];
         y[row * n + i] = sum;
     }
-}"""
+}""")
 
 
 def make_points() -> tuple[Any, Any]:
@@ -168,7 +181,7 @@ def test_products_that_are_folded_are_right_however_they_are_run() -> None:
     expected = (m @ x.T).sum(0)
     with jax.enable_x64(True):
         text = jax.jit(sum_of_rows).lower(m, x).as_text()
-        turn = wl.cuda.compile(KERNEL)["turn"].jax(POINTS // 256, 256)
+        turn = KERNELS["turn"].jax(POINTS // 256, 256)
         found = {
             "jit": wl.jit(lambda m, x: np.sum(m @ x.T, axis=0))(m, x),
             "optimize": wl.optimize(sum_of_rows)(m, x),
@@ -177,6 +190,7 @@ def test_products_that_are_folded_are_right_however_they_are_run() -> None:
             "run": stablehlo.run(text, m, x)[0],
             "optimized text": stablehlo.run(stablehlo.optimize(text, exact=True), m, x)[0],
             "folded outside": jax.jit(lambda m, x: jnp.sum(wl.optimize(jnp.matmul, exact=True)(m, x.T), 0))(m, x),
+            "made outside": jax.jit(lambda m, x: wl.optimize(lambda p: jnp.sum(p, 0), exact=True)(m @ x.T))(m, x),
             "kernel": jax.jit(lambda m, x: jnp.sum(turn(m, x, jnp.zeros((3, POINTS)), POINTS), 0))(m, x),
         }
     wrong = {way: np.count_nonzero(np.asarray(each) != expected) for way, each in found.items()}
@@ -229,6 +243,12 @@ def test_folds_of_special_values_are_right_however_they_are_run() -> None:
         return lambda x: stablehlo.run(jax.jit(build).lower(x).as_text(), x)[0]
 
     assert not list_wrong(results_of_folds(run_text))
+
+    def fold_kernel(x: Any) -> Any:
+        return KERNELS["sum_rows"].jax(1, 64)(x, jnp.zeros(64, jnp.float32))
+
+    sums = jax.jit(lambda x: fold_kernel(jnp.maximum(x, 0)))(NOT_A_NUMBER)
+    np.testing.assert_array_equal(sums, NOT_A_NUMBER.sum(1))
     largest = wl.jit(lambda x: np.max(x, axis=1))(NOT_A_NUMBER)
     np.testing.assert_array_equal(largest, NOT_A_NUMBER.max(1))
 

@@ -17,7 +17,7 @@ import jax
 
 from windlass.reports.lowered import Lowered
 from windlass.rewriting import Rule
-from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.lowered import import_lowered, optimize_lowered
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 from windlass.stablehlo.private_jax import (
@@ -118,7 +118,7 @@ def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) 
     """The optimized program, merged into the module that JAX is building."""
     apart = LoweredApart(context, values, jaxpr)
     platforms = context.module_context.platforms
-    program = optimize_lowered(apart.module, choices, platforms, apart.is_partitioned)
+    program = optimize_lowered(apart.module, choices, platforms, find_surroundings(context, apart.operands))
     digest = hashlib.sha256(program).hexdigest()[:16]
     symbol = "_".join(("windlass", re.sub(r"\W+", "_", name), digest))
     return apart.results(embed_module(context, symbol, lambda: program, apart.operands))

@@ -13,10 +13,12 @@ from windlass.diagnostics.deadline import ending_at
 from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.in_place import settle_updates
-from windlass.lowering.library_fusions import avoid_wrong_fusions
+from windlass.lowering.library_fusions import Surroundings, avoid_wrong_fusions
 from windlass.lowering.materialization import materialize_shared
 from windlass.lowering.special_values import keep_special_values
 from windlass.lowering.splitting import split_fusions
+
+__all__ = ["Surroundings"]
 
 
 def finish(
@@ -40,13 +42,11 @@ def finish(
         settle_updates(module, is_whole)
 
 
-def avoid_miscompilations(
-    module: Module, device: Device, *, is_whole: bool = False, is_partitioned: bool = False
-) -> None:
+def avoid_miscompilations(module: Module, device: Device, surroundings: Surroundings) -> None:
     """Bring what the device's compiler gets wrong into forms that it gets right, in place, and change nothing else.
 
-    This comes last, and for programs that are lowered as they stand, too. See `finish` for what is asked.
+    This comes last, and for programs that are lowered as they stand, too.
     """
     keep_special_values(module)
     if device.name == "cpu":
-        avoid_wrong_fusions(module, is_whole=is_whole, is_partitioned=is_partitioned)
+        avoid_wrong_fusions(module, surroundings)

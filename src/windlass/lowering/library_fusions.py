@@ -16,7 +16,8 @@ can't set it, and without the library all folds take 1.4 to 7 times as long.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from windlass.lowering.library_trust import (
     is_taken_along,
     passes_sign,
 )
-from windlass.lowering.settling import Settling, is_settling
+from windlass.lowering.settling import Settling, is_settling, is_settling_function
 from windlass.ops import (
     Add,
     Call,
@@ -49,19 +50,34 @@ from windlass.ops import (
 from windlass.ops.combiners import combiner_region
 
 
-def avoid_wrong_fusions(module: Module, *, is_whole: bool = False, is_partitioned: bool = False) -> None:
-    """Change the module, in place, so that XLA:CPU fuses nothing into folds that would make them wrong.
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known of the program that a module becomes part of.
 
-    What a module that is not whole gives may be folded, or computed with, by the program that it becomes part of. In
-    one that is partitioned a call would keep XLA from dividing it, and folds over devices need a body that is a plain
-    sum: there, values are kept apart by a rounding that changes nothing, at the cost of writing them once more.
+    One that is whole is not part of another: nobody computes with what it gives. `computed` are the places of arguments
+    that the program around may have computed just before: XLA fuses across. XLA divides one that is partitioned among
+    devices. There, a call would keep it from that, and folds over devices need a body that is a plain sum: values are
+    kept apart by a rounding that changes nothing, at the cost of writing them once more.
     """
-    avoidance = _Avoidance(module, is_partitioned)
-    for function in list(module.functions.values()):
-        is_main = function is module.main
-        if not is_main:
-            avoidance.wrong.update(function.arguments)
-        avoidance.go_through(function.body, goes_on=not (is_main and is_whole))
+
+    is_whole: bool = False
+    is_partitioned: bool = False
+    computed: tuple[int, ...] = ()
+
+
+def avoid_wrong_fusions(module: Module, surroundings: Surroundings) -> None:
+    """Change the module, in place, so that XLA:CPU fuses nothing into folds that would make them wrong."""
+    avoidance = _Avoidance(module, surroundings.is_partitioned)
+    functions = list(module.functions.values())
+    has_folds = any(is_for_library(op) for function in functions for op in function.walk())
+    for function in functions:
+        if is_settling_function(function):
+            continue
+        if function is module.main:
+            computed = [function.arguments[place] for place in surroundings.computed] if has_folds else []
+            avoidance.go_through(function.body, goes_on=not surroundings.is_whole, computed=computed)
+        else:
+            avoidance.go_through(function.body, goes_on=True, computed=function.arguments)
 
 
 class _Avoidance:
@@ -76,11 +92,11 @@ class _Avoidance:
         self.folded: set[Op] = set()
         """Ops that are computed in one call of the library with a fold, if it folds them."""
 
-    def go_through(self, block: Block, goes_on: bool) -> bool:
-        """`goes_on` says whether what the block gives is computed with outside, by what is not known.
-
-        Gives whether the library folds anything in it.
-        """
+    def go_through(self, block: Block, goes_on: bool, computed: Sequence[Value] = ()) -> bool:
+        """`goes_on` says whether what the block gives is computed with outside, by what is not known; `computed` are
+        arguments of the block that are, likewise. Gives whether the library folds anything in it."""
+        if self.is_partitioned:
+            self.wrong.update(computed)
         ops = list(block)
         for op in reversed(ops):
             if any(passes_sign(user, value, user in self.sign_matters) for value in op.results for user in value.uses):
@@ -106,7 +122,7 @@ class _Avoidance:
             elif is_for_library(op):
                 has_folds = feeds = True
                 if is_before_wrong:
-                    self.set_apart(op)
+                    self.set_apart(op.results[0], block, op.next)
             elif op.regions:
                 # A loop that runs once and a branch that is known become part of what is around them.
                 blocks = [region.block for region in op.regions if region.blocks]
@@ -115,7 +131,7 @@ class _Avoidance:
                 has_folds |= feeds
             elif is_product(op):
                 if feeds:
-                    self.set_apart(op)
+                    self.set_apart(op.results[0], block, op.next)
                 continue
             elif isinstance(op, Call):
                 feeds = not is_settling(op)
@@ -126,16 +142,17 @@ class _Avoidance:
                 feeds = False
             if feeds:
                 self.folded.add(op)
+        for value in computed:
+            if not self.is_partitioned and any(user in self.folded for user in value.uses):
+                self.set_apart(value, block, block.first)
         return has_folds
 
     def is_wrong(self, op: Op, neighbours: Iterable[Value]) -> bool:
         return any(each in self.wrong for each in neighbours) or not is_right(op, op in self.sign_matters)
 
-    def set_apart(self, op: Op) -> None:
-        (value,) = op.results
+    def set_apart(self, value: Value, block: Block, before: Op | None) -> None:
         users = list(value.uses)
-        assert op.block is not None
-        with Builder(op.block, before=op.next, source=op.source):
+        with Builder(block, before=before):
             apart = ReducePrecision.to_own_type(value) if self.is_partitioned else self.settling.settle(value)
         for user in users:
             user.replace_operand(value, apart)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from windlass.diagnostics.deadline import is_late
 from windlass.facts.cost import CPU, Device, fuses, has_features_last, has_mixed_axes
 from windlass.ir import Block, Builder, Module, Op, TensorType, Value
-from windlass.lowering.settling import SETTLING, Settling, is_settling
+from windlass.lowering.settling import Settling, is_settling, is_settling_function
 from windlass.ops import (
     Concatenate,
     Convolution,
@@ -54,7 +54,7 @@ def materialize_shared(module: Module, device: Device = CPU) -> int:
     return sum(
         _materialize_block(function.body, settling, device)
         for function in list(module.functions.values())
-        if not function.name.startswith(SETTLING)
+        if not is_settling_function(function)
     )
 
 

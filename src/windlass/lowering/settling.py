@@ -44,6 +44,11 @@ class Settling:
         return identity
 
 
+def is_settling_function(function: Function) -> bool:
+    """Whether the function is there to be called by what settles values."""
+    return function.name.startswith(SETTLING)
+
+
 def is_settling(op: Op) -> bool:
     """Whether the op is a call that settles its operand."""
     return isinstance(op, Call) and op.callee.startswith(SETTLING)

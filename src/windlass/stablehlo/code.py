@@ -16,10 +16,11 @@ from weakref import ref
 from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_float_results
-from windlass.lowering.finishing import avoid_miscompilations, finish
+from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.polling import add_polls
 from windlass.stablehlo.exporting import export_bytecode
 
+UNKNOWN = Surroundings()
 MOST_KEPT = 1 << 20
 """Bytes. A longer text has large constants, which are in the IR, too: it is written anew where it is read again."""
 
@@ -70,35 +71,37 @@ class Code:
         self.result_types = tuple(result.tensor for result in module.main.results)
         self.needs_x64 = any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
         self.keeps_subnormals = not is_given and _computes_floats(module.functions.values())
-        self._finished: dict[tuple[str, bool, bool], Finished] = {}
+        self._finished: dict[tuple[str, Surroundings], Finished] = {}
 
     def __repr__(self) -> str:
         return f"Program({self.name!r})"
 
-    def finished(self, device: Device, *, is_whole: bool = False, is_sharded: bool = False) -> Finished:
-        """The program for a kind of device. In one that is whole, and not part of another program, loops that may take
-        long ask whether they are to stop (`windlass.lowering.polling`); one that is sharded is part of a program that
-        XLA divides among devices."""
-        key = (device.name, is_whole, is_sharded)
+    def finished(self, device: Device, surroundings: Surroundings = UNKNOWN) -> Finished:
+        """The program for a kind of device, within another program or by itself.
+
+        In one that is whole, loops on CPUs that may take long ask whether they are to stop
+        (`windlass.lowering.polling`).
+        """
+        key = (device.name, surroundings)
         found = self._finished.get(key)
         if found is None:
-            text, asks = self._finish(device, is_whole, is_sharded)
+            text, asks = self._finish(device, surroundings)
             digest = hashlib.sha256(text).hexdigest()[:16]  # the same in every process, for JAX's compilation cache
             symbol = "_".join(("windlass", self.name, digest, *(f"{id(callback):x}" for callback in self.callbacks)))
             found = self._finished[key] = Finished(symbol, text, asks)
         return found
 
-    def read(self, device: Device, *, is_whole: bool = False, is_sharded: bool = False) -> bytes:
+    def read(self, device: Device, surroundings: Surroundings = UNKNOWN) -> bytes:
         """The text of the program for a kind of device: MLIR bytecode."""
-        found = self.finished(device, is_whole=is_whole, is_sharded=is_sharded)
+        found = self.finished(device, surroundings)
         text = found.text
         if text is None:
-            return self._finish(device, is_whole, is_sharded)[0]
+            return self._finish(device, surroundings)[0]
         if len(text) > MOST_KEPT:
             found.text = None
         return text
 
-    def _finish(self, device: Device, is_whole: bool, is_sharded: bool) -> tuple[bytes, bool]:
+    def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool]:
         begun = time.perf_counter()
         module = _copied(self.module)
         if self.is_exact:
@@ -106,8 +109,8 @@ class Code:
                 keep_float_results(function)
         if not self.is_given:
             finish(module, device)
-        avoid_miscompilations(module, device, is_whole=is_whole, is_partitioned=is_sharded)
-        asks = is_whole and device.name == "cpu" and add_polls(module) > 0
+        avoid_miscompilations(module, device, surroundings)
+        asks = surroundings.is_whole and device.name == "cpu" and add_polls(module) > 0
         text = export_bytecode(module)
         self.seconds["exporting"] = time.perf_counter() - begun
         return text, asks

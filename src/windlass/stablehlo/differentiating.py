@@ -124,7 +124,7 @@ def _lower(context: Any, *arguments: Any, program: Code, count: int) -> list[Any
 
 tangent_call.def_abstract_eval(_infer)
 tangent_call.def_impl(_evaluate)
-mlir.register_lowering(tangent_call, _lower)
+mlir.register_lowering(tangent_call, _lower, cacheable=False)
 batching.primitive_batchers[tangent_call] = _batch
 ad.primitive_jvps[program_call] = differentiate
 ad.primitive_jvps[tangent_call] = differentiate

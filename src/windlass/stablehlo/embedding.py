@@ -9,6 +9,8 @@ from jax.interpreters import mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
+from windlass.lowering.finishing import Surroundings
+
 ENTRY = "main"
 CALLBACK, SETTINGS, NUMBER = "_python_", "mhlo.backend_config", "index"
 """How JAX lowers a call of a Python function: what its custom call's name holds, and where its number is."""
@@ -36,6 +38,24 @@ def embed_module(
         _add_callbacks(module_context, module, callbacks)
     merged = mlir.merge_mlir_modules(module_context.module, symbol, module, dst_symtab=table)
     return list(func.CallOp(results, ir.FlatSymbolRefAttr.get(merged), list(arguments)).results)
+
+
+def find_surroundings(context: Any, arguments: Sequence[Any], is_whole: bool = False) -> Surroundings:
+    """What a JAX lowering, given by its rule's context, tells of where a module for these MLIR values will be."""
+    axes = context.module_context.axis_context
+    is_partitioned = (getattr(axes, "num_devices", None) or 1) > 1
+    computed = tuple(place for place, value in enumerate(arguments) if not _is_in_memory(value))
+    return Surroundings(is_whole, is_partitioned, computed)
+
+
+def _is_in_memory(value: Any) -> bool:
+    """Whether the value is an argument of the whole program, or a constant."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        function = owner.owner.operation
+        visibility = function.attributes.get("sym_visibility", None)
+        return function.name == "func.func" and (visibility is None or ir.StringAttr(visibility).value == "public")
+    return owner.operation.name == "stablehlo.constant"
 
 
 def _add_callbacks(module_context: Any, module: Any, callbacks: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
-from windlass.lowering.finishing import avoid_miscompilations, finish
+from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
 from windlass.stablehlo.exporting import export_bytecode
@@ -25,7 +25,7 @@ def import_lowered(name: str, lowered: Any) -> Module:
 
 
 @without_collections()
-def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], is_partitioned: bool = False) -> bytes:
+def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], surroundings: Surroundings) -> bytes:
     """What JAX lowered for these platforms, optimized for the first and finished for all, as MLIR bytecode."""
     begun = time.monotonic()
     module = _read(parsed)
@@ -34,8 +34,8 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], is
         for function in module.functions.values():
             keep_float_results(function)
     device = device_for(platforms)
-    finish(module, device, begun + choices.compile_seconds, is_partitioned=is_partitioned)
-    avoid_miscompilations(module, device, is_partitioned=is_partitioned)
+    finish(module, device, begun + choices.compile_seconds, is_partitioned=surroundings.is_partitioned)
+    avoid_miscompilations(module, device, surroundings)
     return export_bytecode(module)
 
 

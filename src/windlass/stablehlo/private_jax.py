@@ -284,7 +284,6 @@ class LoweredApart:
     Callbacks, channels and shardings are those of the lowering around it, so the module can be merged into it.
     `module` is a `jaxlib.mlir.ir.Module` whose entry is the function called `main`; `operands` are the MLIR values that
     the entry takes; `results` splits what it gives into values, and notes the tokens of ordered effects.
-    `is_partitioned` tells whether XLA will divide the program among devices.
     """
 
     def __init__(self, context: Any, values: Sequence[Any], jaxpr: Any) -> None:
@@ -317,7 +316,6 @@ class LoweredApart:
             mlir.ir_constants(value, const_lowering=context.const_lowering, aval=aval) for value, aval in constants
         ]
         tokens = [context.tokens_in.get(effect) for effect in self._effects]
-        self.is_partitioned = is_divided(context)
         self.operands = _flat((*context.dim_var_values, *tokens, *hoisted, *values))
 
     def results(self, found: Sequence[Any]) -> list[Any]:
@@ -330,11 +328,6 @@ class LoweredApart:
             context = self._context
             context.set_tokens_out(context.tokens_in.update_tokens(mlir.TokenSet(tokens)))
         return list(found[count:])
-
-
-def is_divided(context: Any) -> bool:
-    """Whether XLA will divide the program that is being lowered among devices."""
-    return (getattr(context.module_context.axis_context, "num_devices", None) or 1) > 1
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:

@@ -22,14 +22,15 @@ from windlass.diagnostics.progress import telling
 from windlass.facts.cost import CPU
 from windlass.ir import Module
 from windlass.ir.types import NUMPY_DTYPES, TensorType
+from windlass.lowering.finishing import Surroundings
 from windlass.passes.batched_programs import batch_function
 from windlass.passes.batcher import CannotBatch
 from windlass.rewriting.driver import rewrite_function
 from windlass.stablehlo.code import Code
-from windlass.stablehlo.embedding import embed_module
+from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.interrupting import WatchedFunction
 from windlass.stablehlo.platforms import device_for
-from windlass.stablehlo.private_jax import hold_weakly, is_divided
+from windlass.stablehlo.private_jax import hold_weakly
 from windlass.stablehlo.underflow import begin_with_subnormals_kept
 from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
@@ -127,7 +128,7 @@ def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
 
     run.__name__ = run.__qualname__ = code.name
     jitted = jax.jit(run, donate_argnums=donate)
-    if jax.default_backend() == "cpu" and code.finished(CPU, is_whole=True).asks:
+    if jax.default_backend() == "cpu" and code.finished(CPU, Surroundings(is_whole=True)).asks:
         return WatchedFunction(jitted, bool(donate))
     return jitted
 
@@ -170,9 +171,9 @@ def lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) 
     is_on_cpu = is_whole and platforms == ("cpu",)
     if is_on_cpu and program.keeps_subnormals:
         begin_with_subnormals_kept()
-    kind = {"is_whole": is_on_cpu, "is_sharded": is_divided(context)}
-    symbol = program.finished(device, **kind).symbol
-    return embed_module(context, symbol, lambda: program.read(device, **kind), arguments, program.callbacks)
+    surroundings = find_surroundings(context, arguments, is_on_cpu)
+    symbol = program.finished(device, surroundings).symbol
+    return embed_module(context, symbol, lambda: program.read(device, surroundings), arguments, program.callbacks)
 
 
 def batch(
@@ -240,5 +241,5 @@ def constant_for(type_: TensorType, value: Any) -> Any:
 hold_weakly(Code)
 program_call.def_abstract_eval(infer_results)
 program_call.def_impl(evaluate)
-mlir.register_lowering(program_call, lower)
+mlir.register_lowering(program_call, lower, cacheable=False)
 batching.primitive_batchers[program_call] = batch

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, ProgramError, WindlassError
 from windlass.ir import Function, Module, TensorType
 from windlass.ir.types import NUMPY_DTYPES
-from windlass.lowering.finishing import avoid_miscompilations, finish
+from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.settling import is_settling
 from windlass.ops import CustomCall
 from windlass.rewriting import Rule
@@ -71,7 +71,7 @@ def optimize(
     until = begun + choices.compile_seconds
     target, is_partitioned = choices.device_on(), _is_partitioned(module)
     finish(module, target, until, is_whole=True, is_partitioned=is_partitioned)
-    avoid_miscompilations(module, target, is_whole=True, is_partitioned=is_partitioned)
+    avoid_miscompilations(module, target, Surroundings(is_whole=True, is_partitioned=is_partitioned))
     return export_text(module)
 
 
