@@ -19,11 +19,14 @@ import tempfile
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from windlass.diagnostics.message import CompilationError, Diagnostic, WindlassWarning
 
 _DIGEST_BYTES = 32
+MOST_FILES, MOST_BYTES = 4096, 1 << 30
+"""So much is kept; beyond that, what was not used for longest goes."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _instead: dict[Path | None, Path] = {}
 """By folder that can't be used: the temporary one of this process."""
@@ -129,6 +132,8 @@ def read_kept(name: str) -> bytes | None:
             if stat.S_ISREG(os.fstat(handle).st_mode):
                 content = file.read()
                 if hashlib.sha256(content[:-_DIGEST_BYTES]).digest() == content[-_DIGEST_BYTES:]:
+                    with suppress(OSError):
+                        os.utime(handle)
                     return content[:-_DIGEST_BYTES]
     return None
 
@@ -136,6 +141,7 @@ def read_kept(name: str) -> bytes | None:
 def keep(name: str, content: bytes) -> None:
     """Write a file of the cache so that others see it whole or not at all; where that can't be, it isn't kept."""
     target = cache_directory() / name
+    _remove_unused(target.parent)
     temporary: Path | None = None
     try:
         if target.is_dir() and not target.is_symlink():
@@ -149,6 +155,24 @@ def keep(name: str, content: bytes) -> None:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+@cache
+def _remove_unused(folder: Path) -> None:
+    """Once in a process that keeps something: let go what was used longest ago, where there is too much."""
+    found: list[tuple[float, int, str]] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime, status.st_size, entry.path))
+    found.sort(reverse=True)
+    total = 0
+    for place, (_, size, path) in enumerate(found):
+        total += size
+        if place >= MOST_FILES or total > MOST_BYTES:
+            with suppress(OSError):
+                Path(path).unlink()
 
 
 def load_shared_library(content: bytes, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:

@@ -28,9 +28,10 @@ from windlass.frontends.cuda.clang import (
     host_flags,
 )
 from windlass.frontends.cuda.compilation import compile_unit, explain_failure
-from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
+from windlass.frontends.cuda.includes import folder_flags, include_folders, refuse_irregular_includes
+from windlass.frontends.cuda.kept_units import Compilation
 from windlass.frontends.cuda.precompiled import headers_digest
-from windlass.frontends.cuda.source import read_source
+from windlass.frontends.cuda.source import adapt_text, read_source
 from windlass.hosting.library_calls import library_functions
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
@@ -86,12 +87,16 @@ def _compile_host_side(
 ) -> str:
     """LLVM IR of a unit's host side."""
     unit = read_source(source, None)
-    extra = [argument for folder in folders for argument in ("-I", folder)]
-    with temporary_folder() as folder:
-        binary = folder / "number"
-        binary.write_text(f"{number}\0")
-        extra += ["-fcuda-include-gpubinary", str(binary)]
-        outcome = compile_unit(unit, host_flags(standard), extra, define)
+    flags = host_flags(standard)
+
+    def compile_anew() -> Outcome:
+        with temporary_folder() as folder:
+            binary = folder / "number"
+            binary.write_text(f"{number}\0")
+            extra = [*folder_flags(folders), "-fcuda-include-gpubinary", str(binary)]
+            return compile_unit(unit, flags, extra, define)
+
+    outcome = Compilation(f"host {number}", unit, adapt_text(unit), flags, folders, define).output(compile_anew)
     if outcome.status != 0:
         raise CompilationError(*explain_failure(outcome, unit, ()))
     return outcome.output
@@ -120,8 +125,10 @@ def with_shared_shadows(units: Sequence[str]) -> list[str]:
 
 def _compile_plain_c(source: Path, folders: Sequence[str], define: Mapping[str, object]) -> str:
     refuse_irregular_includes(read_source(source), folders)
-    flags = [argument for folder in folders for argument in ("-I", folder)]
-    flags += [f"-D{name}={1 if value is True else '' if value is None else value}" for name, value in define.items()]
+    flags = [
+        *folder_flags(folders),
+        *(f"-D{name}={1 if value is True else '' if value is None else value}" for name, value in define.items()),
+    ]
     with temporary_folder() as folder:
         output = folder / "unit.ll"
         command = [str(ZIG_FOLDER / "zig"), "cc", "-S", "-emit-llvm", *_C_FLAGS, *flags]

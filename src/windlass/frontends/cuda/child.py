@@ -48,6 +48,7 @@ class Outcome:
     """What a compiler gave: its output, its messages, its exit status.
 
     `stopped_by` is the limit that it met, if it did; for "file" `waited_for` is the file that it waited for, if known.
+    `read` are the files that it read, where it was asked for them.
     """
 
     output: str
@@ -55,6 +56,7 @@ class Outcome:
     status: int
     stopped_by: Reason | None = None
     waited_for: str | None = None
+    read: tuple[str, ...] | None = None
 
 
 def limit_of_seconds() -> float:

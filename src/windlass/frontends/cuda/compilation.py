@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,7 +23,8 @@ from windlass.frontends.cuda.child import (
 )
 from windlass.frontends.cuda.clang import UMBRELLA_HEADER, device_flags, optimization_flags, run_clang
 from windlass.frontends.cuda.copies import with_copies_by_field
-from windlass.frontends.cuda.includes import include_folders, refuse_irregular_includes
+from windlass.frontends.cuda.includes import folder_flags, include_folders, refuse_irregular_includes
+from windlass.frontends.cuda.kept_units import Compilation, read_dependencies
 from windlass.frontends.cuda.limits import check_constants, with_lines_of
 from windlass.frontends.cuda.messages import diagnostics_of
 from windlass.frontends.cuda.precompiled import discard_precompiled_header, precompiled_header
@@ -64,11 +66,16 @@ def compile_device(
     requested = tuple(dict.fromkeys(instances))
     unit = read_source(source, name)
     flags = device_flags(standard, fast_math)
-    extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
-    with telling(f"compiling {unit.name}"):
-        outcome = compile_unit(unit, flags, extra, dict(define or {}), requested)
-        if outcome.status == 0:
-            outcome = optimize_device(outcome.output, fast_math)
+    folders = include_folders(include)
+    macros = dict(define or {})
+
+    def compile_anew() -> Outcome:
+        with telling(f"compiling {unit.name}"):
+            found = compile_unit(unit, flags, folder_flags(folders), macros, requested)
+            return replace(optimize_device(found.output, fast_math), read=found.read) if found.status == 0 else found
+
+    compilation = Compilation("device", unit, adapt_text(unit, requested), flags, folders, macros)
+    outcome = compilation.output(compile_anew)
     if outcome.status != 0:
         raise CompilationError(*explain_failure(outcome, unit, requested))
     llvm_ir, instance_names = take_instance_markers(outcome.output)
@@ -108,7 +115,7 @@ def compile_unit(
     """One side of a translation unit as clang emits it with these flags, by default as LLVM IR.
 
     `extra` are further arguments, such as include folders, which the precompiled header is not made for; `seconds` is
-    as for `run_clang`.
+    as for `run_clang`. The outcome says what was read.
     """
     text = adapt_text(unit, instances)
     refuse_irregular_includes(unit, [folder for flag, folder in pairwise(extra) if flag == "-I"])
@@ -119,16 +126,26 @@ def compile_unit(
             prologue = folder / "defines.h"
             prologue.write_text("".join(_macro(key, value) for key, value in define.items()), "utf-8")
             macros = ["-include", str(prologue)]
-        tail = [*macros, *extra, *main, *emit]
+        listed = folder / "read"
+        listing = ["-dependency-file", str(listed), "-MT", "unit", "-sys-header-deps"]
+        tail = [*macros, *extra, *listing, *main, *emit]
+
+        def run(included: Sequence[str]) -> Outcome:
+            outcome = run_clang([*flags, *included, *tail], seconds)
+            if outcome.status != 0:
+                return outcome
+            read = read_dependencies(listed.read_text("utf-8", "surrogateescape"))
+            return replace(outcome, read=tuple(each for each in read if not each.startswith(f"{folder}/")))
+
         header = precompiled_header(flags)
         if header is not None:
-            outcome = run_clang([*flags, "-include-pch", str(header), *tail], seconds)
+            outcome = run(["-include-pch", str(header)])
             is_told = re.search(r"\berror: ", outcome.messages) or outcome.stopped_by is not None
             blames_header = re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages)
             if outcome.status == 0 or (is_told and not blames_header):
                 return outcome
             discard_precompiled_header(flags)
-        return run_clang([*flags, "-include", UMBRELLA_HEADER, *tail], seconds)
+        return run(["-include", UMBRELLA_HEADER])
 
 
 def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:

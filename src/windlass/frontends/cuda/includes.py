@@ -42,6 +42,15 @@ def include_folders(include: Iterable[str | os.PathLike[str]]) -> list[str]:
     return folders
 
 
+def folder_flags(folders: Iterable[str]) -> list[str]:
+    """Flags that name folders for `#include`.
+
+    >>> folder_flags(["include", "."])
+    ['-I', 'include', '-I', '.']
+    """
+    return [flag for folder in folders for flag in ("-I", folder)]
+
+
 def refuse_irregular_includes(unit: Source, folders: Sequence[str]) -> None:
     """Raises CompilationError (WL0114) where the unit, or what it includes, includes something but a regular file."""
     waiting = [(unit.name, unit.text)]

@@ -13,10 +13,11 @@ from windlass.diagnostics import CompilationError, Diagnostic
 from windlass.frontends.cuda.child import map_children
 from windlass.frontends.cuda.clang import device_flags
 from windlass.frontends.cuda.compilation import compile_unit, explain_failure, optimize_device
-from windlass.frontends.cuda.includes import include_folders
+from windlass.frontends.cuda.includes import folder_flags, include_folders
+from windlass.frontends.cuda.kept_units import Compilation
 from windlass.frontends.cuda.limits import check_constants
 from windlass.frontends.cuda.signatures import SignatureReader
-from windlass.frontends.cuda.source import read_source
+from windlass.frontends.cuda.source import adapt_text, read_source
 from windlass.ir.signature import DeviceCode
 from windlass.llvm.metadata import with_all_positions, without_unneeded_metadata
 from windlass.llvm.names import NAME
@@ -63,11 +64,13 @@ def link_units(
     defined nowhere or in several sources.
     """
     flags = device_flags(standard)
-    extra = [argument for folder in include_folders(include) for argument in ("-I", folder)]
+    folders = include_folders(include)
+    macros = dict(define or {})
     units = [read_source(source) for source in sources if source.suffix != ".c"]
 
     def emit_unit(place: int) -> str:
-        outcome = compile_unit(units[place], flags, extra, dict(define or {}))
+        compilation = Compilation("not optimized", units[place], adapt_text(units[place]), flags, folders, macros)
+        outcome = compilation.output(lambda: compile_unit(units[place], flags, folder_flags(folders), macros))
         if outcome.status != 0:
             raise CompilationError(*explain_failure(outcome, units[place], ()))
         return outcome.output

@@ -10,19 +10,19 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from windlass.diagnostics.cache import cache_directory, weakness_of
 from windlass.diagnostics.progress import telling
-from windlass.frontends.cuda.clang import INCLUDE_FOLDER, OWN_SECONDS, UMBRELLA_HEADER, run_clang
+from windlass.frontends.cuda.clang import INCLUDE_FOLDER, OWN_SECONDS, UMBRELLA_HEADER, ZIG_FOLDER, run_clang
 
 
 @lru_cache
 def headers_digest() -> str:
-    digest = hashlib.sha256(version("ziglang").encode())
-    digest.update(str(INCLUDE_FOLDER).encode())
+    """A digest of clang itself, as far as its file tells, and of our headers."""
+    status = (ZIG_FOLDER / "zig").stat()
+    digest = hashlib.sha256(f"{status.st_size} {status.st_mtime_ns} {ZIG_FOLDER}\0{INCLUDE_FOLDER}\0".encode())
     for path in sorted(INCLUDE_FOLDER.rglob("*.h")):
         digest.update(str(path.relative_to(INCLUDE_FOLDER)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
