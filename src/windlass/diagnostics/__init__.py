@@ -5,6 +5,7 @@ Start reading at `message.py`. The pages are in `pages/`, one Markdown file per 
 """
 
 from windlass.diagnostics.message import (
+    ArrayAttributeError,
     ArrayIndexError,
     ArrayTypeError,
     ArrayValueError,
@@ -21,6 +22,7 @@ from windlass.diagnostics.message import (
 from windlass.diagnostics.position import Position
 
 __all__ = [
+    "ArrayAttributeError",
     "ArrayIndexError",
     "ArrayTypeError",
     "ArrayValueError",

@@ -141,5 +141,9 @@ class ArrayValueError(WindlassError, ValueError):
     """Shapes that do not fit and the like, inside a function compiled by `wl.jit`."""
 
 
+class ArrayAttributeError(WindlassError, AttributeError):
+    """Something that NumPy's arrays have, and arrays inside a function compiled by `wl.jit` have not."""
+
+
 class WindlassWarning(UserWarning):
     """Something that works, but not as well as it could."""

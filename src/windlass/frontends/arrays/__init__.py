@@ -4,14 +4,16 @@ Takes Python functions written for NumPy; while JAX traces them, their arrays ar
 through any view is seen by all that share its memory, as in NumPy, although the values underneath are JAX's immutable
 ones.
 
-Start reading at `array.py`; `views.py` has what a view is, `functions.py` the way from NumPy's functions to JAX's,
-`capture.py`, `loops.py`, `branches.py` and `states.py` how Python loops, branches and conditions become operations.
+Start reading at `array.py`; `views.py` has what a view is, `view_functions.py` which functions give views,
+`functions.py` the way from NumPy's functions to JAX's, `capture.py`, `loops.py`, `branches.py` and `states.py` how
+Python loops, branches and conditions become operations.
 """
 
-from windlass.frontends.arrays import functions
+from windlass.frontends.arrays import functions, operators
 from windlass.frontends.arrays.array import Array
 
 assert functions, "it gives the answers to NumPy's protocols"
+assert operators, "it gives arrays their operators"
 
 __all__ = ["Array"]
 """The names for users."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
@@ -13,12 +14,14 @@ from jax.core import Tracer
 
 from windlass.diagnostics import ArrayValueError, Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
+from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
 from windlass.frontends.arrays.views import (
     Broadcast,
     Diagonal,
     Permute,
     Regroup,
+    Reinterpret,
     Shadow,
     ViewPart,
     ViewStep,
@@ -55,10 +58,11 @@ class Array:
         self, value: Any, storage: Storage | None = None, steps: tuple[ViewStep, ...] = (), shadow: Shadow | None = None
     ) -> None:
         if storage is None:
+            strides = np.empty_like(value).strides if isinstance(value, np.ndarray) else None
             value = np.array(value, order="C") if isinstance(value, np.ndarray) else jnp.asarray(value)
             storage = Storage(value)
             if shadow is None:
-                shadow = shadow_of(tuple(value.shape), np.dtype(value.dtype))
+                shadow = shadow_of(tuple(value.shape), np.dtype(value.dtype), strides)
         assert shadow is not None
         self.storage = storage
         self.steps = steps
@@ -95,14 +99,36 @@ class Array:
         return self._shadow.strides
 
     @property
+    def device(self) -> str:
+        return "cpu"
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise unsupported("setting an array's shape", f"name a view of that shape: a = a.reshape({value})")
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        raise unsupported("setting an array's dtype", f"name a view of that dtype: a = a.view({np.dtype(value)!r})")
+
+    @strides.setter
+    def strides(self, value: Any) -> None:
+        raise unsupported("setting an array's strides", "name a view: numpy.lib.stride_tricks.as_strided(a, ...)")
+
+    @property
     def shadow(self) -> Shadow:
         """A NumPy array that lies as this one does in NumPy, without elements."""
         return self._shadow
 
     @property
-    def flags(self) -> Any:
+    def flags(self) -> Flags:
         """NumPy's flags: `a.flags.writeable`, `a.flags.c_contiguous`, …"""
-        return self._shadow.flags
+        return Flags(self)
+
+    def setflags(self, write: bool | None = None, align: Any = None, uic: Any = None) -> None:
+        tracing = current_tracing()
+        if tracing is not None and tracing.is_within_branch():
+            raise unsupported("setting flags in a loop or branch of the program", "set them before it")
+        self._shadow.setflags(write=write, align=align, uic=uic)
 
     @property
     def value(self) -> Any:
@@ -151,19 +177,20 @@ class Array:
         """Whether it is known which elements of its memory it shows."""
         return all(step.is_static for step in self.steps if isinstance(step, ViewTake))
 
-    def contiguous_run(self) -> tuple[Storage, int] | None:
-        """The storage and the number of the first element, if this is one run of elements in C order; else None."""
-        if not self._shadow.flags.c_contiguous and self.size:
-            return None
-        if not self.is_static or any(isinstance(step, ViewPart) for step in self.steps):
+    def first_element(self) -> int | None:
+        """The number of the first element in its memory, if that is one array in C order and all its elements are."""
+        if not self.is_static or any(isinstance(step, ViewPart | Reinterpret) for step in self.steps):
             return None
         base = self._shadow
         while isinstance(base.base, np.ndarray):
             base = base.base
-        if not base.flags.c_contiguous:
-            return None
         first = self._shadow.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-        return self.storage, first // self.itemsize
+        return first // self.itemsize if base.flags.c_contiguous else None
+
+    def contiguous_run(self) -> tuple[Storage, int] | None:
+        """The storage and the number of the first element, if this is one run of elements in C order; else None."""
+        first = self.first_element() if self._shadow.flags.c_contiguous or not self.size else None
+        return None if first is None else (self.storage, first)
 
     # -- views --------------------------------------------------------------------------------------------------------
 
@@ -180,10 +207,11 @@ class Array:
         normal = tuple(axis % self.ndim for axis in order) if order else tuple(reversed(range(self.ndim)))
         return self._view(Permute(normal), shadow)
 
-    def swapaxes(self, first: int, second: int) -> Array:
+    def swapaxes(self, axis1: int, axis2: int) -> Array:
+        shadow = self._shadow.swapaxes(axis1, axis2)  # which also says where there is no such axis
         axes = list(range(self.ndim))
-        axes[first], axes[second] = axes[second], axes[first]
-        return self.transpose(tuple(axes))
+        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+        return self._view(Permute(tuple(axes)), shadow)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
         extents = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
@@ -223,22 +251,58 @@ class Array:
 
     def squeeze(self, axis: Any = None) -> Array:
         shadow = self._shadow.squeeze(axis)
+        if shadow is self._shadow:
+            return self
         return self._view(Regroup(shadow.shape), shadow)
 
-    def view(self, *arguments: Any) -> Array:
-        if arguments and np.dtype(arguments[0]) != self.dtype:
-            raise _unsupported("views of another dtype", f"use jax.lax.bitcast_convert_type(a.value, {arguments[0]})")
-        return self._view(Regroup(self.shape), self._shadow.view())
+    @property
+    def mT(self) -> Array:  # noqa: N802 (NumPy's name)
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.swapaxes(-1, -2)
+
+    def view(self, dtype: Any = None, type: Any = None) -> Array:
+        if type is not None or (isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray)):
+            raise unsupported("views of another class of arrays", "use the array itself")
+        shadow = self._shadow.view() if dtype is None else self._shadow.view(dtype)
+        if shadow.dtype.kind not in "biufc" and shadow.dtype != self.dtype:
+            raise unsupported(f"views as {shadow.dtype}", "use views of numbers")
+        return self._view(Regroup(self.shape) if shadow.dtype == self.dtype else Reinterpret(shadow.dtype), shadow)
+
+    def getfield(self, dtype: Any, offset: int = 0) -> Array:
+        shadow = self._shadow.getfield(dtype, offset)
+        if shadow.dtype == self.dtype:
+            return self._view(Regroup(self.shape), shadow)
+        count, place = self.itemsize // shadow.itemsize, offset // shadow.itemsize
+        if self.itemsize % shadow.itemsize or offset % shadow.itemsize or shadow.dtype.kind not in "biufc":
+            raise unsupported(f"fields of {shadow.dtype} at byte {offset}", "use fields that divide an element")
+        # As the last axis in C order, whose strides do not count here: the shadow has those.
+        parts = self._view(Regroup((*self.shape, 1)), shadow_of((*self.shape, 1), self.dtype))
+        fields = parts.view(shadow.dtype)
+        assert fields.shape[-1] == count
+        return Array(None, self.storage, fields[..., place].steps, shadow)
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        self.getfield(dtype, offset).assign(val)
 
     @property
     def real(self) -> Array:
-        return self._view(ViewPart("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self.view()
+        return self._view(ViewPart("real"), cast("Any", self._shadow).real) if self.dtype.kind == "c" else self
 
     @property
     def imag(self) -> Array:
         if self.dtype.kind == "c":
             return self._view(ViewPart("imag"), cast("Any", self._shadow).imag)
-        return Array(jnp.zeros(self.shape, self.dtype))
+        zeros = Array(np.zeros(self.shape, self.dtype))
+        zeros.setflags(write=False)
+        return zeros
+
+    def conj(self, *rest: Any, **options: Any) -> Any:
+        if self.dtype.kind != "c" and not rest and not options:
+            return self
+        return np.conjugate(cast("Any", self), *rest, **options)
+
+    conjugate = conj
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -265,8 +329,10 @@ class Array:
         shadow = self._shadow.diagonal(offset, axis1, axis2)
         return self._view(Diagonal(offset, axis1 % self.ndim, axis2 % self.ndim), shadow)
 
-    def broadcast_to(self, shape: Any) -> Array:
+    def broadcast_to(self, shape: Any, is_writeable: bool = False) -> Array:
         shadow = np.broadcast_to(self._shadow, shape)
+        if is_writeable and self._shadow.flags.writeable:
+            shadow.flags.writeable = True
         return self._view(Broadcast(shadow.shape), shadow)
 
     def __copy__(self) -> Array:
@@ -325,14 +391,12 @@ class Array:
         (WL0919) where the array is read-only.
         """
         if not self._shadow.flags.writeable:
-            raise ArrayValueError(
-                Diagnostic(
-                    "WL0919",
-                    "an array is written that is read-only",
-                    notes=("numpy.diagonal, numpy.broadcast_to and their kin give views that NumPy lets nobody write",),
-                    help="write to a copy, a = a.copy(), or to the array that it is a view of",
-                )
+            raise _read_only(
+                "an array is written that is read-only",
+                "numpy.diagonal, numpy.broadcast_to and their kin give views that NumPy lets nobody write",
             )
+        if not all(step.may_be_written for step in self.steps):
+            raise _read_only("a view is written whose elements share memory", "what was written would show many times")
         if self.storage.is_uncertain:
             raise WindlassError(
                 Diagnostic(
@@ -433,6 +497,12 @@ class Array:
         shadow = self._shadow[(*static, ...)]
         return ViewTake(tuple(starts), tuple(steps), tuple(counts), tuple(dropped), shadow.shape), shadow
 
+    def __delitem__(self, index: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(cast("Any", self) == value))
+
     # -- what Python asks of numbers ----------------------------------------------------------------------------------
 
     def __bool__(self) -> bool:
@@ -521,32 +591,6 @@ class Scalar(Array):
         return self
 
 
-class Flat:
-    """All elements in C order, one after the other: `array.flat`."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Array) -> None:
-        self._array = array
-
-    def __len__(self) -> int:
-        return self._array.size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._array.flatten())
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._array.flatten()[index if not isinstance(index, tuple) else index[0]].copy()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        elements = self._array.flatten()
-        place = elements[index] if isinstance(index, slice | type(Ellipsis)) else None
-        if place is not None and np.ndim(_unwrap(value)) and np.size(_unwrap(value)) != place.size:
-            value = np.resize(np.asarray(_unwrap(value)), place.shape)  # the values again and again
-        elements[index] = value
-        self._array.assign(elements.reshape(self._array.shape))
-
-
 def wrapped(value: Any, is_array: bool = False) -> Any:
     """A value of JAX as an array, or as a number where it has no axes; NumPy's arrays too, its numbers as they are."""
     if isinstance(value, np.generic) or not isinstance(value, jax.Array | np.ndarray):
@@ -610,6 +654,11 @@ def _put(whole: Any, steps: tuple[ViewStep, ...], part: Any) -> Any:
     return first.put(whole, _put(first.get(whole), tuple(rest), part))
 
 
+def _read_only(headline: str, note: str) -> ArrayValueError:
+    help_ = "write to a copy, a = a.copy(), or to the array that it is a view of"
+    return ArrayValueError(Diagnostic("WL0919", headline, notes=(note,), help=help_))
+
+
 def _untraceable(headline: str, note: str) -> WindlassError:
     return WindlassError(
         Diagnostic(
@@ -633,57 +682,9 @@ def leaked() -> WindlassError:
     )
 
 
-def _unsupported(what: str, help_: str) -> WindlassError:
-    return WindlassError(Diagnostic("WL0909", f"{what} are not supported inside wl.jit", help=help_))
-
-
-def _define_operators() -> None:
-    """Python's operators through NumPy's ufuncs, so that types promote as NumPy's do."""
-    binary = {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-        "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-        "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul,
-        "divmod": np.divmod,
-    }  # fmt: skip
-    comparisons = {
-        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
-        "ge": np.greater_equal,
-    }  # fmt: skip
-
-    def forward(ufunc: Any) -> Any:
-        def operate(self: Array, other: Any) -> Any:  # a ufunc itself would not be bound to the array
-            return ufunc(self, other)
-
-        return operate
-
-    def backward(ufunc: Any) -> Any:
-        return lambda self, other: ufunc(other, self)
-
-    def in_place(ufunc: Any) -> Any:
-        def update(self: Array, other: Any) -> Any:
-            if self.is_scalar:
-                return ufunc(self, other)
-            ufunc(self, other, out=self)
-            return self
-
-        return update
-
-    for name, ufunc in binary.items():
-        setattr(Array, f"__{name}__", forward(ufunc))
-        setattr(Array, f"__r{name}__", backward(ufunc))
-        setattr(Array, f"__i{name}__", in_place(ufunc))
-    for name, ufunc in comparisons.items():
-        setattr(Array, f"__{name}__", forward(ufunc))
-    for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-        setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
-    setattr(Array, "__hash__", None)  # noqa: B010
-    for name in (
-        "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",
-        "clip", "round", "argsort", "repeat", "take", "trace", "nonzero", "conj", "conjugate", "ptp",
-        "searchsorted", "compress", "choose",
-    ):  # fmt: skip
-        function = getattr(np, name)
-        setattr(Array, name, lambda self, *rest, function=function, **options: function(self, *rest, **options))
+def unsupported(what: str, help_: str) -> WindlassError:
+    """What is said of something that NumPy's arrays can and these can't."""
+    return WindlassError(Diagnostic("WL0909", f"{what}: not supported inside wl.jit", help=help_))
 
 
 def _from_leaf(_: None, children: Sequence[Any]) -> Any:
@@ -697,7 +698,6 @@ def _number_from_leaf(_: None, children: Sequence[Any]) -> Any:
     return wrapped(leaf)
 
 
-_define_operators()
 # Functions of jax.numpy and JAX's transformations take an Array as what it holds now, and give new ones.
 jax.tree_util.register_pytree_node(Array, lambda array: ((array.value,), None), _from_leaf)
 jax.tree_util.register_pytree_node(Scalar, lambda number: ((number.value,), None), _number_from_leaf)

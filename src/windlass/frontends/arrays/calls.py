@@ -19,10 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array, as_python_number, wrapped
+from windlass.frontends.arrays.array import Array, as_python_number, unsupported, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced
 from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, position_now
+from windlass.frontends.arrays.view_functions import strided_view
+from windlass.frontends.arrays.views import known_order, lies_in
 
 GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 MAKERS_OF_GENERATORS = (
@@ -35,8 +37,20 @@ DIFFERENT_EACH_TIME = (
     uuid.uuid4, secrets.token_bytes, secrets.token_hex, secrets.token_urlsafe, secrets.randbelow, secrets.choice,
     secrets.randbits, np.random.seed, np.random.set_state, input,
 )  # fmt: skip
-COPYING = (np.array, np.copy)
-MAKING = (np.array, np.asarray, np.ascontiguousarray, np.asanyarray, np.copy, np.asarray_chkfinite, np.require)
+MAKING: tuple[Any, ...] = (
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.asarray_chkfinite, np.require,
+    np.copy,
+)  # fmt: skip
+TAKING_ELEMENTS: dict[Any, str] = {
+    np.nditer: "write a loop over indices, for i in range(n), or use whole arrays",
+    np.nested_iters: "write loops over indices, for i in range(n)",
+    np.broadcast: "numpy.broadcast_shapes(a.shape, b.shape) gives the shape, numpy.broadcast_arrays(a, b) the arrays",
+    np.vectorize: "call the function on whole arrays, or on elements in a loop",
+    np.matrix: "use an array: a @ b is the product of matrices",
+    np.asmatrix: "use an array: a @ b is the product of matrices",
+    np.bmat: "use numpy.block",
+}
+"""What looks at elements one by one, or makes arrays of another class; and what to write instead."""
 OF_SHAPES: tuple[Any, ...] = (
     np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange, np.tri, np.indices, np.linspace,
 )  # fmt: skip
@@ -74,6 +88,12 @@ def call_foreign(
     found = _made(function, arguments, named)
     if found is not NotImplemented:
         return found
+    if function is np.lib.stride_tricks.as_strided and isinstance(arguments[0], Array):
+        return strided_view(*arguments, **named)
+    if function is np.ndenumerate and isinstance(arguments[0], Array):
+        array = arguments[0]
+        return ((index, array[index]) for index in np.ndindex(array.shape))
+    _refuse_elements(function, arguments)
     return _fresh(function, function(*arguments, **named), arguments)
 
 
@@ -147,20 +167,77 @@ def _made(function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> 
         return wrapped(function(*plain, **{key: _known(function, each) for key, each in named.items()}), True)
     if any(function is each for each in MAKING) and arguments:
         source, *rest = arguments
-        dtype = rest[0] if rest else named.get("dtype")
         if isinstance(source, jax.Array):
             source = Array(source)
         if isinstance(source, list | tuple):
             found = as_one_array(source)
-            found = found if isinstance(found, Array) else wrapped(found, True)
-            return found if dtype is None else found.astype(dtype)
+            source = found if isinstance(found, Array) else wrapped(found, True)
+            if not isinstance(source, Array):
+                return NotImplemented
         if isinstance(source, Array):
-            is_other = dtype is not None and np.dtype(dtype) != source.dtype
-            if is_other:
-                return source.astype(dtype)
-            keeps = function not in COPYING or (named.get("copy") in (False, None) and "copy" in named)
-            return source if keeps and not source.is_scalar else Array(source.value)
+            return AS_ARRAYS[function](source, *rest, **named)
     return NotImplemented
+
+
+def _as_array(
+    a: Array,
+    dtype: Any = None,
+    order: Any = "K",
+    *,
+    copy: bool | None = None,
+    ndmin: int = 0,
+    device: Any = None,
+    subok: bool = False,
+    like: Any = None,
+) -> Array:
+    """`numpy.asarray`, and `numpy.array` with another default of `copy`: the array itself where that will do."""
+    wanted, letter = a.dtype if dtype is None else np.dtype(dtype), known_order(order)
+    is_needed = a.is_scalar or wanted != a.dtype or not lies_in(a.shadow, letter)
+    if is_needed and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    found = Array(a.value) if a.is_scalar else a
+    if is_needed or copy:
+        found = found.astype(wanted, letter)
+    return found if found.ndim >= ndmin else found.reshape((1,) * (ndmin - found.ndim) + found.shape)
+
+
+def _as_new_array(object: Array, dtype: Any = None, *, copy: bool | None = True, **options: Any) -> Array:
+    return _as_array(object, dtype, options.pop("order", "K"), copy=copy, **options)
+
+
+def _as_finite_array(a: Array, dtype: Any = None, order: Any = "K") -> Array:
+    """`numpy.asarray_chkfinite`: the program looks at the elements as it runs."""
+    found = _as_array(a, dtype, order)
+    tracing = current_tracing()
+    if tracing is not None and found.dtype.kind in "fc":
+        position, length = position_now()
+        check = Check("array must not contain infs or NaNs", position, code="WL0916", length=length)
+        tracing.require_never(~jnp.isfinite(found.value).all(), check)
+    return found
+
+
+def _as_required(a: Array, dtype: Any = None, requirements: Any = None, **options: Any) -> Array:
+    """`numpy.require`: a copy where the array is not as it has to be."""
+    wanted = {str(each).upper()[:1] for each in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    found = _as_array(a, dtype, order)
+    is_lacking = ("O" in wanted and not found.flags.owndata) or ("W" in wanted and not found.flags.writeable)
+    return found.copy(order) if is_lacking else found
+
+
+AS_ARRAYS: dict[Any, Callable[..., Array]] = {
+    np.array: _as_new_array,
+    np.asarray: _as_array,
+    np.asanyarray: _as_array,
+    np.ascontiguousarray: lambda a, dtype=None, **options: _as_array(a, dtype, "C", ndmin=1),
+    np.asfortranarray: lambda a, dtype=None, **options: _as_array(a, dtype, "F", ndmin=1),
+    np.asarray_chkfinite: _as_finite_array,
+    np.require: _as_required,
+    np.copy: lambda a, order="K", subok=False: _as_array(a, None, order, copy=True),
+}
+"""What NumPy's functions that give their argument as an array give of one that there is."""
 
 
 def _second(arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -199,6 +276,15 @@ def _fresh(function: Any, result: Any, arguments: Sequence[Any]) -> Any:
     is_numpys = isinstance(function, np.ufunc) or (isinstance(home, str) and home.split(".")[0] == "numpy")
     is_numpys = is_numpys or isinstance(getattr(function, "__self__", None), np.ndarray)
     return Array(result) if is_numpys and not any(result is each for each in arguments) else result
+
+
+def _refuse_elements(function: Any, arguments: Sequence[Any]) -> None:
+    """Raises WindlassError (WL0909) where NumPy would look at traced elements one by one."""
+    known: Any = np.vectorize if isinstance(function, np.vectorize) else function
+    help_ = next((text for each, text in TAKING_ELEMENTS.items() if known is each), None)
+    leaves = jax.tree.leaves(tuple(arguments), is_leaf=lambda each: isinstance(each, Array))
+    if help_ is not None and any(is_traced(each) for each in leaves):
+        raise unsupported(f"numpy.{known.__name__} of an array", help_)
 
 
 # -- conversions ------------------------------------------------------------------------------------------------------

@@ -151,8 +151,7 @@ class _Capturing(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        is_name = isinstance(node.func, ast.Name) and node.func.id not in NOT_CALLED_THROUGH
-        if not is_name and not isinstance(node.func, ast.Attribute):
+        if isinstance(node.func, ast.Name) and node.func.id in NOT_CALLED_THROUGH:
             return node
         through = _call("call", node.func, *node.args)
         assert isinstance(through, ast.Call)

@@ -16,7 +16,6 @@ from windlass.frontends.arrays.array import Array, wrapped
 from windlass.frontends.arrays.indexing import as_one_array, as_wide
 from windlass.frontends.arrays.operands import (
     shape_from_data,
-    unsupported,
     unwrapped,
     unwrapped_all,
     written_outside,
@@ -285,10 +284,14 @@ def _put_mask(a: Any, mask: Any, values: Any) -> None:
 def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if not isinstance(a, Array):
         raise written_outside()
-    if wrap or a.ndim != 2 or np.ndim(unwrapped_all(val)):
-        raise unsupported("numpy.fill_diagonal but of one number on a matrix")
-    diagonal = np.arange(min(a.shape))
-    a[diagonal, diagonal] = val
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    # As NumPy has it: every so many elements of all in C order, in a matrix no further than its last column.
+    step = 1 + sum(math.prod(a.shape[axis:]) for axis in range(1, a.ndim))
+    end = None if wrap or a.ndim > 2 else a.shape[1] * a.shape[1]
+    a.flat[:end:step] = val
 
 
 INDEXED: dict[str, Callable[..., Any]] = {

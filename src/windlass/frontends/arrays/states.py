@@ -17,7 +17,8 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array, Flat
+from windlass.frontends.arrays.array import Array
+from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, live_storages
 
 State: TypeAlias = tuple[Any, ...]
@@ -67,7 +68,7 @@ def changing(owner: Any, is_outside: bool) -> None:
     Raises NotCapturable where that is something else within a loop or branch of the program, and WindlassError
     (WL0907) for a NumPy array from outside of the function.
     """
-    if isinstance(owner, Array | Flat):
+    if isinstance(owner, Array | Flat | Flags):
         return
     tracing = current_tracing()
     if tracing is None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
+
+FEW_WINDOWS = 32
+"""Windows of so many elements are slices that are stacked, larger ones are gathered."""
 
 Shadow: TypeAlias = NDArray[Any]
 Order: TypeAlias = Literal["C", "F", "A", "K"]
@@ -70,6 +73,9 @@ def axes_in_memory(shadow: Shadow) -> tuple[int, ...]:
 
 class ViewStep:
     """One step of a view. What it gets of a NumPy array is a view again, of JAX's arrays a value."""
+
+    may_be_written: ClassVar[bool] | property = True
+    """Whether each of its elements has a place of its own in what is viewed."""
 
     def get(self, whole: Any) -> Any:
         """The viewed value."""
@@ -138,14 +144,116 @@ class Diagonal(ViewStep):
 
 @dataclass(frozen=True)
 class Broadcast(ViewStep):
-    """The elements again and again along new axes, or along those of one element. Nothing is written to it."""
+    """The elements again and again along new axes, or along those of one element."""
 
     shape: tuple[int, ...]
+    may_be_written = False
 
     def get(self, whole: Any) -> Any:
         return (
             np.broadcast_to(whole, self.shape) if isinstance(whole, np.ndarray) else jnp.broadcast_to(whole, self.shape)
         )
+
+
+@dataclass(frozen=True)
+class Windows(ViewStep):
+    """All windows of these extents along these axes, whose elements get axes at the end. They overlap."""
+
+    extents: tuple[int, ...]
+    axes: tuple[int, ...]
+    may_be_written = False
+
+    def get(self, whole: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            return np.lib.stride_tricks.sliding_window_view(whole, self.extents, self.axes)
+        for extent, axis in zip(self.extents, self.axes, strict=True):
+            count = whole.shape[axis] - extent + 1
+            if extent <= FEW_WINDOWS:
+                parts = [jax.lax.slice_in_dim(whole, start, start + count, axis=axis) for start in range(extent)]
+                whole = jnp.stack(parts, axis=-1)
+            else:
+                places = jnp.arange(count)[:, None] + jnp.arange(extent)
+                whole = jnp.moveaxis(jnp.take(whole, places, axis=axis), axis + 1, -1)
+        return whole
+
+
+@dataclass(frozen=True)
+class Strided(ViewStep):
+    """The elements of a memory from number `start` on, at these distances: any view of an array in C order."""
+
+    start: int
+    extents: tuple[int, ...]
+    distances: tuple[int, ...]
+
+    def get(self, whole: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            flat = whole.reshape(-1)
+            steps = [distance * whole.itemsize for distance in self.distances]
+            return np.lib.stride_tricks.as_strided(flat[self.start :], self.extents, steps)
+        return whole.reshape(-1)[self._places()]
+
+    def put(self, whole: Any, part: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            return self.put_known(whole, part)
+        flat = whole.reshape(-1).at[self._places()].set(part, unique_indices=True)
+        return flat.reshape(whole.shape)
+
+    @property
+    def may_be_written(self) -> bool:
+        reach = 0
+        for distance, extent in sorted((abs(d), e) for d, e in zip(self.distances, self.extents, strict=True) if e > 1):
+            if distance <= reach:
+                return False
+            reach += distance * (extent - 1)
+        return True
+
+    def _places(self) -> Any:
+        places = jnp.full(self.extents, self.start)
+        for axis, distance in enumerate(self.distances):
+            places = places + jax.lax.broadcasted_iota(places.dtype, self.extents, axis) * distance
+        return places
+
+
+@dataclass(frozen=True)
+class Reinterpret(ViewStep):
+    """The same bytes as elements of another dtype; those of other sizes along the last axis."""
+
+    dtype: np.dtype
+
+    def get(self, whole: Any) -> Any:
+        return whole.view(self.dtype) if isinstance(whole, np.ndarray) else _reinterpreted(whole, self.dtype)
+
+    def put(self, whole: Any, part: Any) -> Any:
+        if isinstance(whole, np.ndarray):
+            return self.put_known(whole, part)
+        new = _reinterpreted(part, np.dtype(whole.dtype))
+        # A boolean is one bit of its byte: the other bits stay as they are where it does.
+        return jnp.where(self.get(whole) == part, whole, new) if self.dtype == np.bool_ else new
+
+
+def _reinterpreted(value: Any, dtype: np.dtype) -> Any:
+    """The bytes of a JAX array as another dtype; XLA knows none of booleans and complex numbers."""
+    before = np.dtype(value.dtype)
+    if before == dtype:
+        return value
+    if before.kind == "b":
+        return _reinterpreted(value.astype(np.uint8), dtype)
+    if dtype.kind == "b":
+        return _reinterpreted(value, np.dtype(np.uint8)) != 0
+    if before.kind == "c":
+        parts = jnp.stack([value.real, value.imag], -1)
+        return _reinterpreted(parts.reshape(*value.shape[:-1], -1) if value.ndim else parts, dtype)
+    if dtype.kind == "c":
+        parts = _reinterpreted(value, np.dtype(f"f{dtype.itemsize // 2}"))
+        parts = parts.reshape(*parts.shape[:-1], -1, 2)
+        return jax.lax.complex(parts[..., 0], parts[..., 1])
+    if dtype.itemsize == before.itemsize:
+        return jax.lax.bitcast_convert_type(value, dtype)
+    if dtype.itemsize < before.itemsize:
+        found = jax.lax.bitcast_convert_type(value, dtype)
+        return found.reshape(*value.shape[:-1], -1)
+    ratio = dtype.itemsize // before.itemsize
+    return jax.lax.bitcast_convert_type(value.reshape(*value.shape[:-1], -1, ratio), dtype)
 
 
 @dataclass(frozen=True)

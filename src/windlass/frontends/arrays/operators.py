@@ -1,0 +1,124 @@
+"""Operators and methods of arrays that are functions of NumPy, and what is said of methods that there are not."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import jax.numpy as jnp
+import numpy as np
+
+from windlass.diagnostics import ArrayAttributeError, Diagnostic
+from windlass.frontends.arrays.array import Array, unsupported
+
+
+def _define_operators() -> None:
+    """Python's operators through NumPy's ufuncs, so that types promote as NumPy's do."""
+    binary = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+        "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+        "lshift": np.left_shift, "rshift": np.right_shift, "matmul": np.matmul, "divmod": np.divmod,
+    }  # fmt: skip
+    comparisons = {
+        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
+        "ge": np.greater_equal,
+    }  # fmt: skip
+
+    def forward(ufunc: Any) -> Any:
+        def operate(self: Array, other: Any) -> Any:  # a ufunc itself would not be bound to the array
+            return ufunc(self, other)
+
+        return operate
+
+    def backward(ufunc: Any) -> Any:
+        return lambda self, other: ufunc(other, self)
+
+    def in_place(ufunc: Any) -> Any:
+        def update(self: Array, other: Any) -> Any:
+            if self.is_scalar:
+                return ufunc(self, other)
+            ufunc(self, other, out=self)
+            return self
+
+        return update
+
+    for name, ufunc in binary.items():
+        setattr(Array, f"__{name}__", forward(ufunc))
+        setattr(Array, f"__r{name}__", backward(ufunc))
+        setattr(Array, f"__i{name}__", in_place(ufunc))
+    for name, ufunc in comparisons.items():
+        setattr(Array, f"__{name}__", forward(ufunc))
+    for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+        setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+    setattr(Array, "__hash__", None)  # noqa: B010
+    for name in (
+        "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",
+        "clip", "round", "argsort", "argpartition", "repeat", "take", "trace", "nonzero", "ptp",
+        "searchsorted", "choose",
+    ):  # fmt: skip
+        function = getattr(np, name)
+        setattr(Array, name, lambda self, *rest, function=function, **options: function(self, *rest, **options))
+
+
+# -- methods that write -----------------------------------------------------------------------------------------------
+
+
+def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    """`a.partition`: sorted, which is a partition at every place."""
+    np.partition(np.empty(self.shape[axis], np.int8), kth)  # NumPy says which places there are not
+    self.assign(jnp.sort(jnp.asarray(self.value), axis=axis))
+
+
+def _put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+    np.put(cast("Any", self), indices, values, mode=cast("Any", mode))
+
+
+def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return np.compress(condition, cast("Any", self), axis=axis, out=out)
+
+
+METHODS: dict[str, Any] = {
+    "compress": _compress,
+    "partition": _partition,
+    "put": _put,
+}
+
+# -- methods that there are not ---------------------------------------------------------------------------------------
+
+OUTSIDE = "do it outside of the compiled function, with what that returns"
+UNSUPPORTED = {
+    "base": "ask numpy.shares_memory(a, b) whether arrays share elements",
+    "byteswap": "swap the bytes outside of the compiled function",
+    "ctypes": "pass the array itself to a kernel",
+    "data": "use the array itself: it has no address while the function is compiled",
+    "dump": OUTSIDE,
+    "dumps": OUTSIDE,
+    "resize": "make a new array: b = numpy.zeros(shape, a.dtype); b.flat[:a.size] = a.ravel()",
+    "to_device": "use the array itself",
+    "tobytes": OUTSIDE,
+    "tofile": OUTSIDE,
+}
+"""What NumPy's arrays have and these have not, and what to write instead."""
+
+
+def _missing(self: Array, name: str) -> Any:
+    """Raises ArrayAttributeError (WL0909) for what NumPy's arrays have and these have not."""
+    kind = "numbers" if self.is_scalar else "arrays"
+    if name in UNSUPPORTED:
+        (diagnostic,) = unsupported(f"'{name}' of {kind}", UNSUPPORTED[name]).diagnostics
+        raise ArrayAttributeError(diagnostic)
+    if name.startswith("_"):
+        raise AttributeError(name)
+    if hasattr(self.dtype.type if self.is_scalar else np.ndarray, name):
+        (diagnostic,) = unsupported(f"'{name}' of {kind}", OUTSIDE).diagnostics
+        raise ArrayAttributeError(diagnostic)
+    raise ArrayAttributeError(Diagnostic("WL0916", f"NumPy's {kind} have no attribute '{name}'"))
+
+
+def _define_methods() -> None:
+    for name, method in METHODS.items():
+        setattr(Array, name, method)
+    setattr(Array, "__getattr__", _missing)  # noqa: B010
+
+
+_define_operators()
+_define_methods()
