@@ -7,10 +7,12 @@ what is the same in all rounds, not counters, and nothing at all where rounds ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from windlass.autodiff.activity import body_of, inputs_of, is_differentiable
-from windlass.autodiff.forward import choose, sum_of
+from windlass.autodiff.cotangents import EVERYWHERE, Cotangent, Mask, condition_of, settle_all, sum_of_cotangents
+from windlass.autodiff.forward import choose
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
 from windlass.ir.captures import captures
@@ -24,6 +26,7 @@ from windlass.ops import (
     DynamicUpdateSlice,
     If,
     Multiply,
+    Or,
     Reshape,
     Return,
     Subtract,
@@ -33,49 +36,82 @@ from windlass.ops.base import NoDerivative
 from windlass.ops.counting import find_counter, step_of
 from windlass.rewriting.driver import remove_dead_code
 
-Cotangents: TypeAlias = "dict[Value, Value]"
-PullBack: TypeAlias = Callable[[Sequence[Op], Sequence[Value], Mapping[Value, Value]], Cotangents]
+Cotangents: TypeAlias = "dict[Value, Cotangent]"
+PullBack: TypeAlias = Callable[[Sequence[Op], Sequence[Value], Mapping[Value, Cotangent]], Cotangents]
 """The cotangents of active values through ops, from those of what is computed of them."""
 
 INDEX = tensor_type((), "i32")
 
 
-def pull_back_choice(op: If | Case, given: Sequence[Value | None], reached: set[Value], pull: PullBack) -> Cotangents:
-    """The cotangents of what the branches take from outside: a choice between those of each branch."""
+def pull_back_choice(
+    op: If | Case, given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack
+) -> Cotangents:
+    """The cotangents of what the branches take from outside: a choice between those of each branch.
+
+    Where a branch has none, or one that is zero in places, the choice gives a condition, too.
+    """
     wanted = list(dict.fromkeys(value for region in op.regions for value in captures(region) if value in reached))
     if not wanted:
         return {}
-    regions: list[Region] = []
+    blocks: list[Block] = []
+    pulled: list[Cotangents] = []
     for region in op.regions:
         with Builder(block := Block()):
             mapping: dict[Value, Value] = {}
             ops = [each.clone(mapping) for each in body_of(region)]
             returned = [mapping.get(value, value) for value in region.block.terminator.operands]
-            found = pull(ops, wanted, seeds_of(returned, given))
-            Return(tuple(found.get(value) or Constant.splat(0, value.type) for value in wanted))
+            pulled.append(pull(ops, wanted, seeds_of(returned, given)))
+        blocks.append(block)
+    masked = [value for value in wanted if any(value not in found or found[value].mask for found in pulled)]
+    regions: list[Region] = []
+    for block, found in zip(blocks, pulled, strict=True):
+        with Builder(block):
+            Return((*settle_all(wanted, found), *(_condition(value, found.get(value), pulled) for value in masked)))
         remove_dead_code(block)
         regions.append(Region(block))
-    return dict(zip(wanted, choose(op, op.operands[0], regions), strict=True))
+    results = choose(op, op.operands[0], regions)
+    conditions = dict(zip(masked, results[len(wanted) :], strict=True))
+    return {
+        value: Cotangent(result, frozenset({(conditions[value], True)}) if value in conditions else EVERYWHERE)
+        for value, result in zip(wanted, results, strict=False)
+    }
 
 
-def seeds_of(values: Sequence[Value], given: Sequence[Value | None]) -> Cotangents:
+def _condition(value: Value, cotangent: Cotangent | None, pulled: Sequence[Cotangents]) -> Value:
+    """Where a branch gives a cotangent of the value: a single boolean, if each does so everywhere or nowhere."""
+    if cotangent is not None and cotangent.mask:
+        return condition_of(cotangent.mask, value.tensor)
+    has_places = any(value in found and found[value].mask for found in pulled)
+    return Constant.of(cotangent is not None, "i1", value.shape if has_places else ())
+
+
+def seeds_of(values: Sequence[Value], given: Sequence[Cotangent | None]) -> Cotangents:
     """Cotangents by value: those of a value that is returned several times are added."""
     seeds: Cotangents = {}
     for value, cotangent in zip(values, given, strict=True):
-        total = sum_of(seeds.get(value), cotangent)
+        total = sum_of_cotangents(seeds.get(value), cotangent)
         if total is not None and is_differentiable(value.type):
             seeds[value] = total
     return seeds
 
 
 class _Round(NamedTuple):
-    """A round backwards: a block of what the loop carries and of cotangents; `used` are the carried values it needs."""
+    """A round backwards: a block of what the loop carries, of cotangents, and of where some of these are not zero.
+
+    It gives the cotangents of the values carried in, what it adds to those of the values `outside`, and where these are
+    not zero: of the carried values at the places in `masked`, and of the outside values in `parts`. `same` are masks
+    of outside values that are the same in all rounds. `used` are the places of the carried values that it needs.
+    """
 
     block: Block
     used: list[int]
+    masked: list[int]
+    outside: list[Value]
+    parts: list[Value]
+    same: dict[Value, Mask]
 
 
-def pull_back_loop(op: While, given: Sequence[Value | None], reached: set[Value], pull: PullBack) -> Cotangents:
+def pull_back_loop(op: While, given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack) -> Cotangents:
     """The cotangents of what a loop begins with and takes from outside.
 
     Raises NoDerivative where it is not known before how often the loop goes round.
@@ -84,50 +120,117 @@ def pull_back_loop(op: While, given: Sequence[Value | None], reached: set[Value]
     if counter is None:
         raise NoDerivative(op)
     active = [place for place, result in enumerate(op.results) if result in reached]
-    outside = [value for value in captures(op.body) if value in reached]
     if counter.rounds == 0:
         return seeds_of([op.operands[place] for place in active], [given[place] for place in active])
-    backwards = _round_backwards(op, active, outside, pull)
+    backwards = _round_backwards(op, active, given, reached, pull)
     recorded = _record(op, backwards.used, counter.rounds, reached)
+    outside, masked, parts = backwards.outside, backwards.masked, backwards.parts
+    seeds = [given[place] or Cotangent(Constant.splat(0, op.operands[place].type)) for place in active]
     initial = [
         Constant.of(0, INDEX.dtype),
-        *(given[place] or Constant.splat(0, op.operands[place].type) for place in active),
+        *(seed.settle() for seed in seeds),
         *(Constant.splat(0, value.type) for value in outside),
+        *(_condition_at_end(op, place, given[place]) for place in masked),
+        *(Constant.of(False, "i1", value.shape) for value in parts),
     ]
+    first, ends = len(op.operands), len(initial) - len(parts)
     with Builder(body := Block([value.type for value in initial])):
-        index, *cotangents = body.arguments
+        index, *carried = body.arguments
+        cotangents, totals = carried[: len(active)], carried[len(active) : len(active) + len(outside)]
+        conditions, reaches = carried[len(active) + len(outside) : ends - 1], carried[ends - 1 :]
         place = Subtract(Constant.of(counter.rounds - 1, INDEX.dtype), index)
         mapping: dict[Value, Value] = {backwards.block.arguments[each]: find(place) for each, find in recorded.items()}
-        first = len(op.operands)
-        mapping.update(zip(backwards.block.arguments[first:], cotangents[: len(active)], strict=True))
+        mapping.update(zip(backwards.block.arguments[first:], [*cotangents, *conditions], strict=True))
         for each in backwards.block:
             if each is not backwards.block.terminator:
                 each.clone(mapping)
-        found = [mapping.get(value, value) for value in backwards.block.terminator.operands]
-        totals = map(Add, cotangents[len(active) :], found[len(active) :])
-        Return((Add(index, Constant.of(1, INDEX.dtype)), *found[: len(active)], *totals))
-    for each in reversed(list(backwards.block)):
-        each.erase()
-    results = While(_counting_to(counter.rounds, body), Region(body), tuple(initial)).results[1:]
-    return seeds_of([*(op.operands[place] for place in active), *outside], results)
-
-
-def _round_backwards(op: While, active: Sequence[int], outside: Sequence[Value], pull: PullBack) -> _Round:
-    """One round: the cotangents of what it carried in, and what it adds to those of what is outside."""
-    carried = op.body.block.arguments
-    block = Block([*(value.type for value in carried), *(carried[place].type for place in active)])
-    with Builder(block):
-        mapping: dict[Value, Value] = dict(zip(carried, block.arguments, strict=False))
-        ops = [each.clone(mapping) for each in body_of(op.body)]
-        following = op.body.block.terminator.operands
-        seeds = seeds_of(
-            [mapping.get(following[place], following[place]) for place in active], block.arguments[len(carried) :]
+        found = iter([mapping.get(value, value) for value in backwards.block.terminator.operands])
+        Return(
+            (
+                Add(index, Constant.of(1, INDEX.dtype)),
+                *islice(found, len(active)),
+                *[Add(total, each) for total, each in zip(totals, islice(found, len(outside)), strict=True)],
+                *islice(found, len(masked)),
+                *[Or(reach, each) for reach, each in zip(reaches, found, strict=True)],
+            )
         )
-        wanted = [*(block.arguments[place] for place in active), *outside]
-        found = pull(ops, wanted, seeds)
-        Return(tuple(found.get(value) or Constant.splat(0, value.type) for value in wanted))
+    _erase(backwards.block)
+    results = While(_counting_to(counter.rounds, body), Region(body), tuple(initial)).results
+    conditions = dict(zip([*masked, *parts], results[len(active) + len(outside) + 1 :], strict=True))
+    masks = {key: frozenset({(condition, True)}) for key, condition in conditions.items()} | backwards.same
+    keys = [*zip((op.operands[place] for place in active), active, strict=True), *zip(outside, outside, strict=True)]
+    return seeds_of(
+        [value for value, _ in keys],
+        [Cotangent(each, masks.get(key, EVERYWHERE)) for (_, key), each in zip(keys, results[1:], strict=False)],
+    )
+
+
+def _condition_at_end(op: While, place: int, cotangent: Cotangent | None) -> Value:
+    type_ = op.operands[place].tensor
+    if cotangent is None:
+        return Constant.of(False, "i1", type_.shape)
+    return condition_of(cotangent.mask, type_)
+
+
+def _round_backwards(
+    op: While, active: Sequence[int], given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack
+) -> _Round:
+    """One round; where cotangents are zero is carried along where that is known of the first, and stays known."""
+    carried = op.body.block.arguments
+    outside = [value for value in captures(op.body) if value in reached]
+    masked: list[int] = []
+    if any(each is not None and each.mask for each in given):
+        masked = [place for place in active if (each := given[place]) is None or each.mask]
+    while True:
+        kinds = [*(carried[place].type for place in active), *(tensor_type(carried[p].shape, "i1") for p in masked)]
+        block = Block([*(value.type for value in carried), *kinds])
+        cotangents = dict(zip(active, block.arguments[len(carried) :], strict=False))
+        conditions = dict(zip(masked, block.arguments[len(carried) + len(active) :], strict=True))
+        with Builder(block):
+            mapping: dict[Value, Value] = dict(zip(carried, block.arguments, strict=False))
+            ops = [each.clone(mapping) for each in body_of(op.body)]
+            following = [mapping.get(value, value) for value in op.body.block.terminator.operands]
+            masks = {place: frozenset({(condition, True)}) for place, condition in conditions.items()}
+            seeds = seeds_of(
+                [following[place] for place in active],
+                [Cotangent(each, masks.get(place, EVERYWHERE)) for place, each in cotangents.items()],
+            )
+            found = pull(ops, [*(block.arguments[place] for place in active), *outside], seeds)
+            kept = [place for place in masked if (each := found.get(block.arguments[place])) is None or each.mask]
+            if kept == masked:
+                break
+        _erase(block)
+        masked = kept
+    outside = [value for value in outside if value in found]
+    same = {value: found[value].mask for value in outside if _is_known_before(found[value].mask, block)}
+    parts = [value for value in outside if found[value].mask and value not in same]
+    taken = [block.arguments[place] for place in active]
+    with Builder(block):
+        Return(
+            (
+                *settle_all([*taken, *outside], found),
+                *(_condition_of_place(block.arguments[place], found) for place in masked),
+                *(condition_of(found[value].mask, value.tensor) for value in parts),
+            )
+        )
     remove_dead_code(block)
-    return _Round(block, [place for place in range(len(carried)) if block.arguments[place].uses])
+    used = [place for place in range(len(carried)) if block.arguments[place].uses]
+    return _Round(block, used, masked, outside, parts, same)
+
+
+def _condition_of_place(value: Value, found: Cotangents) -> Value:
+    return condition_of(found[value].mask, value.tensor) if value in found else Constant.of(False, "i1", value.shape)
+
+
+def _is_known_before(mask: Mask, block: Block) -> bool:
+    """Whether the conditions do not depend on the round that the block is."""
+    owners = [value.block if isinstance(value, Argument) else op_of(value) for value, _ in mask]
+    return all(owner is not block and getattr(owner, "block", None) is not block for owner in owners)
+
+
+def _erase(block: Block) -> None:
+    for each in reversed(list(block)):
+        each.erase()
 
 
 def _record(op: While, used: Sequence[int], rounds: int, reached: set[Value]) -> dict[int, Callable[[Value], Value]]:

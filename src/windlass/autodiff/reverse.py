@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from windlass.autodiff.activity import find_varying, inputs_of, is_differentiable
+from windlass.autodiff.cotangents import Cotangent, moved_mask, settle_all, sum_of_cotangents
 from windlass.autodiff.forward import (
     has_partials,
     is_linear_in,
     refuse_captures,
-    scaled,
-    sum_of,
     tangents_of,
 )
 from windlass.autodiff.regions import pull_back_choice, pull_back_loop, separate
 from windlass.ir import Argument, Block, Builder, Function, Op, Value
 from windlass.ir.builder import current_builder
 from windlass.ir.core import Terminator
-from windlass.ops import BroadcastInDim, Case, Constant, If, Return, Transpose, While, reduce_sum
+from windlass.ops import BroadcastInDim, Case, Constant, If, Return, Select, Transpose, While, reduce_sum
 from windlass.ops.base import NoDerivative, TensorOp
 
 
-def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value, Value]) -> dict[Value, Value]:
+def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value, Cotangent]) -> dict[Value, Cotangent]:
     """The cotangents of the active values, from those of what the ops compute of them; none where it is zero.
 
     Ops are placed where the active builder is. Raises NoDerivative.
@@ -48,40 +47,53 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
     return {value: cotangents[value] for value in active if value in cotangents}
 
 
-def cotangents_of(op: Op, given: Sequence[Value | None], wanted: Sequence[bool]) -> list[Value | None]:
+def cotangents_of(op: Op, given: Sequence[Cotangent | None], wanted: Sequence[bool]) -> Sequence[Cotangent | None]:
     """The cotangents of the operands that are wanted, from those of the results; None is zero.
 
     Raises NoDerivative.
     """
     if not isinstance(op, TensorOp):
         raise NoDerivative(op)
-    found: list[Value | None] = [None] * len(op.operands)
+    first = given[0]
+    if isinstance(op, Select):
+        # Not a product with a mask: what comes back where a side was not taken is zero, whatever it is multiplied by.
+        assert first is not None
+        sides = [None, first.restricted(op.pred, True), first.restricted(op.pred, False)]
+        return [each if is_wanted else None for each, is_wanted in zip(sides, wanted, strict=True)]
+    found: list[Cotangent | None] = [None] * len(op.operands)
     if has_partials(op):
-        (cotangent,) = given
-        assert cotangent is not None
+        assert first is not None
         for position, operand in enumerate(op.operands):
-            if wanted[position]:
-                product = scaled(cotangent, op.partial(position))
-                found[position] = None if product is None else gathered(product, operand)
+            product = first.times(op.partial(position)) if wanted[position] else None
+            if product is not None:
+                found[position] = product if operand.tensor.rank == op.tensor.rank else _summed(op, product, position)
         return found
     if not is_linear_in(op, wanted):
         return _transposed_tangents(op, given, wanted)
     full = tuple(
-        Constant.splat(0, result.type) if each is None else each for each, result in zip(given, op.results, strict=True)
+        Constant.splat(0, result.type) if each is None else each.settle()
+        for each, result in zip(given, op.results, strict=True)
     )
-    for position, is_wanted in enumerate(wanted):
+    for position, (operand, is_wanted) in enumerate(zip(op.operands, wanted, strict=True)):
         if is_wanted:
             pulled = _pullback_by_letters(op, full[0]) if op.follows_letters else op.pullback(full, position)
-            found[position] = gathered(pulled, op.operands[position])
+            found[position] = Cotangent(gathered(pulled, operand), moved_mask(op, given, position))
     return found
 
 
-def _transposed_tangents(op: TensorOp, given: Sequence[Value | None], wanted: Sequence[bool]) -> list[Value | None]:
+def _summed(op: TensorOp, cotangent: Cotangent, position: int) -> Cotangent:
+    """The cotangent of an operand that is a single number for all places."""
+    return Cotangent(gathered(cotangent.settle(), op.operands[position]), moved_mask(op, [cotangent], position))
+
+
+def _transposed_tangents(
+    op: TensorOp, given: Sequence[Cotangent | None], wanted: Sequence[bool]
+) -> list[Cotangent | None]:
     """The transpose of the ops that give the tangents: they are linear in those of the operands."""
     tangents = [Argument(operand.type) if each else None for operand, each in zip(op.operands, wanted, strict=True)]
     with Builder(scratch := Block()):
         results = tangents_of(op, tangents)
-    seeds: dict[Value, Value] = {}
+    seeds: dict[Value, Cotangent] = {}
     for result, cotangent in zip(results, given, strict=True):
         if result is not None:
             _add(seeds, result, cotangent)
@@ -89,7 +101,7 @@ def _transposed_tangents(op: TensorOp, given: Sequence[Value | None], wanted: Se
     return [None if each is None else found.get(each) for each in tangents]
 
 
-def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Value]) -> dict[Value, Value]:
+def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Cotangent]) -> dict[Value, Cotangent]:
     """The cotangents of values that the ops of a block are linear in; none where it is zero.
 
     What does not depend on these values moves to where the active builder is; the rest of the block is erased.
@@ -111,9 +123,9 @@ def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Val
     return found
 
 
-def _add(cotangents: dict[Value, Value], value: Value, cotangent: Value | None) -> None:
+def _add(cotangents: dict[Value, Cotangent], value: Value, cotangent: Cotangent | None) -> None:
     """Let a value have one more cotangent, of which None is zero."""
-    total = sum_of(cotangents.get(value), cotangent)
+    total = sum_of_cotangents(cotangents.get(value), cotangent)
     if total is not None:
         cotangents[value] = total
 
@@ -162,28 +174,28 @@ def pullback_function(function: Function, active: Collection[int]) -> Function:
     mapping: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=False))
     with Builder(block):
         ops = [op.clone(mapping) for op in function.body if not isinstance(op, Terminator)]
-        seeds: dict[Value, Value] = {}
+        seeds: dict[Value, Cotangent] = {}
         given = iter(block.arguments[len(types) :])
         for value in returned:
             if is_differentiable(value.type):
-                _add(seeds, mapping.get(value, value), next(given))
+                _add(seeds, mapping.get(value, value), Cotangent(next(given)))
         chosen = [block.arguments[index] for index in sorted(active)]
         found = pull_back(ops, chosen, seeds)
-        Return(tuple(found.get(each) or Constant.splat(0, each.type) for each in chosen))
+        Return(settle_all(chosen, found))
     return Function(f"{function.name}_pullback", block)
 
 
-def transposed_function(function: Function, linear: Collection[int]) -> Function:
+def transposed_function(function: Function, linear: Collection[int], given: Collection[int]) -> Function:
     """The transpose of a function in arguments that it is linear in.
 
-    It takes the other arguments and one cotangent for each result, in their order, and gives the cotangents of the
-    arguments in `linear`. Raises NoDerivative.
+    It takes the other arguments and a cotangent for each result in `given`, in their order (those of the others are
+    zero), and gives the cotangents of the arguments in `linear`. Raises NoDerivative.
     """
     chosen = sorted(linear)
     others = [argument for index, argument in enumerate(function.arguments) if index not in linear]
-    returned = function.body.terminator.operands
+    returned = [function.body.terminator.operands[index] for index in sorted(given)]
     block = Block([*(each.type for each in others), *(value.type for value in returned)])
-    given = block.arguments[len(others) :]
+    cotangents = block.arguments[len(others) :]
     tangents = [Argument(function.arguments[index].type) for index in chosen]
     mapping: dict[Value, Value] = dict(zip(others, block.arguments, strict=False))
     mapping.update((function.arguments[index], each) for index, each in zip(chosen, tangents, strict=True))
@@ -192,9 +204,9 @@ def transposed_function(function: Function, linear: Collection[int]) -> Function
             for op in function.body:
                 if not isinstance(op, Terminator):
                     op.clone(mapping)
-        seeds: dict[Value, Value] = {}
-        for value, cotangent in zip(returned, given, strict=True):
-            _add(seeds, mapping.get(value, value), cotangent)
+        seeds: dict[Value, Cotangent] = {}
+        for value, cotangent in zip(returned, cotangents, strict=True):
+            _add(seeds, mapping.get(value, value), Cotangent(cotangent))
         found = transpose(scratch, tangents, seeds)
-        Return(tuple(found.get(each) or Constant.splat(0, each.type) for each in tangents))
+        Return(settle_all(tangents, found))
     return Function(f"{function.name}_transposed", block)

@@ -223,6 +223,10 @@ class TensorOp(Op):
     follows_letters: ClassVar[bool] = False
     """The op does no more than its `axes` say: it repeats, permutes and sums. Its pullback follows from them."""
 
+    def adds_elements(self) -> bool:
+        """Whether its results are elements of those operands that it is linear in, sums of them, and zeros."""
+        return self.follows_letters
+
     def linear_positions(self) -> tuple[frozenset[int], ...]:
         """The sets of operands that it is linear in, by their places; by `linear_in`, where its form is no matter."""
         if not self.linear_in:

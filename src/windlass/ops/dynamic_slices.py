@@ -71,6 +71,9 @@ class DynamicSlice(TensorOp):
         axes = tuple(axis + 1 for axis in axes)
         return (Gather(x, places, windows, (), (0,), (0,), axes, 1, (1, *sizes)),)
 
+    def adds_elements(self) -> bool:
+        return True
+
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         return DynamicUpdateSlice(Constant.splat(0, self.operand.type), cotangents[0], self.start_indices)
 
@@ -157,6 +160,9 @@ class DynamicUpdateSlice(TensorOp):
     def elements_written(self) -> int:
         """The update alone: it is written in place."""
         return self.update.tensor.size
+
+    def adds_elements(self) -> bool:
+        return True
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         (cotangent,) = cotangents

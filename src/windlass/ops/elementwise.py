@@ -484,12 +484,6 @@ class Select(Elementwise):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.on_true).join(of(self.on_false))
 
-    def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
-        # Not the product with a mask: what comes back where the side was not taken is zero, infinities or not.
-        (cotangent,) = cotangents
-        zero = Constant.splat(0, cotangent.type)
-        return Select(self.pred, cotangent, zero) if position == 1 else Select(self.pred, zero, cotangent)
-
     def evaluate(self, pred: Array, on_true: Array, on_false: Array) -> Array:
         return np.where(pred, on_true, on_false)
 

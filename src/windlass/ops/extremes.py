@@ -11,7 +11,7 @@ from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, BroadcastInDim
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import And, Or, Select
+from windlass.ops.elementwise import Add, And, Multiply, Or, Select
 from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
 from windlass.ops.pointwise import Binary, Elementwise, widened
 from windlass.ops.ranges import Range, RangeOf
@@ -29,8 +29,8 @@ class Maximum(Binary):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.lhs).larger(of(self.rhs))
 
-    def partial(self, position: int) -> Value:
-        return share_of_equals(self, position)
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        return (tangent_of_extreme(self, given),)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(larger, lhs, rhs)
@@ -47,8 +47,8 @@ class Minimum(Binary):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.lhs).smaller(of(self.rhs))
 
-    def partial(self, position: int) -> Value:
-        return share_of_equals(self, position)
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        return (tangent_of_extreme(self, given),)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return widened(smaller, lhs, rhs)
@@ -78,15 +78,19 @@ class Clamp(Elementwise):
     def find_range(self, of: RangeOf) -> Range:
         return of(self.operand).larger(of(self.min)).smaller(of(self.max))
 
-    def partial(self, position: int) -> Value:
+    def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
         least, operand, most = (spread(value, self.tensor) for value in self.operands)
-        if position == 1:
-            inside = And(Compare(operand, least, "GT"), Compare(operand, most, "LT"))
-        elif position:
-            inside = Or(Compare(operand, most, "GT"), Compare(least, most, "GT"))
-        else:
-            inside = And(Compare(operand, least, "LT"), Compare(least, most, "LT"))
-        return Select(inside, *(Constant.splat(number, self.type) for number in (1, 0)))
+        conditions = (
+            lambda: And(Compare(operand, least, "LT"), Compare(least, most, "LT")),
+            lambda: And(Compare(operand, least, "GT"), Compare(operand, most, "LT")),
+            lambda: Or(Compare(operand, most, "GT"), Compare(least, most, "GT")),
+        )
+        total: Value | None = None
+        for condition, tangent in zip(conditions, given, strict=True):
+            if tangent is not None:
+                own = Select(condition(), spread(tangent, self.tensor), Constant.splat(0, self.type))
+                total = own if total is None else Add(total, own)
+        return (total,)
 
     def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
         def clamped(low: Array, x: Array, high: Array) -> Array:
@@ -129,11 +133,19 @@ def smaller(lhs: Array, rhs: Array) -> Array:
     return np.where((lhs == 0) & (rhs == 0), -(-lhs - rhs), found)[()] if found.dtype.kind == "f" else found
 
 
-def share_of_equals(op: Maximum | Minimum, position: int) -> Value:
-    """Of an extreme of two, one where it is the operand at `position` alone, a half where both are equal, else zero."""
-    whole, half, nothing = (Constant.splat(number, op.type) for number in (1, 0.5, 0))
-    own, other = (Compare(op.operands[place], op, "EQ") for place in (position, 1 - position))
-    return Select(own, Select(other, half, whole), nothing)
+def tangent_of_extreme(op: Maximum | Minimum, given: tuple[Value | None, ...]) -> Value | None:
+    """What the operand that is the extreme changes by, half of each where both are equal.
+
+    Chosen rather than multiplied: what the other one changes by may be infinite.
+    """
+    own, other = (Compare(operand, op, "EQ") for operand in op.operands)
+    total: Value | None = None
+    for is_extreme, is_other, tangent in zip((own, other), (other, own), given, strict=True):
+        if tangent is not None:
+            shared = Select(is_other, Multiply(tangent, Constant.splat(0.5, op.type)), tangent)
+            part = Select(is_extreme, shared, Constant.splat(0, op.type))
+            total = part if total is None else Add(total, part)
+    return total
 
 
 def spread(value: Value, type_: TensorType) -> Value:

@@ -169,6 +169,9 @@ class Gather(TensorOp):
             }
         return (self.with_fields(operands, **shared),)
 
+    def adds_elements(self) -> bool:
+        return True
+
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         """Each slice added where it was taken from: a scatter leaves out what a gather moves inside."""
         (cotangent,) = cotangents
@@ -444,6 +447,9 @@ class Scatter(TensorOp):
             tuple(1 if axis in taken else next(sizes) for axis in range(operand.tensor.rank)),
             self.indices_are_sorted,
         )
+
+    def adds_elements(self) -> bool:
+        return all(combiner is not Multiply for combiner in combiners_of(self.update_computation))
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         count = len(self.inputs)

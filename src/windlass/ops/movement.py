@@ -61,6 +61,9 @@ class Slice(TensorOp):
         bounds = zip(self.start_indices, self.limit_indices, self.strides, strict=True)
         return operand[tuple(slice(start, limit, stride) for start, limit, stride in bounds)]
 
+    def adds_elements(self) -> bool:
+        return True
+
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         (cotangent,) = cotangents
         interiors = tuple(stride - 1 for stride in self.strides)
@@ -134,6 +137,9 @@ class Pad(TensorOp):
 
     def evaluate(self, operand: Array, padding_value: Array) -> Array:
         return pad_array(operand, padding_value, self.edge_padding_low, self.edge_padding_high, self.interior_padding)
+
+    def adds_elements(self) -> bool:
+        return True
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         (cotangent,) = cotangents
@@ -264,6 +270,9 @@ class Concatenate(TensorOp):
     def evaluate(self, *arrays: Array) -> Array:
         return np.concatenate(arrays, self.dimension)
 
+    def adds_elements(self) -> bool:
+        return True
+
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         start = sum(value.shape[self.dimension] for value in self.inputs[:position])
         return slice_along(cotangents[0], self.dimension, start, start + self.inputs[position].shape[self.dimension])
@@ -317,6 +326,9 @@ class Reshape(TensorOp):
 
     def evaluate(self, operand: Array) -> Array:
         return operand.reshape(self.shape)
+
+    def adds_elements(self) -> bool:
+        return True
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         return Reshape(cotangents[0], self.operand.shape)
@@ -405,6 +417,9 @@ class Reverse(TensorOp):
 
     def evaluate(self, operand: Array) -> Array:
         return np.flip(operand, self.dimensions)
+
+    def adds_elements(self) -> bool:
+        return True
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         return Reverse(cotangents[0], self.dimensions)

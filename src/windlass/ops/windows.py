@@ -142,6 +142,9 @@ class ReduceWindow(Folding):
         sums = [place for place, combiner in enumerate(combiners_of(self.body)) if combiner is Add]
         return tuple(frozenset({place}) for place in sums)
 
+    def adds_elements(self) -> bool:
+        return True
+
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         cotangent = cotangents[position]
         operand = self.inputs[position].tensor

@@ -59,10 +59,15 @@ def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count:
     if any(isinstance(each, ad.UndefinedPrimal) for each in known):
         raise AssertionError(f"{program.name} is not linear in all that JAX transposes")
     wanted = tuple(len(known) + index for index, each in enumerate(linear) if isinstance(each, ad.UndefinedPrimal))
-    transposed = _derived(program, ("transposed", wanted), lambda: transposed_function(program.module.main, wanted))
+    # Results that nothing uses have no cotangents: zeros in their place would be multiplied by what may be infinite.
+    given = {index: each for index, each in enumerate(cotangents) if not isinstance(each, ad.Zero)}
+    transposed = _derived(
+        program,
+        ("transposed", wanted, tuple(given)),
+        lambda: transposed_function(program.module.main, wanted, tuple(given)),
+    )
     others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
-    full = [ad.instantiate_zeros(each) for each in cotangents]
-    found = iter(_bind(program_call, transposed.code, [*others, *full], {}))
+    found = iter(_bind(program_call, transposed.code, [*others, *given.values()], {}))
     return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
 
 
