@@ -71,7 +71,7 @@ def heat_by_hand(now: Any, next: Any, c: Any) -> Any:
     return next.at[1:-1].set(inner)
 
 
-@pytest.fixture(params=["heat", "decay", "energy"])
+@pytest.fixture
 def pair(request: Any, module: wl.cuda.Module) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """A function of an array and a number that launches a kernel, and the same without it."""
     heat, decay, energy = module["heat"].jax(2, 8), module["decay"].jax(2, 8), module["energy"].jax(1, 64)
@@ -134,7 +134,17 @@ TRANSFORMS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TRANSFORMS)
+def combinations() -> list[Any]:
+    """All transformations of one kernel, and a few of the others; the rest with the slow tests."""
+    few = ("grad", "jvp", "hessian", "vmap of grad", "scan")
+    return [
+        pytest.param(kernel, name, marks=() if kernel == "decay" or name in few else pytest.mark.slow)
+        for kernel in ("heat", "decay", "energy")
+        for name in TRANSFORMS
+    ]
+
+
+@pytest.mark.parametrize(("pair", "name"), combinations(), indirect=["pair"])
 def test_derivatives_are_those_of_the_program_by_hand(pair: Any, name: str) -> None:
     launched, by_hand = (TRANSFORMS[name](f)(jnp.asarray(X), jnp.asarray(0.3)) for f in pair)
     found, expected = jax.tree.leaves(launched), jax.tree.leaves(by_hand)

@@ -21,6 +21,8 @@ from .program import PROGRAMS, Program
 from .test_programs import compiled
 
 STEP = 1e-6
+ONE_IN = 3
+"""So many programs are tried by `make test`, all by `make test-all`."""
 WIDENED = frozenset({"f16", "bf16", "f32", "f64"})
 HEXADECIMAL = {
     "0x7F800000": "0x7FF0000000000000",
@@ -57,7 +59,13 @@ def function_of(program: Program) -> Function | None:
     return kernel.explain(launch.grid, launch.block, *arguments, shared_bytes=launch.shared_bytes).function
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(each, id=each.name, marks=() if place % ONE_IN == 0 else pytest.mark.slow)
+        for place, each in enumerate(PROGRAMS)
+    ],
+)
 def test_derivatives_are_what_differences_show(program: Program) -> None:
     function = function_of(program)
     if function is None:

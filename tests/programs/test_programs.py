@@ -26,9 +26,11 @@ def compiled(source: Path) -> wl.cuda.Module:
 
 
 def cases() -> Iterator[Any]:
+    """All launches; those between the first and the last of each program, which are most, only with the slow tests."""
     for program in PROGRAMS:
-        for launch in program.launches:
-            marks = [pytest.mark.slow] if launch.slow else []
+        for place, launch in enumerate(program.launches):
+            is_slow = launch.slow or 0 < place < len(program.launches) - 1
+            marks = [pytest.mark.slow] if is_slow else []
             yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
 
 
