@@ -86,6 +86,6 @@ def run(tree: Path, command: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=3600,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

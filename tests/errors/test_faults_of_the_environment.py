@@ -191,7 +191,7 @@ except wl.WindlassError as error:
 @pytest.mark.parametrize(("limit", "told"), [(1 << 30, "MemoryLimitError WL0624"), (8 << 30, "[3, 3, 3, 3]")])
 def test_a_limit_of_address_space_is_named_or_kept(limit: int, told: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _LIMITED, str(limit)], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", _LIMITED, str(limit)], capture_output=True, text=True, check=False, timeout=3600
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(told)

@@ -85,9 +85,9 @@ def test_threads_that_wait_for_others_are_not_serialized() -> None:
 
 
 def programs() -> list[object]:
-    """Every fifth of the small programs; the others are slow."""
+    """Every fifteenth of the small programs; the others are slow."""
     return [
-        pytest.param(*case.values, id=case.id, marks=[pytest.mark.slow] if number % 5 else [])
+        pytest.param(*case.values, id=case.id, marks=[pytest.mark.slow] if number % 15 else [])
         for number, case in enumerate(cases())
     ]
 

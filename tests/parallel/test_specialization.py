@@ -28,7 +28,7 @@ def extents(launch: Launch) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
 
 
-SAMPLE = [pytest.param(*case.values, id=case.id) for case in list(cases())[::9]]
+SAMPLE = [pytest.param(*case.values, id=case.id) for case in list(cases())[::27]]
 
 
 @pytest.mark.parametrize(("program", "launch"), SAMPLE)
