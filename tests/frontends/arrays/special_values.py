@@ -40,19 +40,37 @@ def pairs(first: np.dtype, second: np.dtype) -> tuple[NDArray[Any], NDArray[Any]
     return special_values(first)[:, None], special_values(second)[None, :]
 
 
-def assert_same(found: Any, wanted: Any, what: str = "") -> None:
-    """The same dtypes, shapes and values, NaN and signs of zeros included."""
+def assert_same(found: Any, wanted: Any, what: str = "", roundings: float = 0, signs_of_zeros: bool = True) -> None:
+    """The same dtypes, shapes and values, NaN and signs of zeros included.
+
+    `roundings` allows finite floats to be so many spacings of one apart, relatively, and subnormal ones to be zero.
+    """
     results, expectations = jax.tree.leaves(found), jax.tree.leaves(wanted)
     assert len(results) == len(expectations), what
-    for result, expected in zip(map(np.asarray, results), map(np.asarray, expectations), strict=True):
+    arrays: list[tuple[Any, Any]] = [(np.asarray(a), np.asarray(b)) for a, b in zip(results, expectations, strict=True)]
+    for result, expected in arrays:
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape), what
-        parts = (lambda each: (each.real, each.imag)) if expected.dtype.kind == "c" else lambda each: (each,)
-        for part, other in zip(parts(result), parts(expected), strict=True):
-            same = (part == other) | ((part != part) & (other != other))  # noqa: PLR0124 (NaN)
-            if other.dtype.kind == "f":
-                same &= np.isnan(other) | (np.signbit(part) == np.signbit(other))
-            places = np.argwhere(~same)
+        is_complex = expected.dtype.kind == "c"
+        views = [(each.real, each.imag) if is_complex else (each,) for each in (result, expected)]
+        for part, other in zip(*views, strict=True):
+            places = np.argwhere(~_is_same(part, other, roundings, signs_of_zeros))
             assert not places.size, (
-                f"{what}: {len(places)} of {same.size} values of {expected.dtype}, the first at {places[0]}: "
+                f"{what}: {len(places)} of {part.size} values of {expected.dtype}, the first at {places[0]}: "
                 f"{part[tuple(places[0])]!r} for {other[tuple(places[0])]!r}"
             )
+
+
+def _is_same(part: NDArray[Any], other: NDArray[Any], roundings: float, signs_of_zeros: bool) -> NDArray[np.bool_]:
+    if part.dtype.kind != "f":
+        return np.asarray(part == other)
+    is_nan = np.isnan(part) & np.isnan(other)
+    same = part == other
+    if signs_of_zeros:
+        same &= np.signbit(part) == np.signbit(other)
+    if roundings:
+        ranges: Any = np.finfo(part.dtype)
+        with np.errstate(all="ignore"):
+            difference = np.abs(part.astype(np.float64) - other.astype(np.float64))
+            allowed = roundings * float(ranges.eps) * np.abs(other.astype(np.float64)) + float(ranges.tiny)
+            same |= np.isfinite(part) & np.isfinite(other) & (other != 0) & (difference <= allowed)
+    return is_nan | same

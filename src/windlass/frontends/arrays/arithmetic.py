@@ -93,6 +93,8 @@ def power(x: Any, y: Any) -> Any:
             position, length = position_now()
             fails = jnp.any(y < 0) & (x.size > 0)
             tracing.require_never(fails, Check(text, position, code="WL0916", length=length, kind=ArrayValueError))
+    if _is_complex(x):
+        return _complex_power(x, y)
     return _integer_power(x, y) if _is_integer(x) else jnp.power(x, y)
 
 
@@ -108,6 +110,204 @@ def _integer_power(x: Any, y: Any) -> Any:
         return jnp.where(left & 1 != 0, found * square, found), square * square, left >> 1
 
     return jax.lax.while_loop(lambda state: jnp.any(state[2] != 0), multiply, (jnp.ones_like(x), x, y))[0]
+
+
+# -- complex numbers --------------------------------------------------------------------------------------------------
+
+
+def _is_complex(x: Any) -> bool:
+    return np.dtype(x.dtype).kind == "c"
+
+
+def divide(x: Any, y: Any) -> Any:
+    """`numpy.divide`: complex numbers by Smith's algorithm, as NumPy does."""
+    if not _is_complex(x):
+        return jnp.true_divide(x, y)
+    is_wide = jnp.abs(y.real) >= jnp.abs(y.imag)
+    longer, shorter = jnp.where(is_wide, y.real, y.imag), jnp.where(is_wide, y.imag, y.real)
+    is_zero = (y.real == 0) & (y.imag == 0)
+    ratio = shorter / longer
+    scale = 1 / (longer + shorter * ratio)
+    real = jnp.where(is_wide, x.real + x.imag * ratio, x.real * ratio + x.imag) * scale
+    imaginary = jnp.where(is_wide, x.imag - x.real * ratio, x.imag * ratio - x.real) * scale
+    size = jnp.abs(y.real)
+    return jax.lax.complex(
+        jnp.where(is_zero, x.real / size, real), jnp.where(is_zero, x.imag / size, imaginary)
+    )  # fmt: skip
+
+
+def reciprocal(x: Any) -> Any:
+    """`numpy.reciprocal`."""
+    if _is_integer(x):
+        return _unless_by_zero(jax.lax.div, jnp.ones_like(x), x)
+    if not _is_complex(x):
+        return 1 / x
+    is_wide = jnp.abs(x.imag) <= jnp.abs(x.real)
+    ratio = jnp.where(is_wide, x.imag / x.real, x.real / x.imag)
+    whole = jnp.where(is_wide, x.real + x.imag * ratio, x.real * ratio + x.imag)
+    one = jnp.ones((), x.real.dtype)
+    return jax.lax.complex(jnp.where(is_wide, one, ratio) / whole, -jnp.where(is_wide, ratio, one) / whole)
+
+
+def absolute(x: Any) -> Any:
+    """`numpy.absolute`: infinite for complex numbers of which a part is, whatever the other is."""
+    found = jnp.abs(x)
+    if not _is_complex(x):
+        return found
+    return jnp.where(jnp.isinf(x.real) | jnp.isinf(x.imag), jnp.asarray(jnp.inf, found.dtype), found)
+
+
+def sign(x: Any) -> Any:
+    """`numpy.sign`: a zero without a sign for zeros."""
+    if _is_integer(x):
+        return jnp.sign(x)
+    if not _is_complex(x):
+        return jnp.where(x == 0, jnp.zeros((), x.dtype), jnp.sign(x))
+    size = absolute(x)
+    is_plain = jnp.isfinite(size) & (size != 0)
+    safe = jnp.where(is_plain, size, jnp.ones((), size.dtype))
+    zero, not_a_number = jnp.zeros((), size.dtype), jnp.asarray(jnp.nan, size.dtype)
+    is_real, is_imaginary = jnp.isinf(x.real) & jnp.isfinite(x.imag), jnp.isinf(x.imag) & jnp.isfinite(x.real)
+    real = jnp.where(
+        is_plain,
+        x.real / safe,
+        jnp.where(is_real, jnp.sign(x.real), jnp.where(is_imaginary | (size == 0), zero, not_a_number)),
+    )
+    imaginary = jnp.where(
+        is_plain,
+        x.imag / safe,
+        jnp.where(is_imaginary, jnp.sign(x.imag), jnp.where(is_real | (size == 0), zero, not_a_number)),
+    )
+    return jax.lax.complex(real, imaginary)
+
+
+def _complex_power(x: Any, y: Any) -> Any:
+    """Powers of zero by cases, small whole powers by products, as NumPy does; the rest by logarithms."""
+    x, y = jnp.broadcast_arrays(x, y)
+    one, zero = jnp.ones((), x.dtype), jnp.zeros((), x.dtype)
+    not_a_number = jnp.asarray(complex(jnp.nan, jnp.nan), x.dtype)
+    is_whole = (y.imag == 0) & (y.real == jnp.trunc(y.real)) & (jnp.abs(y.real) < 100)
+    count = jnp.where(is_whole, jnp.abs(y.real), 0).astype(jnp.int32)
+
+    def multiply(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        found, square, left = state
+        return jnp.where(left & 1 != 0, found * square, found), square * square, left >> 1
+
+    start = (jnp.ones_like(x), x, count)
+    by_products, _, _ = jax.lax.while_loop(lambda state: jnp.any(state[2] != 0), multiply, start)
+    by_products = jnp.where(y.real < 0, divide(one, by_products), by_products)
+    found = jnp.where(is_whole, by_products, jnp.power(x, y))
+    found = jnp.where(x == 0, jnp.where(y.real > 0, zero, not_a_number), found)
+    return jnp.where(y == 0, one, found)
+
+
+def _on_its_side(function: Callable[..., Any], real: int, imaginary: int) -> Callable[..., Any]:
+    """An inverse function whose parts have the signs of its argument's (times 1 or -1), also on the branch cuts, where
+    the sign of a zero decides; a part whose factor is 0 stays as it is."""
+
+    def signed(x: Any) -> Any:
+        found = function(x)
+        if not _is_complex(x):
+            return found
+        parts = [
+            jnp.copysign(part, of * sign) if sign else part
+            for part, of, sign in ((found.real, x.real, real), (found.imag, x.imag, imaginary))
+        ]
+        return jax.lax.complex(*parts)
+
+    return signed
+
+
+def _chosen(is_before: Callable[..., Any], passes_nan: bool) -> Callable[..., Any]:
+    """`maximum` and its kin: the first unless the second is past it, which also holds for complex numbers and zeros."""
+
+    def choose(x: Any, y: Any) -> Any:
+        x_is_first = is_before(x, y) | jnp.isnan(x if passes_nan else y)
+        return jnp.where(x_is_first, x, y)
+
+    return choose
+
+
+def _extreme(of_floats: Callable[..., Any], is_before: Callable[..., Any], passes_nan: bool) -> Callable[..., Any]:
+    choose = _chosen(is_before, passes_nan)
+
+    def extreme(x: Any, y: Any) -> Any:
+        return choose(x, y) if _is_complex(x) or x.dtype == np.float16 else of_floats(x, y)
+
+    return extreme
+
+
+# -- parts of floats --------------------------------------------------------------------------------------------------
+
+
+def modf(x: Any) -> tuple[Any, Any]:
+    """`numpy.modf`: fraction and whole part, both with the number's sign."""
+    whole = jnp.trunc(x)
+    fraction = jnp.where(jnp.isinf(x), jnp.zeros((), x.dtype), x - whole)
+    return jnp.copysign(fraction, x), whole
+
+
+def nextafter(x: Any, y: Any) -> Any:
+    """`numpy.nextafter`: where both are equal the second, but for halves the first."""
+    found = jnp.nextafter(x, y)
+    return jnp.where(x == y, x, found) if x.dtype == np.float16 else found
+
+
+def spacing(x: Any) -> Any:
+    """`numpy.spacing`: that of a zero is positive, that of an infinity NaN."""
+    found = jnp.where(jnp.isinf(x), jnp.asarray(jnp.nan, x.dtype), jnp.spacing(x))
+    return jnp.where(x == 0, jnp.abs(found), found)
+
+
+def exp2(x: Any) -> Any:
+    """`numpy.exp2`: exact for whole numbers."""
+    if x.dtype == np.float16:
+        return exp2(x.astype(jnp.float32)).astype(x.dtype)
+    if _is_complex(x):
+        return jnp.exp2(x)
+    limit = 2100 if x.dtype.itemsize == 8 else 300
+    whole = jnp.where(jnp.isnan(x), 0, jnp.clip(jnp.rint(x), -limit, limit))
+    rest = jnp.where(jnp.isinf(x), jnp.zeros((), x.dtype), x - whole)
+    return jnp.ldexp(jnp.exp(jnp.clip(rest, -1, 1) * np.log(2).astype(x.dtype)), whole.astype(jnp.int32))
+
+
+def logaddexp2(x: Any, y: Any) -> Any:
+    """`numpy.logaddexp2`."""
+    if x.dtype == np.float16:
+        return logaddexp2(x.astype(jnp.float32), y.astype(jnp.float32)).astype(x.dtype)
+    greater, difference = jnp.maximum(x, y), jnp.where(x == y, jnp.zeros((), x.dtype), -jnp.abs(x - y))
+    return greater + jnp.log1p(exp2(difference)) * np.asarray(1 / np.log(2), x.dtype)
+
+
+# -- divisors ---------------------------------------------------------------------------------------------------------
+
+
+def _magnitude(x: Any) -> Any:
+    """The absolute value as an unsigned integer, which also has that of the least one."""
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return jnp.where(x < 0, -x, x).astype(unsigned)
+
+
+def _gcd_of_magnitudes(x: Any, y: Any) -> Any:
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        a, b = state
+        is_done = b == 0
+        return jnp.where(is_done, a, b), jnp.where(is_done, b, a % jnp.where(is_done, jnp.ones((), b.dtype), b))
+
+    return jax.lax.while_loop(lambda state: jnp.any(state[1] != 0), step, (x, y))[0]
+
+
+def gcd(x: Any, y: Any) -> Any:
+    """`numpy.gcd`."""
+    first, second = map(_magnitude, jnp.broadcast_arrays(x, y))
+    return _gcd_of_magnitudes(first, second).astype(x.dtype)
+
+
+def lcm(x: Any, y: Any) -> Any:
+    """`numpy.lcm`: 0 where one is 0."""
+    first, second = map(_magnitude, jnp.broadcast_arrays(x, y))
+    divisor = _gcd_of_magnitudes(first, second)
+    return (_unless_by_zero(jax.lax.div, first, divisor) * second).astype(x.dtype)
 
 
 # -- comparisons ------------------------------------------------------------------------------------------------------
@@ -142,16 +342,41 @@ def _in_order(compare: Callable[..., Any], x: Any, y: Any) -> Any:
     return is_apart | ((x.real == y.real) & compare(x.imag, y.imag))
 
 
+LESS_EQUAL = _comparison(jnp.less_equal, jnp.greater_equal, True)
+GREATER_EQUAL = _comparison(jnp.greater_equal, jnp.less_equal, False)
 VALUES: dict[str, Callable[..., Any]] = {
     "floor_divide": floor_divide,
     "remainder": remainder,
     "divmod": divmod_of,
     "fmod": fmod,
     "power": power,
+    "float_power": power,
+    "divide": divide,
+    "reciprocal": reciprocal,
+    "absolute": absolute,
+    "sign": sign,
+    "maximum": _extreme(jnp.maximum, GREATER_EQUAL, True),
+    "minimum": _extreme(jnp.minimum, LESS_EQUAL, True),
+    "fmax": _extreme(jnp.fmax, GREATER_EQUAL, False),
+    "fmin": _extreme(jnp.fmin, LESS_EQUAL, False),
+    "modf": modf,
+    "nextafter": nextafter,
+    "spacing": spacing,
+    "exp2": exp2,
+    "logaddexp2": logaddexp2,
+    "arcsin": _on_its_side(jnp.arcsin, 1, 1),
+    "arcsinh": _on_its_side(jnp.arcsinh, 1, 1),
+    "arctan": _on_its_side(jnp.arctan, 1, 1),
+    "arctanh": _on_its_side(jnp.arctanh, 1, 1),
+    "arccos": _on_its_side(jnp.arccos, 0, -1),
+    "arccosh": _on_its_side(jnp.arccosh, 0, 1),
+    "sqrt": _on_its_side(jnp.sqrt, 0, 1),
+    "gcd": gcd,
+    "lcm": lcm,
     "less": _comparison(jnp.less, jnp.greater, True),
-    "less_equal": _comparison(jnp.less_equal, jnp.greater_equal, True),
+    "less_equal": LESS_EQUAL,
     "greater": _comparison(jnp.greater, jnp.less, False),
-    "greater_equal": _comparison(jnp.greater_equal, jnp.less_equal, False),
+    "greater_equal": GREATER_EQUAL,
     "equal": _comparison(jnp.equal, jnp.equal, False),
     "not_equal": _comparison(jnp.not_equal, jnp.not_equal, True),
 }

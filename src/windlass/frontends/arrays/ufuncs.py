@@ -11,19 +11,17 @@ import numpy as np
 
 from windlass.frontends.arrays.arithmetic import COMPARISONS, VALUES
 from windlass.frontends.arrays.array import Array
-from windlass.frontends.arrays.indexing import as_one_array, checked_index
-from windlass.frontends.arrays.operands import deliver, is_known, unsupported, unwrapped, unwrapped_all, written_outside
-from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, dtype_or_number, typed_call
+from windlass.frontends.arrays.indexing import as_one_array
+from windlass.frontends.arrays.operands import deliver, is_known, unsupported, unwrapped, unwrapped_all
+from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, typed_call
+from windlass.frontends.arrays.ufunc_methods import accumulate, pairs, reduce, reduce_at, update_at
 from windlass.stablehlo.private_jax import weakly_typed
 
 REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
             "logical_or": "any"}  # fmt: skip
 ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
 MORE: dict[str, Callable[..., Any]] = {
-    "divide": jnp.true_divide,
     "conjugate": jnp.conj,
-    "absolute": jnp.abs,
-    "logical_xor": jnp.logical_xor,
 }
 
 
@@ -44,35 +42,55 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Ma
         casting = options.pop("casting", "same_kind")
         _expect_no_options(ufunc.__name__, options)
         result = _call(ufunc, values, dtype)
-    elif method == "reduce" and ufunc.__name__ in REDUCERS:
+    elif method == "outer":
+        casting = "same_kind"
+        _expect_no_options(f"{ufunc.__name__}.outer", options)
+        result = _call(ufunc, pairs(values), dtype)
+    elif method == "at":
+        return update_at(ufunc, _target(ufunc), *inputs)
+    else:
         casting = "unsafe"
-        name = REDUCERS[ufunc.__name__]
-        options.setdefault("axis", 0)
         if where is not True:
             options["where"] = unwrapped(where)
             where = True
-        result = typed_call(name, getattr(jnp, name), values, {**options, **({"dtype": dtype} if dtype else {})})
-    elif method == "accumulate" and ufunc.__name__ in ACCUMULATORS:
-        casting = "unsafe"
-        name = ACCUMULATORS[ufunc.__name__]
-        options.setdefault("axis", 0)
-        result = typed_call(name, getattr(jnp, name), values, options)
-    elif method == "outer":
-        casting = "same_kind"
-        first, second = (jnp.asarray(value) for value in values)
-        result = _call(ufunc, [jnp.reshape(first, (*first.shape, *(1,) * second.ndim)), second], dtype)
-    elif method == "at":
-        return _at(ufunc, inputs)
-    else:
-        raise unsupported(f"numpy.{ufunc.__name__}.{method}")
+        options = {key: value for key, value in options.items() if value is not np._NoValue}  # pyright: ignore[reportPrivateUsage]
+        result = _folded(ufunc, method, values, {**options, **({"dtype": dtype} if dtype is not None else {})})
     return deliver(result, out, where, casting)
+
+
+def _folded(ufunc: np.ufunc, method: str, values: Sequence[Any], options: dict[str, Any]) -> Any:
+    """What `reduce`, `accumulate` and `reduceat` give."""
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        raise ValueError(f"{method} only supported for binary functions")
+    names = {"reduce": REDUCERS, "accumulate": ACCUMULATORS}.get(method, {})
+    unknown = {"logical_and": {"dtype", "initial"}, "logical_or": {"dtype", "initial"}, "add": set(), "multiply": set()}
+    if ufunc.__name__ in names and not unknown.get(ufunc.__name__, {"dtype"}) & options.keys():
+        name = names[ufunc.__name__]
+        return typed_call(name, getattr(jnp, name), values, {"axis": 0, **options})
+    first, *rest = [unwrapped(as_one_array(each)) if isinstance(each, list | tuple) else each for each in values]
+    first = jnp.asarray(first)
+    apply = _target(ufunc)
+    if method == "reduceat":
+        return reduce_at(ufunc, apply, first, rest[0], options)
+    if rest:
+        options["axis"] = int(rest[0])
+    return (reduce if method == "reduce" else accumulate)(ufunc, apply, first, options)
+
+
+def _target(ufunc: np.ufunc) -> Callable[..., Any]:
+    """The ufunc on JAX values of the types that NumPy's own loop would have.
+
+    Raises WindlassError (WL0909) where JAX has none.
+    """
+    target = VALUES.get(ufunc.__name__) or getattr(jnp, ufunc.__name__, None) or MORE.get(ufunc.__name__)
+    if target is None:
+        raise unsupported(f"numpy.{ufunc.__name__}")
+    return target
 
 
 def _call(ufunc: np.ufunc, values: Sequence[Any], dtype: Any) -> Any:
     """A ufunc by jax.numpy, on inputs cast to the types that NumPy's own loop would have."""
-    target = VALUES.get(ufunc.__name__) or getattr(jnp, ufunc.__name__, None) or MORE.get(ufunc.__name__)
-    if target is None:
-        raise unsupported(f"numpy.{ufunc.__name__}")
+    target = _target(ufunc)
     values = [as_one_array(value) if isinstance(value, list | tuple) else value for value in values]
     if ufunc.__name__ in COMPARISONS:
         values = _comparable(values)
@@ -114,28 +132,6 @@ def _comparable(values: list[Any]) -> list[Any]:
             values[value] = np.int8(1 if number > 0 else -1)
             values[other] = jnp.zeros(jnp.shape(values[other]), jnp.int8)
     return values
-
-
-def _at(ufunc: np.ufunc, inputs: Sequence[Any]) -> None:
-    """`ufunc.at(a, indices, b)`: unbuffered, so that repeated indices accumulate."""
-    array, indices, *rest = inputs
-    if not isinstance(array, Array):
-        raise written_outside()
-    methods = {"add": "add", "multiply": "multiply", "maximum": "max", "minimum": "min", "subtract": "add"}
-    if ufunc.__name__ not in methods or len(rest) != 1:
-        raise unsupported(f"numpy.{ufunc.__name__}.at")
-    (value,) = rest
-    kind = dtype_or_number(value)
-    if not np.can_cast(np.result_type(array.dtype, kind), array.dtype, "same_kind"):
-        raise TypeError(
-            f"Cannot cast ufunc '{ufunc.__name__}' output from {np.result_type(array.dtype, kind)!r} to "
-            f"{array.dtype!r} with casting rule 'same_kind'"
-        )
-    plain = as_dtype(unwrapped_all(value), array.dtype)
-    if ufunc.__name__ == "subtract":
-        plain = -plain
-    place = jnp.asarray(array.value).at[checked_index(indices, array.shape)]
-    array.assign(getattr(place, methods[ufunc.__name__])(plain))
 
 
 def _is_operand(value: Any) -> bool:
