@@ -157,7 +157,7 @@ def _end_of(error: Exception) -> int:
 
 @app.command()
 def explain(
-    file: Annotated[Path, typer.Argument(help="A CUDA C++ file.")],
+    file: Annotated[Path, typer.Argument(help="A CUDA C++ or HIP file.")],
     kernel: Annotated[
         list[str] | None, typer.Option("--kernel", "-k", help="Only this kernel; may be repeated.")
     ] = None,
@@ -176,7 +176,7 @@ def explain(
         bool, typer.Option("--require-raised", help="Exit with status 1 unless all are raised.")
     ] = False,
 ) -> int:
-    """Tell for each kernel of a CUDA C++ file what it becomes: tensor ops, memory traffic, or why not."""
+    """Tell for each kernel of a CUDA C++ or HIP file what it becomes: tensor ops, memory traffic, or why not."""
     from windlass.command_line.explain import explain_file
     from windlass.command_line.guessing import Wishes
 
@@ -189,7 +189,7 @@ def explain(
 def run_program(
     context: typer.Context,
     sources: Annotated[
-        list[Path], typer.Argument(help="The program's source files: .cu, .cpp, .c; or a Python script.")
+        list[Path], typer.Argument(help="The program's source files: .cu, .hip, .cpp, .c; or a Python script.")
     ],
     include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder for #include.")] = None,
     define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro: NAME or NAME=VALUE.")] = None,

@@ -7,7 +7,8 @@ lists. Errors are `CompilationError` with the user's file, line and column.
 
 Start reading at `compilation.py`; `clang.py` has the flags, `include/windlass_cuda.h` the headers, `signatures.py`
 the way from debug metadata to NumPy dtypes, `lookup.py` how users' names find kernels, `textures.py` kernels whose
-textures are known, `records.py` those whose structs hold pointers, `linking.py` programs of several units.
+textures are known, `records.py` those whose structs hold pointers, `linking.py` programs of several units, `hip.py`
+HIP's names for all this.
 """
 
 from windlass.frontends.cuda.compilation import compile_device

@@ -23,6 +23,7 @@ from windlass.frontends.cuda.child import (
 )
 from windlass.frontends.cuda.clang import UMBRELLA_HEADER, device_flags, optimization_flags, run_clang
 from windlass.frontends.cuda.copies import with_copies_by_field
+from windlass.frontends.cuda.hip import platform_macros
 from windlass.frontends.cuda.includes import folder_flags, include_folders, refuse_irregular_includes
 from windlass.frontends.cuda.kept_units import Compilation, read_dependencies
 from windlass.frontends.cuda.limits import check_constants, with_lines_of
@@ -118,6 +119,7 @@ def compile_unit(
     as for `run_clang`. The outcome says what was read.
     """
     text = adapt_text(unit, instances)
+    define = {**platform_macros(unit), **define}
     refuse_irregular_includes(unit, [folder for flag, folder in pairwise(extra) if flag == "-I"])
     with temporary_folder() as folder, main_file(unit, text, folder) as main:
         macros: list[str] = []

@@ -9,6 +9,7 @@ from pathlib import Path
 from windlass.diagnostics import Diagnostic, Position
 from windlass.diagnostics.files import MOST_BYTES_SHOWN, read_regular_file
 from windlass.frontends.cuda.clang import INCLUDE_FOLDER, ZIG_FOLDER
+from windlass.frontends.cuda.hip import spelled_as_hip
 from windlass.frontends.cuda.source import INSTANCES_FILE, Source
 
 MOST_DIAGNOSTICS = 20
@@ -17,6 +18,7 @@ _LINE = re.compile(
     r"^(?:(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): )?(?P<kind>fatal error|error|note|warning): (?P<text>.*)$"
 )
 _LAUNCH_BY_KERNEL = re.compile(r"kernel launch from __device__ or __global__ function requires relocatable device code")
+_UNKNOWN_OF_HIP = re.compile(r"(?:undeclared identifier|unknown type name) '((?:hip|HIP)\w+)'")
 _MISSING_INCLUDE = re.compile(r"^'([^']+)' file not found")
 _LIBRARIES = {
     "thrust/": "Thrust",
@@ -28,6 +30,23 @@ _LIBRARIES = {
     "curand": "cuRAND",
     "cudnn": "cuDNN",
     "nccl": "NCCL",
+    "hip/": "HIP",
+    "hipblas": "hipBLAS",
+    "hipcub/": "hipCUB",
+    "hipfft": "hipFFT",
+    "hiprand": "hipRAND",
+    "hipsolver": "hipSOLVER",
+    "hipsparse": "hipSPARSE",
+    "rocblas": "rocBLAS",
+    "rocfft": "rocFFT",
+    "rocprim/": "rocPRIM",
+    "rocrand": "rocRAND",
+    "rocsolver": "rocSOLVER",
+    "rocsparse": "rocSPARSE",
+    "rocthrust/": "rocThrust",
+    "rocwmma/": "rocWMMA",
+    "miopen/": "MIOpen",
+    "rccl": "RCCL",
     "nvml": "NVML",
     "npp": "NPP",
     "nvjpeg": "nvJPEG",
@@ -110,9 +129,12 @@ def _diagnostic(message: _Message, source: Source, instances: tuple[str, ...]) -
         if users is not None and users.position is not None and users.position.file != INSTANCES_FILE:
             position = users.position
             notes = [note for note in notes if note is not users]
+    if unknown := _UNKNOWN_OF_HIP.search(headline):
+        advice = f"Windlass has HIP's names for what it has of CUDA; {unknown[1]} is none of them"
+    text = _line_text(position, source) if position is not None else None
     return Diagnostic(
         code="WL0101",
-        headline=headline,
+        headline=spelled_as_hip(headline, text or ""),
         position=_in_characters(position, source),
         length=_length(position, source),
         source=_source_line(position, source),

@@ -11,7 +11,7 @@ from windlass.diagnostics.files import read_regular_file
 
 INSTANCES_FILE = "<instances>"
 INSTANCE_MARKER = "__windlass_instance_"
-_SOURCE_SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".cpp", ".cc", ".cxx", ".c", ".inc", ".inl"})
+_SOURCE_SUFFIXES = frozenset({".cu", ".cuh", ".hip", ".h", ".hpp", ".hh", ".cpp", ".cc", ".cxx", ".c", ".inc", ".inl"})
 _CONTROL_CHARACTERS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")
 
 

@@ -1,0 +1,3 @@
+// Part of HIP's runtime.
+#pragma once
+#include "hip_runtime_api.h"

@@ -1,0 +1,7 @@
+// bfloat16.
+#pragma once
+#include "hip_runtime_api.h"
+#include <cuda_bf16.h>
+typedef __nv_bfloat16 __hip_bfloat16;
+typedef __nv_bfloat162 __hip_bfloat162;
+typedef __nv_bfloat16 hip_bfloat16;

@@ -1,0 +1,3 @@
+// bfloat16.
+#pragma once
+#include "hip_bf16.h"

@@ -1,0 +1,4 @@
+// Cooperative groups.
+#pragma once
+#include "hip_runtime_api.h"
+#include <cooperative_groups.h>

@@ -1,0 +1,5 @@
+// HIP's name for what CUDA has. Written by `python -m tests.frontends.cuda.hip_headers`.
+#pragma once
+#include <hip/hip_runtime.h>
+#include <cub/device/device_segmented_sort.cuh>
+namespace hipcub = cub;

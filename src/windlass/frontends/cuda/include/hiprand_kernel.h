@@ -1,0 +1,3 @@
+// An older place of hiprand/hiprand_kernel.h.
+#pragma once
+#include <hiprand/hiprand_kernel.h>

@@ -1,0 +1,3 @@
+// An older place of hipsolver/hipsolver.h.
+#pragma once
+#include <hipsolver/hipsolver.h>

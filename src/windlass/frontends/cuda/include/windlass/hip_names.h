@@ -1,0 +1,663 @@
+// HIP's names for what CUDA has: the runtime. Written by `python -m tests.frontends.cuda.hip_headers`.
+#pragma once
+#include <windlass_cuda.h>
+#include <library_types.h>
+#define HIP_C_16BF CUDA_C_16BF
+#define HIP_C_16F CUDA_C_16F
+#define HIP_C_16I CUDA_C_16I
+#define HIP_C_16U CUDA_C_16U
+#define HIP_C_32F CUDA_C_32F
+#define HIP_C_32I CUDA_C_32I
+#define HIP_C_32U CUDA_C_32U
+#define HIP_C_4I CUDA_C_4I
+#define HIP_C_4U CUDA_C_4U
+#define HIP_C_64F CUDA_C_64F
+#define HIP_C_64I CUDA_C_64I
+#define HIP_C_64U CUDA_C_64U
+#define HIP_C_8I CUDA_C_8I
+#define HIP_C_8U CUDA_C_8U
+#define HIP_R_16BF CUDA_R_16BF
+#define HIP_R_16F CUDA_R_16F
+#define HIP_R_16I CUDA_R_16I
+#define HIP_R_16U CUDA_R_16U
+#define HIP_R_32F CUDA_R_32F
+#define HIP_R_32I CUDA_R_32I
+#define HIP_R_32U CUDA_R_32U
+#define HIP_R_4I CUDA_R_4I
+#define HIP_R_4U CUDA_R_4U
+#define HIP_R_64F CUDA_R_64F
+#define HIP_R_64I CUDA_R_64I
+#define HIP_R_64U CUDA_R_64U
+#define HIP_R_8F_E4M3 CUDA_R_8F_E4M3
+#define HIP_R_8F_E5M2 CUDA_R_8F_E5M2
+#define HIP_R_8I CUDA_R_8I
+#define HIP_R_8U CUDA_R_8U
+#define hipAccessPolicyWindow cudaAccessPolicyWindow
+#define hipAccessProperty cudaAccessProperty
+#define hipAccessPropertyNormal cudaAccessPropertyNormal
+#define hipAccessPropertyPersisting cudaAccessPropertyPersisting
+#define hipAccessPropertyStreaming cudaAccessPropertyStreaming
+#define hipAddressModeBorder cudaAddressModeBorder
+#define hipAddressModeClamp cudaAddressModeClamp
+#define hipAddressModeMirror cudaAddressModeMirror
+#define hipAddressModeWrap cudaAddressModeWrap
+#define hipArray cudaArray
+#define hipArrayCubemap cudaArrayCubemap
+#define hipArrayDefault cudaArrayDefault
+#define hipArrayGetInfo cudaArrayGetInfo
+#define hipArrayLayered cudaArrayLayered
+#define hipArraySurfaceLoadStore cudaArraySurfaceLoadStore
+#define hipArrayTextureGather cudaArrayTextureGather
+#define hipArray_const_t cudaArray_const_t
+#define hipArray_t cudaArray_t
+#define hipBindSurfaceToArray cudaBindSurfaceToArray
+#define hipBindTexture cudaBindTexture
+#define hipBindTexture2D cudaBindTexture2D
+#define hipBindTextureToArray cudaBindTextureToArray
+#define hipBoundaryModeClamp cudaBoundaryModeClamp
+#define hipBoundaryModeTrap cudaBoundaryModeTrap
+#define hipBoundaryModeZero cudaBoundaryModeZero
+#define hipChannelFormatDesc cudaChannelFormatDesc
+#define hipChannelFormatKind cudaChannelFormatKind
+#define hipChannelFormatKindFloat cudaChannelFormatKindFloat
+#define hipChannelFormatKindNone cudaChannelFormatKindNone
+#define hipChannelFormatKindSigned cudaChannelFormatKindSigned
+#define hipChannelFormatKindUnsigned cudaChannelFormatKindUnsigned
+#define hipChooseDevice cudaChooseDevice
+#define hipComputeMode cudaComputeMode
+#define hipComputeModeDefault cudaComputeModeDefault
+#define hipComputeModeExclusive cudaComputeModeExclusive
+#define hipComputeModeExclusiveProcess cudaComputeModeExclusiveProcess
+#define hipComputeModeProhibited cudaComputeModeProhibited
+#define hipCpuDeviceId cudaCpuDeviceId
+#define hipCreateChannelDesc cudaCreateChannelDesc
+#define hipCreateChannelDescHalf cudaCreateChannelDescHalf
+#define hipCreateChannelDescHalf2 cudaCreateChannelDescHalf2
+#define hipCreateChannelDescHalf4 cudaCreateChannelDescHalf4
+#define hipCreateSurfaceObject cudaCreateSurfaceObject
+#define hipCreateTextureObject cudaCreateTextureObject
+#define hipCtxResetPersistingL2Cache cudaCtxResetPersistingL2Cache
+#define hipDataType cudaDataType
+#define hipDataType_t cudaDataType_t
+#define hipDestroySurfaceObject cudaDestroySurfaceObject
+#define hipDestroyTextureObject cudaDestroyTextureObject
+#define hipDeviceAttributeCanMapHostMemory cudaDevAttrCanMapHostMemory
+#define hipDeviceAttributeClockRate cudaDevAttrClockRate
+#define hipDeviceAttributeComputeCapabilityMajor cudaDevAttrComputeCapabilityMajor
+#define hipDeviceAttributeComputeCapabilityMinor cudaDevAttrComputeCapabilityMinor
+#define hipDeviceAttributeComputeMode cudaDevAttrComputeMode
+#define hipDeviceAttributeConcurrentKernels cudaDevAttrConcurrentKernels
+#define hipDeviceAttributeConcurrentManagedAccess cudaDevAttrConcurrentManagedAccess
+#define hipDeviceAttributeCooperativeLaunch cudaDevAttrCooperativeLaunch
+#define hipDeviceAttributeMemoryBusWidth cudaDevAttrGlobalMemoryBusWidth
+#define hipDeviceAttributeIntegrated cudaDevAttrIntegrated
+#define hipDeviceAttributeKernelExecTimeout cudaDevAttrKernelExecTimeout
+#define hipDeviceAttributeL2CacheSize cudaDevAttrL2CacheSize
+#define hipDeviceAttributeManagedMemory cudaDevAttrManagedMemory
+#define hipDeviceAttributeMaxBlockDimX cudaDevAttrMaxBlockDimX
+#define hipDeviceAttributeMaxBlockDimY cudaDevAttrMaxBlockDimY
+#define hipDeviceAttributeMaxBlockDimZ cudaDevAttrMaxBlockDimZ
+#define hipDeviceAttributeMaxBlocksPerMultiprocessor cudaDevAttrMaxBlocksPerMultiprocessor
+#define hipDeviceAttributeMaxGridDimX cudaDevAttrMaxGridDimX
+#define hipDeviceAttributeMaxGridDimY cudaDevAttrMaxGridDimY
+#define hipDeviceAttributeMaxGridDimZ cudaDevAttrMaxGridDimZ
+#define hipDeviceAttributeMaxPitch cudaDevAttrMaxPitch
+#define hipDeviceAttributeMaxRegistersPerBlock cudaDevAttrMaxRegistersPerBlock
+#define hipDeviceAttributeMaxRegistersPerMultiprocessor cudaDevAttrMaxRegistersPerMultiprocessor
+#define hipDeviceAttributeMaxSharedMemoryPerBlock cudaDevAttrMaxSharedMemoryPerBlock
+#define hipDeviceAttributeSharedMemPerBlockOptin cudaDevAttrMaxSharedMemoryPerBlockOptin
+#define hipDeviceAttributeMaxSharedMemoryPerMultiprocessor cudaDevAttrMaxSharedMemoryPerMultiprocessor
+#define hipDeviceAttributeMaxThreadsPerBlock cudaDevAttrMaxThreadsPerBlock
+#define hipDeviceAttributeMaxThreadsPerMultiProcessor cudaDevAttrMaxThreadsPerMultiProcessor
+#define hipDeviceAttributeMemoryClockRate cudaDevAttrMemoryClockRate
+#define hipDeviceAttributeMemoryPoolsSupported cudaDevAttrMemoryPoolsSupported
+#define hipDeviceAttributeMultiprocessorCount cudaDevAttrMultiProcessorCount
+#define hipDeviceAttributePageableMemoryAccess cudaDevAttrPageableMemoryAccess
+#define hipDeviceAttributeTextureAlignment cudaDevAttrTextureAlignment
+#define hipDeviceAttributeTotalConstantMemory cudaDevAttrTotalConstantMemory
+#define hipDeviceAttributeUnifiedAddressing cudaDevAttrUnifiedAddressing
+#define hipDeviceAttributeWarpSize cudaDevAttrWarpSize
+#define hipDeviceAttribute_t cudaDeviceAttr
+#define hipDeviceBlockingSync cudaDeviceBlockingSync
+#define hipDeviceCanAccessPeer cudaDeviceCanAccessPeer
+#define hipDeviceDisablePeerAccess cudaDeviceDisablePeerAccess
+#define hipDeviceEnablePeerAccess cudaDeviceEnablePeerAccess
+#define hipDeviceGetAttribute cudaDeviceGetAttribute
+#define hipDeviceGetDefaultMemPool cudaDeviceGetDefaultMemPool
+#define hipDeviceGetLimit cudaDeviceGetLimit
+#define hipDeviceGetMemPool cudaDeviceGetMemPool
+#define hipDeviceGetPCIBusId cudaDeviceGetPCIBusId
+#define hipDeviceGetStreamPriorityRange cudaDeviceGetStreamPriorityRange
+#define hipDeviceLmemResizeToMax cudaDeviceLmemResizeToMax
+#define hipDeviceMapHost cudaDeviceMapHost
+#define hipDeviceReset cudaDeviceReset
+#define hipDeviceScheduleAuto cudaDeviceScheduleAuto
+#define hipDeviceScheduleBlockingSync cudaDeviceScheduleBlockingSync
+#define hipDeviceScheduleSpin cudaDeviceScheduleSpin
+#define hipDeviceScheduleYield cudaDeviceScheduleYield
+#define hipDeviceSetCacheConfig cudaDeviceSetCacheConfig
+#define hipDeviceSetLimit cudaDeviceSetLimit
+#define hipDeviceSetSharedMemConfig cudaDeviceSetSharedMemConfig
+#define hipDeviceSynchronize cudaDeviceSynchronize
+#define hipDriverGetVersion cudaDriverGetVersion
+#define hipError cudaError
+#define hipErrorAddressOfConstant cudaErrorAddressOfConstant
+#define hipErrorAlreadyAcquired cudaErrorAlreadyAcquired
+#define hipErrorAlreadyMapped cudaErrorAlreadyMapped
+#define hipErrorApiFailureBase cudaErrorApiFailureBase
+#define hipErrorArrayIsMapped cudaErrorArrayIsMapped
+#define hipErrorAssert cudaErrorAssert
+#define hipErrorCallRequiresNewerDriver cudaErrorCallRequiresNewerDriver
+#define hipErrorCapturedEvent cudaErrorCapturedEvent
+#define hipErrorCompatNotSupportedOnDevice cudaErrorCompatNotSupportedOnDevice
+#define hipErrorContextIsDestroyed cudaErrorContextIsDestroyed
+#define hipErrorCooperativeLaunchTooLarge cudaErrorCooperativeLaunchTooLarge
+#define hipErrorDeinitialized cudaErrorCudartUnloading
+#define hipErrorContextAlreadyInUse cudaErrorDeviceAlreadyInUse
+#define hipErrorDeviceNotLicensed cudaErrorDeviceNotLicensed
+#define hipErrorInvalidContext cudaErrorDeviceUninitialized
+#define hipErrorDevicesUnavailable cudaErrorDevicesUnavailable
+#define hipErrorDuplicateSurfaceName cudaErrorDuplicateSurfaceName
+#define hipErrorDuplicateTextureName cudaErrorDuplicateTextureName
+#define hipErrorDuplicateVariableName cudaErrorDuplicateVariableName
+#define hipErrorECCNotCorrectable cudaErrorECCUncorrectable
+#define hipErrorFileNotFound cudaErrorFileNotFound
+#define hipErrorGraphExecUpdateFailure cudaErrorGraphExecUpdateFailure
+#define hipErrorHardwareStackError cudaErrorHardwareStackError
+#define hipErrorHostMemoryAlreadyRegistered cudaErrorHostMemoryAlreadyRegistered
+#define hipErrorHostMemoryNotRegistered cudaErrorHostMemoryNotRegistered
+#define hipErrorIllegalAddress cudaErrorIllegalAddress
+#define hipErrorIllegalInstruction cudaErrorIllegalInstruction
+#define hipErrorIllegalState cudaErrorIllegalState
+#define hipErrorIncompatibleDriverContext cudaErrorIncompatibleDriverContext
+#define hipErrorNotInitialized cudaErrorInitializationError
+#define hipErrorInitializationError cudaErrorInitializationError
+#define hipErrorInsufficientDriver cudaErrorInsufficientDriver
+#define hipErrorInvalidAddressSpace cudaErrorInvalidAddressSpace
+#define hipErrorInvalidChannelDescriptor cudaErrorInvalidChannelDescriptor
+#define hipErrorInvalidConfiguration cudaErrorInvalidConfiguration
+#define hipErrorInvalidDevice cudaErrorInvalidDevice
+#define hipErrorInvalidDeviceFunction cudaErrorInvalidDeviceFunction
+#define hipErrorInvalidDevicePointer cudaErrorInvalidDevicePointer
+#define hipErrorInvalidFilterSetting cudaErrorInvalidFilterSetting
+#define hipErrorInvalidGraphicsContext cudaErrorInvalidGraphicsContext
+#define hipErrorInvalidHostPointer cudaErrorInvalidHostPointer
+#define hipErrorInvalidImage cudaErrorInvalidKernelImage
+#define hipErrorInvalidMemcpyDirection cudaErrorInvalidMemcpyDirection
+#define hipErrorInvalidNormSetting cudaErrorInvalidNormSetting
+#define hipErrorInvalidPc cudaErrorInvalidPc
+#define hipErrorInvalidPitchValue cudaErrorInvalidPitchValue
+#define hipErrorInvalidKernelFile cudaErrorInvalidPtx
+#define hipErrorInvalidHandle cudaErrorInvalidResourceHandle
+#define hipErrorInvalidResourceHandle cudaErrorInvalidResourceHandle
+#define hipErrorInvalidSource cudaErrorInvalidSource
+#define hipErrorInvalidSurface cudaErrorInvalidSurface
+#define hipErrorInvalidSymbol cudaErrorInvalidSymbol
+#define hipErrorInvalidTexture cudaErrorInvalidTexture
+#define hipErrorInvalidTextureBinding cudaErrorInvalidTextureBinding
+#define hipErrorInvalidValue cudaErrorInvalidValue
+#define hipErrorJitCompilationDisabled cudaErrorJitCompilationDisabled
+#define hipErrorJitCompilerNotFound cudaErrorJitCompilerNotFound
+#define hipErrorLaunchFailure cudaErrorLaunchFailure
+#define hipErrorLaunchFileScopedSurf cudaErrorLaunchFileScopedSurf
+#define hipErrorLaunchFileScopedTex cudaErrorLaunchFileScopedTex
+#define hipErrorLaunchIncompatibleTexturing cudaErrorLaunchIncompatibleTexturing
+#define hipErrorLaunchMaxDepthExceeded cudaErrorLaunchMaxDepthExceeded
+#define hipErrorLaunchOutOfResources cudaErrorLaunchOutOfResources
+#define hipErrorLaunchPendingCountExceeded cudaErrorLaunchPendingCountExceeded
+#define hipErrorLaunchTimeOut cudaErrorLaunchTimeout
+#define hipErrorMapFailed cudaErrorMapBufferObjectFailed
+#define hipErrorMapBufferObjectFailed cudaErrorMapBufferObjectFailed
+#define hipErrorOutOfMemory cudaErrorMemoryAllocation
+#define hipErrorMemoryAllocation cudaErrorMemoryAllocation
+#define hipErrorMemoryValueTooLarge cudaErrorMemoryValueTooLarge
+#define hipErrorMisalignedAddress cudaErrorMisalignedAddress
+#define hipErrorMissingConfiguration cudaErrorMissingConfiguration
+#define hipErrorMixedDeviceExecution cudaErrorMixedDeviceExecution
+#define hipErrorNoDevice cudaErrorNoDevice
+#define hipErrorNoBinaryForGpu cudaErrorNoKernelImageForDevice
+#define hipErrorNotMapped cudaErrorNotMapped
+#define hipErrorNotMappedAsArray cudaErrorNotMappedAsArray
+#define hipErrorNotMappedAsPointer cudaErrorNotMappedAsPointer
+#define hipErrorNotPermitted cudaErrorNotPermitted
+#define hipErrorNotReady cudaErrorNotReady
+#define hipErrorNotSupported cudaErrorNotSupported
+#define hipErrorNotYetImplemented cudaErrorNotYetImplemented
+#define hipErrorNvlinkUncorrectable cudaErrorNvlinkUncorrectable
+#define hipErrorOperatingSystem cudaErrorOperatingSystem
+#define hipErrorPeerAccessAlreadyEnabled cudaErrorPeerAccessAlreadyEnabled
+#define hipErrorPeerAccessNotEnabled cudaErrorPeerAccessNotEnabled
+#define hipErrorPeerAccessUnsupported cudaErrorPeerAccessUnsupported
+#define hipErrorPriorLaunchFailure cudaErrorPriorLaunchFailure
+#define hipErrorProfilerAlreadyStarted cudaErrorProfilerAlreadyStarted
+#define hipErrorProfilerAlreadyStopped cudaErrorProfilerAlreadyStopped
+#define hipErrorProfilerDisabled cudaErrorProfilerDisabled
+#define hipErrorProfilerNotInitialized cudaErrorProfilerNotInitialized
+#define hipErrorSetOnActiveProcess cudaErrorSetOnActiveProcess
+#define hipErrorSharedObjectInitFailed cudaErrorSharedObjectInitFailed
+#define hipErrorSharedObjectSymbolNotFound cudaErrorSharedObjectSymbolNotFound
+#define hipErrorStartupFailure cudaErrorStartupFailure
+#define hipErrorStreamCaptureImplicit cudaErrorStreamCaptureImplicit
+#define hipErrorStreamCaptureInvalidated cudaErrorStreamCaptureInvalidated
+#define hipErrorStreamCaptureIsolation cudaErrorStreamCaptureIsolation
+#define hipErrorStreamCaptureMerge cudaErrorStreamCaptureMerge
+#define hipErrorStreamCaptureUnjoined cudaErrorStreamCaptureUnjoined
+#define hipErrorStreamCaptureUnmatched cudaErrorStreamCaptureUnmatched
+#define hipErrorStreamCaptureUnsupported cudaErrorStreamCaptureUnsupported
+#define hipErrorStreamCaptureWrongThread cudaErrorStreamCaptureWrongThread
+#define hipErrorStubLibrary cudaErrorStubLibrary
+#define hipErrorNotFound cudaErrorSymbolNotFound
+#define hipErrorSyncDepthExceeded cudaErrorSyncDepthExceeded
+#define hipErrorSynchronizationError cudaErrorSynchronizationError
+#define hipErrorSystemDriverMismatch cudaErrorSystemDriverMismatch
+#define hipErrorSystemNotReady cudaErrorSystemNotReady
+#define hipErrorTextureFetchFailed cudaErrorTextureFetchFailed
+#define hipErrorTextureNotBound cudaErrorTextureNotBound
+#define hipErrorTimeout cudaErrorTimeout
+#define hipErrorTooManyPeers cudaErrorTooManyPeers
+#define hipErrorUnknown cudaErrorUnknown
+#define hipErrorUnmapFailed cudaErrorUnmapBufferObjectFailed
+#define hipErrorUnsupportedLimit cudaErrorUnsupportedLimit
+#define hipErrorUnsupportedPtxVersion cudaErrorUnsupportedPtxVersion
+#define hipError_t cudaError_t
+#define hipEventBlockingSync cudaEventBlockingSync
+#define hipEventCreate cudaEventCreate
+#define hipEventCreateWithFlags cudaEventCreateWithFlags
+#define hipEventDefault cudaEventDefault
+#define hipEventDestroy cudaEventDestroy
+#define hipEventDisableTiming cudaEventDisableTiming
+#define hipEventElapsedTime cudaEventElapsedTime
+#define hipEventInterprocess cudaEventInterprocess
+#define hipEventQuery cudaEventQuery
+#define hipEventRecord cudaEventRecord
+#define hipEventRecordDefault cudaEventRecordDefault
+#define hipEventRecordWithFlags cudaEventRecordWithFlags
+#define hipEventSynchronize cudaEventSynchronize
+#define hipEventWaitDefault cudaEventWaitDefault
+#define hipEvent_t cudaEvent_t
+#define hipExtent cudaExtent
+#define hipFilterModeLinear cudaFilterModeLinear
+#define hipFilterModePoint cudaFilterModePoint
+#define hipFree cudaFree
+#define hipFreeArray cudaFreeArray
+#define hipFreeAsync cudaFreeAsync
+#define hipHostFree cudaFreeHost
+#define hipFreeHost cudaFreeHost
+#define hipFreeMipmappedArray cudaFreeMipmappedArray
+#define hipFuncAttribute cudaFuncAttribute
+#define hipFuncAttributeMaxDynamicSharedMemorySize cudaFuncAttributeMaxDynamicSharedMemorySize
+#define hipFuncAttributeNonPortableClusterSizeAllowed cudaFuncAttributeNonPortableClusterSizeAllowed
+#define hipFuncAttributePreferredSharedMemoryCarveout cudaFuncAttributePreferredSharedMemoryCarveout
+#define hipFuncAttributes cudaFuncAttributes
+#define hipFuncCache_t cudaFuncCache
+#define hipFuncCachePreferEqual cudaFuncCachePreferEqual
+#define hipFuncCachePreferL1 cudaFuncCachePreferL1
+#define hipFuncCachePreferNone cudaFuncCachePreferNone
+#define hipFuncCachePreferShared cudaFuncCachePreferShared
+#define hipFuncGetAttributes cudaFuncGetAttributes
+#define hipFuncSetAttribute cudaFuncSetAttribute
+#define hipFuncSetCacheConfig cudaFuncSetCacheConfig
+#define hipFuncSetSharedMemConfig cudaFuncSetSharedMemConfig
+#define hipFunction_t cudaFunction_t
+#define hipGetChannelDesc cudaGetChannelDesc
+#define hipGetDevice cudaGetDevice
+#define hipGetDeviceCount cudaGetDeviceCount
+#define hipGetDeviceFlags cudaGetDeviceFlags
+#define hipGetErrorString cudaGetErrorString
+#define hipGetLastError cudaGetLastError
+#define hipGetMipmappedArrayLevel cudaGetMipmappedArrayLevel
+#define hipGetSymbolAddress cudaGetSymbolAddress
+#define hipGetSymbolSize cudaGetSymbolSize
+#define hipGetTextureAlignmentOffset cudaGetTextureAlignmentOffset
+#define hipGetTextureObjectResourceDesc cudaGetTextureObjectResourceDesc
+#define hipGetTextureReference cudaGetTextureReference
+#define hipGraphAddChildGraphNode cudaGraphAddChildGraphNode
+#define hipGraphAddDependencies cudaGraphAddDependencies
+#define hipGraphAddEmptyNode cudaGraphAddEmptyNode
+#define hipGraphAddHostNode cudaGraphAddHostNode
+#define hipGraphAddKernelNode cudaGraphAddKernelNode
+#define hipGraphAddMemcpyNode cudaGraphAddMemcpyNode
+#define hipGraphAddMemcpyNode1D cudaGraphAddMemcpyNode1D
+#define hipGraphAddMemsetNode cudaGraphAddMemsetNode
+#define hipGraphClone cudaGraphClone
+#define hipGraphCreate cudaGraphCreate
+#define hipGraphDestroy cudaGraphDestroy
+#define hipGraphExecDestroy cudaGraphExecDestroy
+#define hipGraphExecKernelNodeSetParams cudaGraphExecKernelNodeSetParams
+#define hipGraphExecUpdate cudaGraphExecUpdate
+#define hipGraphExec_t cudaGraphExec_t
+#define hipGraphGetNodes cudaGraphGetNodes
+#define hipGraphInstantiate cudaGraphInstantiate
+#define hipGraphInstantiateFlagAutoFreeOnLaunch cudaGraphInstantiateFlagAutoFreeOnLaunch
+#define hipGraphInstantiateWithFlags cudaGraphInstantiateWithFlags
+#define hipGraphLaunch cudaGraphLaunch
+#define hipGraphNode_t cudaGraphNode_t
+#define hipGraphUpload cudaGraphUpload
+#define hipGraph_t cudaGraph_t
+#define hipHostAlloc cudaHostAlloc
+#define hipHostMallocDefault cudaHostAllocDefault
+#define hipHostMallocMapped cudaHostAllocMapped
+#define hipHostMallocPortable cudaHostAllocPortable
+#define hipHostMallocWriteCombined cudaHostAllocWriteCombined
+#define hipHostFn_t cudaHostFn_t
+#define hipHostGetDevicePointer cudaHostGetDevicePointer
+#define hipHostGetFlags cudaHostGetFlags
+#define hipHostNodeParams cudaHostNodeParams
+#define hipHostRegister cudaHostRegister
+#define hipHostRegisterDefault cudaHostRegisterDefault
+#define hipHostRegisterMapped cudaHostRegisterMapped
+#define hipHostRegisterPortable cudaHostRegisterPortable
+#define hipHostRegisterReadOnly cudaHostRegisterReadOnly
+#define hipHostUnregister cudaHostUnregister
+#define hipInvalidDeviceId cudaInvalidDeviceId
+#define hipKernelNodeParams cudaKernelNodeParams
+#define hipLaunchAttribute cudaLaunchAttribute
+#define hipLaunchConfig_t cudaLaunchConfig_t
+#define hipLaunchCooperativeKernel cudaLaunchCooperativeKernel
+#define hipLaunchHostFunc cudaLaunchHostFunc
+#define hipLaunchKernel cudaLaunchKernel
+#define hipLaunchKernelEx cudaLaunchKernelEx
+#define hipLaunchKernelExC cudaLaunchKernelExC
+#define hipLimit_t cudaLimit
+#define hipLimitDevRuntimePendingLaunchCount cudaLimitDevRuntimePendingLaunchCount
+#define hipLimitDevRuntimeSyncDepth cudaLimitDevRuntimeSyncDepth
+#define hipLimitMallocHeapSize cudaLimitMallocHeapSize
+#define hipLimitMaxL2FetchGranularity cudaLimitMaxL2FetchGranularity
+#define hipLimitPersistingL2CacheSize cudaLimitPersistingL2CacheSize
+#define hipLimitPrintfFifoSize cudaLimitPrintfFifoSize
+#define hipLimitStackSize cudaLimitStackSize
+#define hipMalloc cudaMalloc
+#define hipMalloc3D cudaMalloc3D
+#define hipMalloc3DArray cudaMalloc3DArray
+#define hipMallocArray cudaMallocArray
+#define hipMallocAsync cudaMallocAsync
+#define hipMallocFromPoolAsync cudaMallocFromPoolAsync
+#define hipHostMalloc cudaMallocHost
+#define hipMallocHost cudaMallocHost
+#define hipMallocManaged cudaMallocManaged
+#define hipMallocMipmappedArray cudaMallocMipmappedArray
+#define hipMallocPitch cudaMallocPitch
+#define hipMemAdvise cudaMemAdvise
+#define hipMemAdviseSetAccessedBy cudaMemAdviseSetAccessedBy
+#define hipMemAdviseSetPreferredLocation cudaMemAdviseSetPreferredLocation
+#define hipMemAdviseSetReadMostly cudaMemAdviseSetReadMostly
+#define hipMemAdviseUnsetAccessedBy cudaMemAdviseUnsetAccessedBy
+#define hipMemAdviseUnsetPreferredLocation cudaMemAdviseUnsetPreferredLocation
+#define hipMemAdviseUnsetReadMostly cudaMemAdviseUnsetReadMostly
+#define hipMemAttachGlobal cudaMemAttachGlobal
+#define hipMemAttachHost cudaMemAttachHost
+#define hipMemAttachSingle cudaMemAttachSingle
+#define hipMemGetInfo cudaMemGetInfo
+#define hipMemLocation cudaMemLocation
+#define hipMemLocationType cudaMemLocationType
+#define hipMemLocationTypeDevice cudaMemLocationTypeDevice
+#define hipMemLocationTypeHost cudaMemLocationTypeHost
+#define hipMemLocationTypeHostNuma cudaMemLocationTypeHostNuma
+#define hipMemLocationTypeHostNumaCurrent cudaMemLocationTypeHostNumaCurrent
+#define hipMemLocationTypeInvalid cudaMemLocationTypeInvalid
+#define hipMemPoolAttr cudaMemPoolAttr
+#define hipMemPoolAttrReleaseThreshold cudaMemPoolAttrReleaseThreshold
+#define hipMemPoolAttrReservedMemCurrent cudaMemPoolAttrReservedMemCurrent
+#define hipMemPoolAttrReservedMemHigh cudaMemPoolAttrReservedMemHigh
+#define hipMemPoolAttrUsedMemCurrent cudaMemPoolAttrUsedMemCurrent
+#define hipMemPoolAttrUsedMemHigh cudaMemPoolAttrUsedMemHigh
+#define hipMemPoolReuseAllowInternalDependencies cudaMemPoolReuseAllowInternalDependencies
+#define hipMemPoolReuseAllowOpportunistic cudaMemPoolReuseAllowOpportunistic
+#define hipMemPoolReuseFollowEventDependencies cudaMemPoolReuseFollowEventDependencies
+#define hipMemPoolSetAttribute cudaMemPoolSetAttribute
+#define hipMemPoolTrimTo cudaMemPoolTrimTo
+#define hipMemPool_t cudaMemPool_t
+#define hipMemPrefetchAsync cudaMemPrefetchAsync
+#define hipMemcpy cudaMemcpy
+#define hipMemcpy2D cudaMemcpy2D
+#define hipMemcpy2DArrayToArray cudaMemcpy2DArrayToArray
+#define hipMemcpy2DAsync cudaMemcpy2DAsync
+#define hipMemcpy2DFromArray cudaMemcpy2DFromArray
+#define hipMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync
+#define hipMemcpy2DToArray cudaMemcpy2DToArray
+#define hipMemcpy2DToArrayAsync cudaMemcpy2DToArrayAsync
+#define hipMemcpy3D cudaMemcpy3D
+#define hipMemcpy3DAsync cudaMemcpy3DAsync
+#define hipMemcpy3DParms cudaMemcpy3DParms
+#define hipMemcpyArrayToArray cudaMemcpyArrayToArray
+#define hipMemcpyAsync cudaMemcpyAsync
+#define hipMemcpyDefault cudaMemcpyDefault
+#define hipMemcpyDeviceToDevice cudaMemcpyDeviceToDevice
+#define hipMemcpyDeviceToHost cudaMemcpyDeviceToHost
+#define hipMemcpyFromArray cudaMemcpyFromArray
+#define hipMemcpyFromArrayAsync cudaMemcpyFromArrayAsync
+#define hipMemcpyFromSymbol cudaMemcpyFromSymbol
+#define hipMemcpyFromSymbolAsync cudaMemcpyFromSymbolAsync
+#define hipMemcpyHostToDevice cudaMemcpyHostToDevice
+#define hipMemcpyHostToHost cudaMemcpyHostToHost
+#define hipMemcpyKind cudaMemcpyKind
+#define hipMemcpyPeer cudaMemcpyPeer
+#define hipMemcpyPeerAsync cudaMemcpyPeerAsync
+#define hipMemcpyToArray cudaMemcpyToArray
+#define hipMemcpyToArrayAsync cudaMemcpyToArrayAsync
+#define hipMemcpyToSymbol cudaMemcpyToSymbol
+#define hipMemcpyToSymbolAsync cudaMemcpyToSymbolAsync
+#define hipMemoryAdvise cudaMemoryAdvise
+#define hipMemoryType cudaMemoryType
+#define hipMemoryTypeDevice cudaMemoryTypeDevice
+#define hipMemoryTypeHost cudaMemoryTypeHost
+#define hipMemoryTypeManaged cudaMemoryTypeManaged
+#define hipMemoryTypeUnregistered cudaMemoryTypeUnregistered
+#define hipMemset cudaMemset
+#define hipMemset2D cudaMemset2D
+#define hipMemset2DAsync cudaMemset2DAsync
+#define hipMemset3D cudaMemset3D
+#define hipMemsetAsync cudaMemsetAsync
+#define hipMemsetParams cudaMemsetParams
+#define hipMipmappedArray cudaMipmappedArray
+#define hipMipmappedArray_const_t cudaMipmappedArray_const_t
+#define hipMipmappedArray_t cudaMipmappedArray_t
+#define hipOccupancyDefault cudaOccupancyDefault
+#define hipOccupancyMaxActiveBlocksPerMultiprocessor cudaOccupancyMaxActiveBlocksPerMultiprocessor
+#define hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+#define hipOccupancyMaxPotentialBlockSize cudaOccupancyMaxPotentialBlockSize
+#define hipPeekAtLastError cudaPeekAtLastError
+#define hipPeerAccessDefault cudaPeerAccessDefault
+#define hipPitchedPtr cudaPitchedPtr
+#define hipPointerAttribute_t cudaPointerAttributes
+#define hipPointerGetAttributes cudaPointerGetAttributes
+#define hipPos cudaPos
+#define hipProfilerStart cudaProfilerStart
+#define hipProfilerStop cudaProfilerStop
+#define hipReadModeElementType cudaReadModeElementType
+#define hipReadModeNormalizedFloat cudaReadModeNormalizedFloat
+#define hipResourceDesc cudaResourceDesc
+#define hipResourceType cudaResourceType
+#define hipResourceTypeArray cudaResourceTypeArray
+#define hipResourceTypeLinear cudaResourceTypeLinear
+#define hipResourceTypeMipmappedArray cudaResourceTypeMipmappedArray
+#define hipResourceTypePitch2D cudaResourceTypePitch2D
+#define hipResourceViewDesc cudaResourceViewDesc
+#define hipRuntimeGetVersion cudaRuntimeGetVersion
+#define hipSetDevice cudaSetDevice
+#define hipSetDeviceFlags cudaSetDeviceFlags
+#define hipSharedCarveout cudaSharedCarveout
+#define hipSharedMemBankSizeDefault cudaSharedMemBankSizeDefault
+#define hipSharedMemBankSizeEightByte cudaSharedMemBankSizeEightByte
+#define hipSharedMemBankSizeFourByte cudaSharedMemBankSizeFourByte
+#define hipSharedMemConfig cudaSharedMemConfig
+#define hipSharedmemCarveoutDefault cudaSharedmemCarveoutDefault
+#define hipSharedmemCarveoutMaxL1 cudaSharedmemCarveoutMaxL1
+#define hipSharedmemCarveoutMaxShared cudaSharedmemCarveoutMaxShared
+#define hipStreamAddCallback cudaStreamAddCallback
+#define hipStreamAttachMemAsync cudaStreamAttachMemAsync
+#define hipStreamAttrID cudaStreamAttrID
+#define hipStreamAttrValue cudaStreamAttrValue
+#define hipStreamAttributeAccessPolicyWindow cudaStreamAttributeAccessPolicyWindow
+#define hipStreamAttributeSynchronizationPolicy cudaStreamAttributeSynchronizationPolicy
+#define hipStreamBeginCapture cudaStreamBeginCapture
+#define hipStreamCallback_t cudaStreamCallback_t
+#define hipStreamCaptureMode cudaStreamCaptureMode
+#define hipStreamCaptureModeGlobal cudaStreamCaptureModeGlobal
+#define hipStreamCaptureModeRelaxed cudaStreamCaptureModeRelaxed
+#define hipStreamCaptureModeThreadLocal cudaStreamCaptureModeThreadLocal
+#define hipStreamCaptureStatus cudaStreamCaptureStatus
+#define hipStreamCaptureStatusActive cudaStreamCaptureStatusActive
+#define hipStreamCaptureStatusInvalidated cudaStreamCaptureStatusInvalidated
+#define hipStreamCaptureStatusNone cudaStreamCaptureStatusNone
+#define hipStreamCreate cudaStreamCreate
+#define hipStreamCreateWithFlags cudaStreamCreateWithFlags
+#define hipStreamCreateWithPriority cudaStreamCreateWithPriority
+#define hipStreamDefault cudaStreamDefault
+#define hipStreamDestroy cudaStreamDestroy
+#define hipStreamEndCapture cudaStreamEndCapture
+#define hipStreamGetFlags cudaStreamGetFlags
+#define hipStreamGetPriority cudaStreamGetPriority
+#define hipStreamIsCapturing cudaStreamIsCapturing
+#define hipStreamLegacy cudaStreamLegacy
+#define hipStreamNonBlocking cudaStreamNonBlocking
+#define hipStreamPerThread cudaStreamPerThread
+#define hipStreamQuery cudaStreamQuery
+#define hipStreamSetAttribute cudaStreamSetAttribute
+#define hipStreamSynchronize cudaStreamSynchronize
+#define hipStreamWaitEvent cudaStreamWaitEvent
+#define hipStream_t cudaStream_t
+#define hipSuccess cudaSuccess
+#define hipSurfaceBoundaryMode cudaSurfaceBoundaryMode
+#define hipSurfaceObject_t cudaSurfaceObject_t
+#define hipSurfaceType1D cudaSurfaceType1D
+#define hipSurfaceType1DLayered cudaSurfaceType1DLayered
+#define hipSurfaceType2D cudaSurfaceType2D
+#define hipSurfaceType2DLayered cudaSurfaceType2DLayered
+#define hipSurfaceType3D cudaSurfaceType3D
+#define hipTextureAddressMode cudaTextureAddressMode
+#define hipTextureDesc cudaTextureDesc
+#define hipTextureFilterMode cudaTextureFilterMode
+#define hipTextureObject_t cudaTextureObject_t
+#define hipTextureReadMode cudaTextureReadMode
+#define hipTextureType1D cudaTextureType1D
+#define hipTextureType1DLayered cudaTextureType1DLayered
+#define hipTextureType2D cudaTextureType2D
+#define hipTextureType2DLayered cudaTextureType2DLayered
+#define hipTextureType3D cudaTextureType3D
+#define hipTextureTypeCubemap cudaTextureTypeCubemap
+#define hipUUID cudaUUID_t
+#define hipUnbindTexture cudaUnbindTexture
+#define make_hipExtent make_cudaExtent
+#define make_hipPitchedPtr make_cudaPitchedPtr
+#define make_hipPos make_cudaPos
+static inline const char *hipGetErrorName(cudaError_t error) {
+    switch (error) {
+    case cudaErrorAddressOfConstant: return "hipErrorAddressOfConstant";
+    case cudaErrorAlreadyAcquired: return "hipErrorAlreadyAcquired";
+    case cudaErrorAlreadyMapped: return "hipErrorAlreadyMapped";
+    case cudaErrorApiFailureBase: return "hipErrorApiFailureBase";
+    case cudaErrorArrayIsMapped: return "hipErrorArrayIsMapped";
+    case cudaErrorAssert: return "hipErrorAssert";
+    case cudaErrorCallRequiresNewerDriver: return "hipErrorCallRequiresNewerDriver";
+    case cudaErrorCapturedEvent: return "hipErrorCapturedEvent";
+    case cudaErrorCompatNotSupportedOnDevice: return "hipErrorCompatNotSupportedOnDevice";
+    case cudaErrorContextIsDestroyed: return "hipErrorContextIsDestroyed";
+    case cudaErrorCooperativeLaunchTooLarge: return "hipErrorCooperativeLaunchTooLarge";
+    case cudaErrorCudartUnloading: return "hipErrorDeinitialized";
+    case cudaErrorDeviceAlreadyInUse: return "hipErrorContextAlreadyInUse";
+    case cudaErrorDeviceNotLicensed: return "hipErrorDeviceNotLicensed";
+    case cudaErrorDeviceUninitialized: return "hipErrorInvalidContext";
+    case cudaErrorDevicesUnavailable: return "hipErrorDevicesUnavailable";
+    case cudaErrorDuplicateSurfaceName: return "hipErrorDuplicateSurfaceName";
+    case cudaErrorDuplicateTextureName: return "hipErrorDuplicateTextureName";
+    case cudaErrorDuplicateVariableName: return "hipErrorDuplicateVariableName";
+    case cudaErrorECCUncorrectable: return "hipErrorECCNotCorrectable";
+    case cudaErrorFileNotFound: return "hipErrorFileNotFound";
+    case cudaErrorGraphExecUpdateFailure: return "hipErrorGraphExecUpdateFailure";
+    case cudaErrorHardwareStackError: return "hipErrorHardwareStackError";
+    case cudaErrorHostMemoryAlreadyRegistered: return "hipErrorHostMemoryAlreadyRegistered";
+    case cudaErrorHostMemoryNotRegistered: return "hipErrorHostMemoryNotRegistered";
+    case cudaErrorIllegalAddress: return "hipErrorIllegalAddress";
+    case cudaErrorIllegalInstruction: return "hipErrorIllegalInstruction";
+    case cudaErrorIllegalState: return "hipErrorIllegalState";
+    case cudaErrorIncompatibleDriverContext: return "hipErrorIncompatibleDriverContext";
+    case cudaErrorInitializationError: return "hipErrorNotInitialized";
+    case cudaErrorInsufficientDriver: return "hipErrorInsufficientDriver";
+    case cudaErrorInvalidAddressSpace: return "hipErrorInvalidAddressSpace";
+    case cudaErrorInvalidChannelDescriptor: return "hipErrorInvalidChannelDescriptor";
+    case cudaErrorInvalidConfiguration: return "hipErrorInvalidConfiguration";
+    case cudaErrorInvalidDevice: return "hipErrorInvalidDevice";
+    case cudaErrorInvalidDeviceFunction: return "hipErrorInvalidDeviceFunction";
+    case cudaErrorInvalidDevicePointer: return "hipErrorInvalidDevicePointer";
+    case cudaErrorInvalidFilterSetting: return "hipErrorInvalidFilterSetting";
+    case cudaErrorInvalidGraphicsContext: return "hipErrorInvalidGraphicsContext";
+    case cudaErrorInvalidHostPointer: return "hipErrorInvalidHostPointer";
+    case cudaErrorInvalidKernelImage: return "hipErrorInvalidImage";
+    case cudaErrorInvalidMemcpyDirection: return "hipErrorInvalidMemcpyDirection";
+    case cudaErrorInvalidNormSetting: return "hipErrorInvalidNormSetting";
+    case cudaErrorInvalidPc: return "hipErrorInvalidPc";
+    case cudaErrorInvalidPitchValue: return "hipErrorInvalidPitchValue";
+    case cudaErrorInvalidPtx: return "hipErrorInvalidKernelFile";
+    case cudaErrorInvalidResourceHandle: return "hipErrorInvalidHandle";
+    case cudaErrorInvalidSource: return "hipErrorInvalidSource";
+    case cudaErrorInvalidSurface: return "hipErrorInvalidSurface";
+    case cudaErrorInvalidSymbol: return "hipErrorInvalidSymbol";
+    case cudaErrorInvalidTexture: return "hipErrorInvalidTexture";
+    case cudaErrorInvalidTextureBinding: return "hipErrorInvalidTextureBinding";
+    case cudaErrorInvalidValue: return "hipErrorInvalidValue";
+    case cudaErrorJitCompilationDisabled: return "hipErrorJitCompilationDisabled";
+    case cudaErrorJitCompilerNotFound: return "hipErrorJitCompilerNotFound";
+    case cudaErrorLaunchFailure: return "hipErrorLaunchFailure";
+    case cudaErrorLaunchFileScopedSurf: return "hipErrorLaunchFileScopedSurf";
+    case cudaErrorLaunchFileScopedTex: return "hipErrorLaunchFileScopedTex";
+    case cudaErrorLaunchIncompatibleTexturing: return "hipErrorLaunchIncompatibleTexturing";
+    case cudaErrorLaunchMaxDepthExceeded: return "hipErrorLaunchMaxDepthExceeded";
+    case cudaErrorLaunchOutOfResources: return "hipErrorLaunchOutOfResources";
+    case cudaErrorLaunchPendingCountExceeded: return "hipErrorLaunchPendingCountExceeded";
+    case cudaErrorLaunchTimeout: return "hipErrorLaunchTimeOut";
+    case cudaErrorMapBufferObjectFailed: return "hipErrorMapFailed";
+    case cudaErrorMemoryAllocation: return "hipErrorOutOfMemory";
+    case cudaErrorMemoryValueTooLarge: return "hipErrorMemoryValueTooLarge";
+    case cudaErrorMisalignedAddress: return "hipErrorMisalignedAddress";
+    case cudaErrorMissingConfiguration: return "hipErrorMissingConfiguration";
+    case cudaErrorMixedDeviceExecution: return "hipErrorMixedDeviceExecution";
+    case cudaErrorNoDevice: return "hipErrorNoDevice";
+    case cudaErrorNoKernelImageForDevice: return "hipErrorNoBinaryForGpu";
+    case cudaErrorNotMapped: return "hipErrorNotMapped";
+    case cudaErrorNotMappedAsArray: return "hipErrorNotMappedAsArray";
+    case cudaErrorNotMappedAsPointer: return "hipErrorNotMappedAsPointer";
+    case cudaErrorNotPermitted: return "hipErrorNotPermitted";
+    case cudaErrorNotReady: return "hipErrorNotReady";
+    case cudaErrorNotSupported: return "hipErrorNotSupported";
+    case cudaErrorNotYetImplemented: return "hipErrorNotYetImplemented";
+    case cudaErrorNvlinkUncorrectable: return "hipErrorNvlinkUncorrectable";
+    case cudaErrorOperatingSystem: return "hipErrorOperatingSystem";
+    case cudaErrorPeerAccessAlreadyEnabled: return "hipErrorPeerAccessAlreadyEnabled";
+    case cudaErrorPeerAccessNotEnabled: return "hipErrorPeerAccessNotEnabled";
+    case cudaErrorPeerAccessUnsupported: return "hipErrorPeerAccessUnsupported";
+    case cudaErrorPriorLaunchFailure: return "hipErrorPriorLaunchFailure";
+    case cudaErrorProfilerAlreadyStarted: return "hipErrorProfilerAlreadyStarted";
+    case cudaErrorProfilerAlreadyStopped: return "hipErrorProfilerAlreadyStopped";
+    case cudaErrorProfilerDisabled: return "hipErrorProfilerDisabled";
+    case cudaErrorProfilerNotInitialized: return "hipErrorProfilerNotInitialized";
+    case cudaErrorSetOnActiveProcess: return "hipErrorSetOnActiveProcess";
+    case cudaErrorSharedObjectInitFailed: return "hipErrorSharedObjectInitFailed";
+    case cudaErrorSharedObjectSymbolNotFound: return "hipErrorSharedObjectSymbolNotFound";
+    case cudaErrorStartupFailure: return "hipErrorStartupFailure";
+    case cudaErrorStreamCaptureImplicit: return "hipErrorStreamCaptureImplicit";
+    case cudaErrorStreamCaptureInvalidated: return "hipErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureIsolation: return "hipErrorStreamCaptureIsolation";
+    case cudaErrorStreamCaptureMerge: return "hipErrorStreamCaptureMerge";
+    case cudaErrorStreamCaptureUnjoined: return "hipErrorStreamCaptureUnjoined";
+    case cudaErrorStreamCaptureUnmatched: return "hipErrorStreamCaptureUnmatched";
+    case cudaErrorStreamCaptureUnsupported: return "hipErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureWrongThread: return "hipErrorStreamCaptureWrongThread";
+    case cudaErrorStubLibrary: return "hipErrorStubLibrary";
+    case cudaErrorSymbolNotFound: return "hipErrorNotFound";
+    case cudaErrorSyncDepthExceeded: return "hipErrorSyncDepthExceeded";
+    case cudaErrorSynchronizationError: return "hipErrorSynchronizationError";
+    case cudaErrorSystemDriverMismatch: return "hipErrorSystemDriverMismatch";
+    case cudaErrorSystemNotReady: return "hipErrorSystemNotReady";
+    case cudaErrorTextureFetchFailed: return "hipErrorTextureFetchFailed";
+    case cudaErrorTextureNotBound: return "hipErrorTextureNotBound";
+    case cudaErrorTimeout: return "hipErrorTimeout";
+    case cudaErrorTooManyPeers: return "hipErrorTooManyPeers";
+    case cudaErrorUnknown: return "hipErrorUnknown";
+    case cudaErrorUnmapBufferObjectFailed: return "hipErrorUnmapFailed";
+    case cudaErrorUnsupportedLimit: return "hipErrorUnsupportedLimit";
+    case cudaErrorUnsupportedPtxVersion: return "hipErrorUnsupportedPtxVersion";
+    case cudaSuccess: return "hipSuccess";
+    default: return "hipErrorUnknown";
+    }
+}
