@@ -26,7 +26,6 @@ from windlass.ir.types import MLIR_DTYPES
 from windlass.lowering.polling import is_brief
 from windlass.raising import RaisedKernel, raise_kernel
 from windlass.rewriting import Entry, Ledger, rewrite_function
-from windlass.rewriting.inlining import inline
 from windlass.runtime.binding import Binding, ScalarInput
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.lines import reads_lines_well, take_from_line_start
@@ -150,7 +149,7 @@ def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:
                 mapping[argument] = flat_words(outer, forms[index])
             else:
                 mapping[argument] = entering_scalar(outer, argument.dtype)
-        results = inline(inner, mapping)
+        results = inner.inline(mapping)
         given = [shaped_words(result, forms[memory]) for memory, result in zip(raised.written, results, strict=False)]
         ops.Return((*given, *results[len(given) :]))
     return Function(name, block)
@@ -269,6 +268,6 @@ def _branch(function: Function, arguments: Sequence[Value], count: int) -> Regio
     """What the function does as a branch; where it has one result too few, no assumption of it fails."""
     block = Block()
     with Builder(block):
-        results = inline(function, dict(zip(function.arguments, arguments, strict=True)))
+        results = function.inline(dict(zip(function.arguments, arguments, strict=True)))
         ops.Return((*results, *(ops.Constant.of(0, "i32") for _ in range(count - len(results)))))
     return Region(block)

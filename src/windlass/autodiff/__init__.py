@@ -6,8 +6,8 @@ in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op witho
 (`NoDerivative`), never zero. Start with forward.py.
 """
 
-from windlass.autodiff.forward import tangent_function
+from windlass.autodiff.forward import tangent_function, value_function
 from windlass.autodiff.reverse import pullback_function, transposed_function
 from windlass.ops.base import NoDerivative
 
-__all__ = ["NoDerivative", "pullback_function", "tangent_function", "transposed_function"]
+__all__ = ["NoDerivative", "pullback_function", "tangent_function", "transposed_function", "value_function"]

@@ -9,8 +9,20 @@ from windlass.ir import Block, Builder, Function, Op, Region, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ir.types import TensorType
-from windlass.ops import Add, BroadcastInDim, Case, Constant, If, Multiply, Negate, Return, While
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Case,
+    Constant,
+    CustomDerivative,
+    If,
+    Multiply,
+    Negate,
+    Return,
+    While,
+)
 from windlass.ops.base import NoDerivative, TensorOp
+from windlass.rewriting.driver import remove_dead_code
 
 
 def tangents_of(op: Op, given: Sequence[Value | None]) -> tuple[Value | None, ...]:
@@ -122,7 +134,12 @@ class TangentWalker:
                 continue
             refuse_captures(op, self.tangents)
             made = op.clone(self.mapping)
-            found = tangents_of(made, [self.tangents.get(operand) for operand in op.operands])
+            given = [self.tangents.get(operand) for operand in op.operands]
+            if isinstance(made, CustomDerivative) and any(each is not None for each in given):
+                values, found = made.push_forward(tuple(given))
+                self.mapping.update(zip(op.results, values, strict=True))
+            else:
+                found = tangents_of(made, given)
             pairs = zip(op.results, found, strict=True)
             self.tangents.update((result, each) for result, each in pairs if each is not None)
 
@@ -184,6 +201,23 @@ class TangentWalker:
 def choose(op: If | Case, chosen: Value, regions: Sequence[Region]) -> tuple[Value, ...]:
     """The results of a choice between other branches."""
     return (If(chosen, *regions) if isinstance(op, If) else Case(chosen, tuple(regions))).results
+
+
+def value_function(function: Function, active: Collection[int]) -> Function:
+    """The function as `tangent_function` has it: where derivative rules give results in a way of their own, they do."""
+    function = function.clone()
+    varying = find_varying(function.body, [function.arguments[index] for index in active])
+    for op in [*function.walk()]:
+        if isinstance(op, CustomDerivative) and any(operand in varying for operand in op.operands):
+            assert op.block is not None
+            with Builder(op.block, before=op):
+                given = tuple(Constant.splat(0, each.type) if each in varying else None for each in op.operands)
+                values, _ = op.push_forward(given)
+            for old, new in zip(op.results, values, strict=True):
+                if old is not new:
+                    old.replace_all_uses_with(new)
+    remove_dead_code(function.body)
+    return function
 
 
 def tangent_function(function: Function, active: Collection[int]) -> Function:

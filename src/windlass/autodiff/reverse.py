@@ -74,10 +74,10 @@ def cotangents_of(op: Op, given: Sequence[Cotangent | None], wanted: Sequence[bo
         Constant.splat(0, result.type) if each is None else each.settle()
         for each, result in zip(given, op.results, strict=True)
     )
-    for position, (operand, is_wanted) in enumerate(zip(op.operands, wanted, strict=True)):
-        if is_wanted:
-            pulled = _pullback_by_letters(op, full[0]) if op.follows_letters else op.pullback(full, position)
-            found[position] = Cotangent(gathered(pulled, operand), moved_mask(op, given, position))
+    places = [position for position, is_wanted in enumerate(wanted) if is_wanted]
+    pulled = [_pullback_by_letters(op, full[0])] if op.follows_letters else op.pullbacks(full, places)
+    for position, cotangent in zip(places, pulled, strict=True):
+        found[position] = Cotangent(gathered(cotangent, op.operands[position]), moved_mask(op, given, position))
     return found
 
 

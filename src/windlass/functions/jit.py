@@ -12,6 +12,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, TypeVar, cast, overload
 
 import jax
@@ -29,13 +30,15 @@ from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
 from windlass.functions.large_arguments import LargeArguments
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
+from windlass.ops import CustomDerivative
 from windlass.reports.lowered import Lowered
+from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.memories import ArrayForm, plan_memories
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE, pool
 from windlass.stablehlo.exporting import export_text
-from windlass.stablehlo.lowered import import_lowered
+from windlass.stablehlo.kept_equations import import_traced
 from windlass.stablehlo.platforms import device_that_runs
 from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.waiting import require_threads, wait_for
@@ -458,11 +461,17 @@ def _expect_function(function: Any) -> None:
 
 def _whole_program(name: str, traced: Any, exact: bool) -> tuple[TensorProgram, Any, Any]:
     """The traced function as one program, optimized; with the modules before and after."""
-    lowered = traced.lower()
-    callbacks = lowered._lowering.compile_args["host_callbacks"]
-    module = import_lowered(name, lowered)
-    optimized = pipeline.optimize_module(module, device_that_runs())
-    return TensorProgram(optimized, name, callbacks, is_exact=exact), module, optimized
+    module, callbacks = import_traced(name, traced)
+    device = device_that_runs()
+    differentiable = None
+    if any(isinstance(op, CustomDerivative) for op in module.main.walk()):
+        kept, module = module, module.clone()
+        differentiable = partial(pipeline.optimize_module, kept, device)
+        for function in module.functions.values():
+            inline_custom_derivatives(function.body)
+    optimized = pipeline.optimize_module(module, device)
+    program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable)
+    return program, module, optimized
 
 
 def _key(leaves: Sequence[Any], structure: Any) -> Any:

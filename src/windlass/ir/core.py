@@ -272,6 +272,11 @@ class Op(Value):
         return tuple(regions)
 
     @property
+    def is_removable(self) -> bool:
+        """Whether nothing is lost without the op where nobody uses its results. Pure ops may also be moved."""
+        return self.is_pure
+
+    @property
     def attributes(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.attribute_names}
 

@@ -39,6 +39,14 @@ class Function:
     def walk(self) -> Iterator[Op]:
         return self.body.walk()
 
+    def inline(self, mapping: dict[Value, Value]) -> tuple[Value, ...]:
+        """Copy the ops to where the active builder is; `mapping` gives the arguments. Returns the results."""
+        terminator = self.body.terminator
+        for op in self.body:
+            if op is not terminator:
+                op.clone(mapping)
+        return tuple(mapping.get(result, result) for result in terminator.operands)
+
     def clone(self) -> Function:
         copy = Function(self.name, self.body.clone({}), self.visibility)
         copy.attributes = dict(self.attributes)
@@ -58,6 +66,11 @@ class Module:
         self.name = name
         self.attributes: dict[str, str] = {}
         self.globals: list[str] = []
+
+    def clone(self) -> Module:
+        copy = Module([function.clone() for function in self.functions.values()], self.name)
+        copy.attributes, copy.globals = dict(self.attributes), list(self.globals)
+        return copy
 
     @property
     def main(self) -> Function:

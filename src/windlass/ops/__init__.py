@@ -31,6 +31,7 @@ from windlass.ops.conversion import BitcastConvert, Convert, ReducePrecision, bi
 from windlass.ops.convolution import Convolution
 from windlass.ops.creation import Constant, ConstantValue, Iota
 from windlass.ops.custom_call import CustomCall, Opaque, OpaqueTerminator
+from windlass.ops.custom_derivative import CustomDerivative, DerivativeRule, Pushforward
 from windlass.ops.dynamic_slices import DynamicSlice, DynamicUpdateSlice
 from windlass.ops.elementwise import (
     Abs,
@@ -184,6 +185,8 @@ __all__ = [
     "Cosine",
     "CountLeadingZeros",
     "CustomCall",
+    "CustomDerivative",
+    "DerivativeRule",
     "DeviceNumber",
     "Digamma",
     "Divide",
@@ -248,6 +251,7 @@ __all__ = [
     "Polygamma",
     "Popcnt",
     "Power",
+    "Pushforward",
     "RaggedDot",
     "RandomDraw",
     "Real",

@@ -4,7 +4,7 @@ at once, for which values are repeated."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
@@ -262,6 +262,10 @@ class TensorOp(Op):
         The transpose of the linear map, without conjugation, as JAX has it. Of a single number: its sum, or all terms.
         """
         raise NotImplementedError(f"{type(self).__name__} has no pullback")
+
+    def pullbacks(self, cotangents: tuple[Value, ...], positions: Sequence[int]) -> Sequence[Value]:
+        """The cotangents of the operands at these positions: what `pullback` gives for each, or all at once."""
+        return [self.pullback(cotangents, position) for position in positions]
 
     @classmethod
     def extra_from_mlir(cls, texts: Mapping[str, str]) -> dict[str, str]:

@@ -51,6 +51,10 @@ class While(TensorOp):
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
 
+    @property
+    def is_removable(self) -> bool:
+        return self.is_pure or _regions_are_removable(self)
+
     USUAL_ROUNDS: ClassVar[int] = 8
     """How often a loop is taken to go round where that is not known."""
     OVERHEAD: ClassVar[int] = 64
@@ -125,6 +129,10 @@ class Branching(TensorOp):
     def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
+
+    @property
+    def is_removable(self) -> bool:
+        return self.is_pure or _regions_are_removable(self)
 
 
 class Case(Branching):
@@ -204,6 +212,11 @@ def regions_are_pure(op: Op) -> bool:
     return all(region.remember(_is_pure) for region in op.regions)
 
 
+def _regions_are_removable(op: Op) -> bool:
+    ops = (inner for region in op.regions for block in region.blocks for inner in block)
+    return all(inner.is_removable or isinstance(inner, Terminator) for inner in ops)
+
+
 def _is_pure(region: Region) -> bool:
     return all(inner.is_pure or isinstance(inner, Terminator) for block in region.blocks for inner in block)
 
@@ -244,6 +257,10 @@ class Map(TensorOp):
     def is_pure(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether nothing that it holds has an effect."""
         return regions_are_pure(self)
+
+    @property
+    def is_removable(self) -> bool:
+        return self.is_pure or _regions_are_removable(self)
 
     def axes(self) -> Axes:
         return axes_in_place(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windlass.ir import Block, Builder, Function, Region, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Op, Region, Value, tensor_type
 from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ops import Case, DynamicUpdateSlice, If, Return, While, reduce_or
@@ -14,6 +14,9 @@ from windlass.passes.batcher import Batcher, choose_by_round
 
 class ProgramBatcher(Batcher):
     """A batcher of whole programs: loops go on until the last round has ended, and one branch is a branch for all."""
+
+    def may_run(self, op: Op) -> bool:
+        return op.is_removable
 
     def loop(self, op: While) -> tuple[Value, ...] | None:
         return super().loop(op) or self._masked_loop(op)

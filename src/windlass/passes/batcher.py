@@ -106,9 +106,13 @@ class Batcher:
         self.run(op)
         return (self.many[value], True) if value in self.many else (self.same[value], False)
 
+    def may_run(self, op: Op) -> bool:
+        """Whether the op may be done for all rounds at once, or once for all."""
+        return op.is_pure
+
     def run(self, op: Op) -> None:
         """Enter the results of an op of the block."""
-        if not op.is_pure or not isinstance(op, TensorOp):
+        if not self.may_run(op) or not isinstance(op, TensorOp):
             raise CannotBatch(op)
         if op.regions:
             inner = [each for region in op.regions for each in captures(region)]

@@ -156,7 +156,7 @@ def carried_value_without_use(op: While) -> tuple[Value, ...] | None:
     >>> carried_value_without_use(loop)[1].owner.operands
     (Constant(0), x)
     """
-    if not op.is_pure:
+    if not op.is_removable:
         return None
     live = {place for place, result in enumerate(op.results) if result.uses}
     live |= _reached(op.cond.block, op.cond.block.terminator.operands, set())

@@ -58,7 +58,7 @@ class NeededBox:
 def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
     """Cut values of which only slices are looked at down to the box around those."""
     for op in reversed(list(block)):
-        if op.is_unused and op.is_pure:
+        if op.is_unused and op.is_removable:
             op.erase()
             continue
         box = _find_needed(block, op)

@@ -228,7 +228,7 @@ class _Driver:
             op.queued = False
             if op.block is None:
                 continue
-            if op.is_pure and op.is_unused:
+            if op.is_removable and op.is_unused:
                 self.erase(op)
                 continue
             applicable = candidates(op, self.is_last)
@@ -365,7 +365,7 @@ class _Driver:
         for operand in operands:
             owner = operand if isinstance(operand, Op) else getattr(operand, "owner", None)
             if isinstance(owner, Op):
-                if owner.is_pure and owner.is_unused:
+                if owner.is_removable and owner.is_unused:
                     self.push(owner)
                 else:
                     if owner.regions:
@@ -403,13 +403,13 @@ def _failed(name: str, error: Exception, op: Op | None = None) -> WindlassError:
 
 
 def remove_dead_code(block: Block) -> int:
-    """Erase pure ops whose results are unused, those in regions too; gives how many."""
+    """Erase ops without effects whose results are unused, those in regions too; gives how many."""
     removed = 0
     for op in reversed(list(block)):
         for region in op.regions:
             for inner in region.blocks:
                 removed += remove_dead_code(inner)
-        if op.is_pure and op.is_unused:
+        if op.is_removable and op.is_unused:
             op.erase()
             removed += 1
     return removed

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 
 from windlass.diagnostics.deadline import is_late
-from windlass.ir import Block, Builder, Function, Module, Op, Value
-from windlass.ops import Call, CustomCall, Opaque
+from windlass.ir import Block, Builder, Function, Module, Op
+from windlass.ops import Call, CustomCall, CustomDerivative, Opaque
 
 MOST_OPS = 200_000
 """A program that is larger than this is not made larger still."""
@@ -17,15 +17,6 @@ SHARED = 2_000
 """... else functions of more ops than this, with what they call, stay functions if there are several calls of them."""
 
 _NAMELESS = re.compile(r"module\s*(attributes\b|\{)")
-
-
-def inline(function: Function, mapping: dict[Value, Value]) -> tuple[Value, ...]:
-    """Copy the function's ops to where the active builder is; `mapping` gives its arguments. Returns its results."""
-    terminator = function.body.terminator
-    for op in function.body:
-        if op is not terminator:
-            op.clone(mapping)
-    return tuple(mapping.get(result, result) for result in terminator.operands)
 
 
 def inline_calls(block: Block, module: Module, through_settling: bool = False, most_ops: int = MOST_OPS) -> None:
@@ -54,7 +45,7 @@ def inline_calls(block: Block, module: Module, through_settling: bool = False, m
         assert home is not None
         before = call.previous
         with Builder(home, before=call):
-            results = inline(callee, dict(zip(callee.arguments, call.operands, strict=True)))
+            results = callee.inline(dict(zip(callee.arguments, call.operands, strict=True)))
         for old, new in zip(call.results, results, strict=True):
             old.replace_all_uses_with(new)
         # What came in may hold calls itself, and where it has no position of its own it gets that of the call.
@@ -66,6 +57,23 @@ def inline_calls(block: Block, module: Module, through_settling: bool = False, m
                     calls.append(inner)
             op = op.next
         call.erase()
+
+
+def inline_custom_derivatives(block: Block) -> None:
+    """Replace functions with derivative rules of their own by what they do, in the block and in those within it.
+
+    What has no meaning by itself stays.
+    """
+    for op in list(block):
+        for region in op.regions:
+            for inner in region.blocks:
+                inline_custom_derivatives(inner)
+        if isinstance(op, CustomDerivative) and op.rule.primal is not None:
+            with Builder(block, before=op, source=op.source):
+                results = op.rule.primal.inline(dict(zip(op.rule.primal.arguments, op.operands, strict=True)))
+            for old, new in zip(op.results, results, strict=True):
+                old.replace_all_uses_with(new)
+            op.erase()
 
 
 def remove_unused_functions(module: Module) -> int:

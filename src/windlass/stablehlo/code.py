@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import ref
 
+from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.polling import add_polls
+from windlass.ops import CustomDerivative
 from windlass.stablehlo.exporting import export_bytecode
 
 UNKNOWN = Surroundings()
@@ -46,8 +48,8 @@ class Code:
     """
 
     __slots__ = (
-        "__weakref__", "_finished", "argument_types", "callbacks", "is_exact", "is_given", "keeps_subnormals",
-        "module", "name", "needs_x64", "program", "result_types", "seconds",
+        "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
+        "is_exact", "is_given", "keeps_subnormals", "module", "name", "needs_x64", "program", "result_types", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +61,7 @@ class Code:
         is_exact: bool,
         is_given: bool,
         seconds: dict[str, float],
+        make_differentiable: Callable[[], Module] | None,
     ) -> None:
         self.program = ref(program)
         self.module = module
@@ -71,10 +74,27 @@ class Code:
         self.result_types = tuple(result.tensor for result in module.main.results)
         self.needs_x64 = any(is_wide(type_.dtype) for type_ in (*self.argument_types, *self.result_types))
         self.keeps_subnormals = not is_given and _computes_floats(module.functions.values())
+        self._make_differentiable = make_differentiable
+        self._differentiable: Module | None = None
         self._finished: dict[tuple[str, Surroundings], Finished] = {}
 
     def __repr__(self) -> str:
         return f"Program({self.name!r})"
+
+    @property
+    def differentiable(self) -> Module:
+        """What derivatives are made of: the program, in which functions with rules of their own are one op each."""
+        if self._make_differentiable is None:
+            return self.module
+        if self._differentiable is None:
+            self._differentiable = self._make_differentiable()
+        return self._differentiable
+
+    @property
+    def has_valued_rules(self) -> bool:
+        """Whether there are functions whose rules, those of `jax.custom_vjp`, have ways of their own to the results."""
+        ops = () if self._make_differentiable is None else self.differentiable.main.walk()
+        return any(isinstance(op, CustomDerivative) and not op.rule.can_be_shared and op.rule.primal for op in ops)
 
     def finished(self, device: Device, surroundings: Surroundings = UNKNOWN) -> Finished:
         """The program for a kind of device, within another program or by itself.
@@ -104,6 +124,7 @@ class Code:
     def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool]:
         begun = time.perf_counter()
         module = _copied(self.module)
+        self._refuse_what_cannot_run()
         if self.is_exact:
             for function in module.functions.values():
                 keep_float_results(function)
@@ -114,6 +135,22 @@ class Code:
         text = export_bytecode(module)
         self.seconds["exporting"] = time.perf_counter() - begun
         return text, asks
+
+    def _refuse_what_cannot_run(self) -> None:
+        """Raises WindlassError (WL0901) for what is only there to be transposed."""
+        if self._make_differentiable is None:
+            return
+        for op in self.module.main.walk():
+            if isinstance(op, CustomDerivative):
+                raise WindlassError(
+                    Diagnostic(
+                        "WL0901",
+                        f"{self.name} can't be differentiated forwards: it calls a function of jax.custom_vjp, "
+                        f"whose rule ({op.rule.name}) is for reverse mode alone",
+                        op.source,
+                        help="use jax.grad, jax.vjp or jax.jacrev, or give the function a rule by jax.custom_jvp",
+                    )
+                )
 
 
 def _copied(module: Module) -> Module:

@@ -14,13 +14,12 @@ import jax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from windlass.autodiff import NoDerivative, tangent_function, transposed_function
+from windlass.autodiff import NoDerivative, tangent_function, transposed_function, value_function
 from windlass.autodiff.activity import is_differentiable
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.ir import Function, Module
-from windlass.rewriting.driver import rewrite_function
+from windlass.ir import Function
 from windlass.stablehlo.code import Code
-from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call
+from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call, program_from
 
 tangent_call: Any = Primitive("windlass_tangent")
 """A program that is linear in its last arguments, `count` of them."""
@@ -35,14 +34,17 @@ def differentiate(
     Raises WindlassError (WL0901) where an op has no derivative.
     """
     call = program_call if count is None else tangent_call
-    results = _bind(call, program, primals, {} if count is None else {"count": count})
     active = tuple(
         index
         for index, (tangent, type_) in enumerate(zip(tangents, program.argument_types, strict=True))
         if not isinstance(tangent, ad.Zero) and is_differentiable(type_)
     )
+    valued = program
+    if active and program.has_valued_rules:
+        valued = _derived(program, ("values", active), lambda: value_function(program.differentiable.main, active)).code
+    results = _bind(call, valued, primals, {} if count is None else {"count": count})
     if active:
-        tangent = _derived(program, ("tangent", active), lambda: tangent_function(program.module.main, active))
+        tangent = _derived(program, ("tangent", active), lambda: tangent_function(program.differentiable.main, active))
         given = [*primals, *(tangents[index] for index in active)]
         moved = iter(_bind(tangent_call, tangent.code, given, {"count": len(active)}))
     else:
@@ -64,7 +66,7 @@ def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count:
     transposed = _derived(
         program,
         ("transposed", wanted, tuple(given)),
-        lambda: transposed_function(program.module.main, wanted, tuple(given)),
+        lambda: transposed_function(program.differentiable.main, wanted, tuple(given)),
     )
     others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
     found = iter(_bind(program_call, transposed.code, [*others, *given.values()], {}))
@@ -85,16 +87,11 @@ def _derived(program: Code, key: Hashable, build: Callable[[], Function]) -> Ten
 
 
 def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
-    from windlass.catalogue import catalogue
-
     try:
         function = build()
     except NoDerivative as failure:
         raise _no_derivative(program, failure) from None
-    if not program.is_given:
-        rewrite_function(function, catalogue.choose(exact=program.is_exact, in_kernel=True))
-    module = Module([function], program.module.name)
-    return TensorProgram(module, function.name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
+    return program_from(program, function, function.name)
 
 
 def _no_derivative(program: Code, failure: NoDerivative) -> WindlassError:

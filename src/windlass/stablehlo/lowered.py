@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from windlass.ir import Module
@@ -17,9 +17,12 @@ from windlass.stablehlo.optimizing import Choices, optimize_module
 from windlass.stablehlo.platforms import device_for
 
 
-def import_lowered(name: str, lowered: Any) -> Module:
-    """What JAX lowered, with all calls within it inlined, as one function called `main`."""
-    module = _read(lowered.compiler_ir("stablehlo"))
+def import_lowered(name: str, lowered: Any, prepare: Callable[[Module], None] = lambda _: None) -> Module:
+    """What JAX lowered, with all calls within it inlined, as one function called `main`.
+
+    `prepare` is given the module before.
+    """
+    module = _read(lowered.compiler_ir("stablehlo"), prepare)
     module.name = name
     return module
 
@@ -39,8 +42,9 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     return export_bytecode(module)
 
 
-def _read(parsed: Any) -> Module:
+def _read(parsed: Any, prepare: Callable[[Module], None] = lambda _: None) -> Module:
     module = import_module(parsed)
+    prepare(module)
     inline_calls(module.main.body, module, through_settling=True)
     remove_unused_functions(module)
     return module

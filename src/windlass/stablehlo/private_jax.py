@@ -278,6 +278,161 @@ def _drop_unused(used: list[bool], equation: Any) -> tuple[list[bool], Any]:
     return list(needed), replaced
 
 
+# -- equations that keep the derivatives that JAX knows --------------------------------------------------------------
+
+
+def lower_keeping(traced: Any) -> tuple[Any, dict[str, KeptEquation]]:
+    """A traced program as JAX lowers it, but for equations that have derivatives of their own: those of `custom_jvp`,
+    `custom_vjp` and `stop_gradient`, and of solvers. They are calls of functions; the equations, by these functions.
+    """
+    from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
+
+    kept: dict[str, KeptEquation] = {}
+
+    def rule_for(primitive: Any, count_known: Callable[..., int] | None) -> tuple[Any, Callable[..., Any]]:
+        def lower(context: Any, *values: Any, **parameters: Any) -> Any:
+            equation = KeptEquation(context, primitive, parameters, count_known)
+            name, results = equation.lower_as_call(context, values)
+            kept[name] = equation
+            return results
+
+        return primitive, lower
+
+    rules: Any = tuple(rule_for(*each) for each in _primitives_with_rules())
+    return traced.lower(_private_parameters=mlir.LoweringParameters(override_lowering_rules=rules)), kept
+
+
+def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
+    """The primitives whose derivative is not that of what they are lowered to.
+
+    Of those that are linear in their last operands the parameters tell how many operands come before these.
+    """
+    from jax._src import ad_util, custom_derivatives  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+    return [
+        (ad_util.stop_gradient_p, None),
+        (custom_derivatives.custom_jvp_call_p, None),
+        (custom_derivatives.custom_vjp_call_p, None),
+        (ad.custom_lin_p, lambda num_res, **_: num_res),
+        (jax.lax.linear_solve_p, lambda const_lengths, **_: sum(const_lengths)),
+    ]
+
+
+class KeptEquation:
+    """An equation of a traced program whose derivative JAX knows.
+
+    `linear` are the operands in which it is linear. `can_run` is false for what is only there to be transposed: JAX
+    puts it where a function of `custom_vjp` is differentiated. `can_be_shared` is false where a rule need not be linear
+    in cotangents.
+    """
+
+    def __init__(
+        self, context: Any, primitive: Any, parameters: dict[str, Any], count_known: Callable[..., int] | None
+    ) -> None:
+        from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+        from jax._src.custom_derivatives import custom_vjp_call_p  # pyright: ignore[reportPrivateImportUsage]
+        from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+        operands, results = list(map(core.Var, context.avals_in)), list(map(core.Var, context.avals_out))
+        inner = parameters.get("call_jaxpr")
+        effects = set() if inner is None else inner.effects
+        equation = core.new_jaxpr_eqn(operands, results, primitive, parameters, effects)
+        self._closed: Any = core.ClosedJaxpr(core.Jaxpr((), operands, results, [equation], effects), ())
+        self._is_wide = jax.config.read("jax_enable_x64")
+        self.can_run = primitive is not ad.custom_lin_p
+        self.can_be_shared = self.can_run and primitive is not custom_vjp_call_p
+        information = getattr(parameters.get("bwd", getattr(inner, "jaxpr", None)), "debug_info", None)
+        self.name: str = getattr(information, "func_name", primitive.name)
+        count = len(operands)
+        self.linear = frozenset(range(count if count_known is None else count_known(**parameters), count))
+
+    def lower_as_call(self, context: Any, values: Sequence[Any]) -> tuple[str, list[Any]]:
+        """A new function in the module that JAX is building, and what a call of it gives: its name, and the results."""
+        from jax._src import core, effects  # pyright: ignore[reportPrivateImportUsage]
+        from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
+        from jaxlib.mlir import ir
+
+        closed = self._closed
+        if effects.ordered_effects.filter_in(closed.effects):
+            raise NotImplementedError(f"{self.name} has ordered effects and a derivative rule of its own")
+        if not self.can_run:
+            types = list(map(_as_lowered, closed.out_avals))
+            closed, _ = trace(lambda *_: [jax.numpy.zeros(each.shape, each.dtype) for each in types], *closed.in_avals)
+        # Nobody differentiates what it does: within, nothing is kept.
+        inner = context.module_context.replace(
+            lowering_parameters=mlir.LoweringParameters(), lowering_cache={}, cached_primitive_lowerings={}
+        )
+        constants = core.jaxpr_const_args(closed.jaxpr)
+        function = mlir.lower_jaxpr_to_fun(
+            inner,
+            f"kept_{self.name}",
+            closed,
+            (),
+            num_const_args=len(constants),
+            in_avals=(*(aval for _, aval in constants), *closed.in_avals),
+        )
+        hoisted = [
+            mlir.ir_constants(value, const_lowering=context.const_lowering, aval=aval) for value, aval in constants
+        ]
+        name = ir.StringAttr(function.attributes["sym_name"]).value
+        results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+        callee = ir.FlatSymbolRefAttr.get(name)
+        called = ir.Operation.create("func.call", results, _flat((*hoisted, *values)), attributes={"callee": callee})
+        return name, list(called.results)
+
+    def pushforward(self, changing: Sequence[bool]) -> tuple[Any, list[bool]]:
+        """A traced program of all operands and of the tangents of those that change: it gives the results and the
+        tangents of those that change, as is said of each."""
+        from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+        from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+        with jax.enable_x64(self._is_wide):
+            both, changes = ad.jvp_jaxpr(self._closed, list(changing), instantiate=False)
+            return _traced_for(core.jaxpr_as_fun(both), both.in_avals), list(changes)
+
+    def transposed(self) -> Any:
+        """A traced program of the other operands and of the cotangents of the results: it gives the cotangents of the
+        operands in which the equation is linear."""
+        from jax._src import core  # pyright: ignore[reportPrivateImportUsage]
+
+        types = self._closed.in_avals
+        apply = core.jaxpr_as_fun(self._closed)
+        known = [each for place, each in enumerate(types) if place not in self.linear]
+        unknown = [each for place, each in enumerate(types) if place in self.linear]
+        floats = [jax.numpy.issubdtype(each.dtype, jax.numpy.inexact) for each in self._closed.out_avals]
+
+        def transpose(*values: Any) -> Any:
+            cotangents = values[len(known) :]
+
+            def linear_part(*linear: Any) -> list[Any]:
+                of_known, of_linear = iter(values), iter(linear)
+                found = apply(
+                    *(next(of_linear) if place in self.linear else next(of_known) for place in range(len(types)))
+                )
+                return [each for each, is_float in zip(found, floats, strict=True) if is_float]
+
+            given = [each for each, is_float in zip(cotangents, floats, strict=True) if is_float]
+            return list(jax.linear_transpose(linear_part, *unknown)(given))
+
+        with jax.enable_x64(self._is_wide):
+            return _traced_for(transpose, [*known, *self._closed.out_avals])
+
+
+def _as_lowered(type_: Any) -> Any:
+    """The type of arrays that stand for those of a type: for tangents of integers, which have no values, booleans."""
+    is_empty = type_.dtype == jax.dtypes.float0
+    return jax.ShapeDtypeStruct(type_.shape, bool if is_empty else type_.dtype)
+
+
+def _traced_for(function: Callable[..., Any], types: Sequence[Any]) -> Any:
+    """The function of arrays of these types as `jax.jit` traces it; it takes all arguments."""
+    return jax.jit(function, keep_unused=True).trace(*map(_as_lowered, types))
+
+
+# -- the lowering of programs apart -----------------------------------------------------------------------------------
+
+
 class LoweredApart:
     """A traced program lowered into a module of its own, within the lowering of another one.
 

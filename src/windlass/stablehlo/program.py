@@ -20,12 +20,14 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from windlass.diagnostics.progress import telling
 from windlass.facts.cost import CPU
-from windlass.ir import Module
+from windlass.ir import Function, Module
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.lowering.finishing import Surroundings
+from windlass.ops import CustomDerivative
 from windlass.passes.batched_programs import batch_function
 from windlass.passes.batcher import CannotBatch
 from windlass.rewriting.driver import rewrite_function
+from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.interrupting import WatchedFunction
@@ -45,6 +47,7 @@ class TensorProgram:
     that custom calls in it name by number, as JAX lowered them. With `is_exact` its float results are protected from
     what XLA would change in them. A program that `is_given` is lowered as it stands: what it is part of is finished for
     a device's compiler as a whole, or it is the user's own. How long lowering takes is entered into `seconds`.
+    `differentiable` gives what its derivatives are made of where that is another form of it: see `Code`.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -61,9 +64,11 @@ class TensorProgram:
         is_exact: bool = False,
         is_given: bool = False,
         seconds: dict[str, float] | None = None,
+        differentiable: Callable[[], Module] | None = None,
     ) -> None:
         name = name or module.name or module.main.name
-        self.code = Code(self, module, name, callbacks, is_exact, is_given, {} if seconds is None else seconds)
+        seconds = {} if seconds is None else seconds
+        self.code = Code(self, module, name, callbacks, is_exact, is_given, seconds, differentiable)
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
         self._derived: dict[Hashable, TensorProgram] = {}
@@ -212,16 +217,32 @@ def batch(
 
 def _batched(program: Code, flags: Sequence[bool], size: int) -> TensorProgram:
     """Raises CannotBatch."""
-    from windlass.catalogue import catalogue
-
     if size == 0:
         raise CannotBatch(None)
-    function = batch_function(program.module.main, flags, size)
-    if not program.is_given:
-        rewrite_function(function, catalogue.choose(exact=program.is_exact, in_kernel=True))
-    module = Module([function], program.module.name)
-    name = f"{program.name}_for_{size}"
-    return TensorProgram(module, name, program.callbacks, is_exact=program.is_exact, is_given=program.is_given)
+    return program_from(program, batch_function(program.differentiable.main, flags, size), f"{program.name}_for_{size}")
+
+
+def program_from(origin: Code, function: Function, name: str) -> TensorProgram:
+    """The program of a function that was made from that of another program; the function is rewritten."""
+    from windlass.catalogue import catalogue
+
+    def made(function: Function, differentiable: Callable[[], Module] | None = None) -> TensorProgram:
+        if not origin.is_given:
+            rewrite_function(function, catalogue.choose(exact=origin.is_exact, in_kernel=True))
+        return TensorProgram(
+            Module([function], origin.module.name),
+            name,
+            origin.callbacks,
+            is_exact=origin.is_exact,
+            is_given=origin.is_given,
+            differentiable=differentiable,
+        )
+
+    if not any(isinstance(op, CustomDerivative) for op in function.walk()):
+        return made(function)
+    runs = function.clone()
+    inline_custom_derivatives(runs.body)
+    return made(runs, lambda: made(function).code.module)
 
 
 def _run_in_turn(arguments: Sequence[Any], flags: Sequence[bool], run: Callable[..., list[Any]]) -> list[Any]:

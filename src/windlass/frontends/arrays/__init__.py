@@ -9,11 +9,12 @@ Start reading at `array.py`; `views.py` has what a view is, `view_functions.py` 
 Python loops, branches and conditions become operations.
 """
 
-from windlass.frontends.arrays import functions, operators
+from windlass.frontends.arrays import functions, functions_with_rules, operators
 from windlass.frontends.arrays.array import Array
 
 assert functions, "it gives the answers to NumPy's protocols"
 assert operators, "it gives arrays their operators"
+functions_with_rules.install()
 
 __all__ = ["Array"]
 """The names for users."""

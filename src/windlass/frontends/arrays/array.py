@@ -688,14 +688,16 @@ def unsupported(what: str, help_: str) -> WindlassError:
 
 
 def _from_leaf(_: None, children: Sequence[Any]) -> Any:
-    """An array from its leaf; JAX also rebuilds trees with leaves that are no arrays, which are handed through."""
+    """An array from its leaf. JAX also rebuilds trees with leaves that are no arrays, which are handed through, and
+    trees outside of `wl.jit`: for derivative rules, which are code for JAX."""
     (leaf,) = children
-    return Array(leaf) if isinstance(leaf, jax.Array | np.ndarray) else leaf
+    is_array = isinstance(leaf, jax.Array | np.ndarray) and current_tracing() is not None
+    return Array(leaf) if is_array else leaf
 
 
 def _number_from_leaf(_: None, children: Sequence[Any]) -> Any:
     (leaf,) = children
-    return wrapped(leaf)
+    return leaf if current_tracing() is None else wrapped(leaf)
 
 
 # Functions of jax.numpy and JAX's transformations take an Array as what it holds now, and give new ones.

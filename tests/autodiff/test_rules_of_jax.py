@@ -1,0 +1,136 @@
+"""Derivative rules, JAX's and the user's, within `wl.jit`: the derivatives are those of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import windlass as wl
+from windlass.diagnostics import WindlassError
+
+X = np.array([-0.5, 0.0, 1.3])
+WAY = np.array([1.0, 2.0, 3.0])
+
+
+@jax.custom_vjp
+def clipped_backwards(x: Any) -> Any:
+    return x
+
+
+clipped_backwards.defvjp(lambda x: (x, None), lambda _, given: (jnp.clip(given, -0.1, 0.1),))
+
+
+@jax.custom_gradient
+def scaled_backwards(x: Any) -> Any:
+    return x * x, lambda given: 7 * given * x
+
+
+@jax.custom_jvp
+def rounded(x: Any) -> Any:
+    return jnp.round(x)
+
+
+rounded.defjvp(lambda primals, tangents: (rounded(*primals), tangents[0]))
+
+
+@jax.custom_vjp
+def rounded_by_numpy(x: Any) -> Any:
+    return np.round(x)
+
+
+rounded_by_numpy.defvjp(lambda x: (jnp.round(x), None), lambda _, given: (given,))
+
+
+@jax.custom_jvp
+def power(x: Any) -> Any:
+    return x**3
+
+
+@power.defjvp
+def power_rule(primals: Any, tangents: Any) -> Any:
+    (x,), (change,) = primals, tangents
+    return power(x), 5 * x**2 * change  # not what it does, so that it shows
+
+
+def in_a_loop(x: Any) -> Any:
+    total = x * 0
+    for _ in range(11):
+        total = rounded(total * 1.5) * 0.5 + clipped_backwards(x)
+    return total.sum()
+
+
+def written_in_a_loop(x: Any) -> Any:
+    total = np.zeros(3)
+    for _ in range(11):
+        total[:] = rounded(total * 1.5) * 0.5 + clipped_backwards(x)
+    return np.sum(total)
+
+
+FORWARDS: dict[str, Callable[[Any], Any]] = {
+    "stop_gradient": lambda x: (x * jax.lax.stop_gradient(x)).sum(),
+    "stop_gradient within jax.jit": lambda x: (x * jax.jit(jax.lax.stop_gradient)(x)).sum(),
+    "custom_jvp": lambda x: (power(x) + rounded(x) * x).sum(),
+    "relu": lambda x: (jax.nn.relu(x) * x + jax.nn.relu6(x)).sum(),
+    "sinc": lambda x: jnp.sinc(x).sum(),
+    "softmax": lambda x: (jax.nn.softmax(x) ** 2).sum() + jax.nn.logsumexp(x),
+    "checkpoint": lambda x: jax.checkpoint(lambda y: power(jnp.sin(power(y))))(x).sum(),
+    "cg": lambda x: (jax.scipy.sparse.linalg.cg(lambda v: v * (2 + x**2), x)[0] ** 2).sum(),
+    "solve": lambda x: (jnp.linalg.solve(jnp.outer(x, x) + 3 * jnp.eye(3), x) ** 2).sum(),
+    "cond": lambda x: jax.lax.cond(x[0] < 0, power, rounded, x).sum(),
+}
+BACKWARDS: dict[str, Callable[[Any], Any]] = {
+    "custom_vjp": lambda x: (3 * clipped_backwards(x) * x).sum(),
+    "custom_gradient": lambda x: (3 * scaled_backwards(x)).sum(),
+    "loop": in_a_loop,
+}
+
+
+def values_of(found: Any) -> list[Any]:
+    return [np.asarray(each) for each in jax.tree.leaves(found)]
+
+
+def derivatives(function: Callable[[Any], Any], forwards: bool) -> dict[str, list[Any]]:
+    two = jnp.stack([jnp.asarray(X), 2 * jnp.asarray(X)])
+    gradient = jax.grad(function)
+    found = {
+        "grad": jax.value_and_grad(function)(jnp.asarray(X)),
+        "vmap of grad": jax.jit(jax.vmap(gradient))(two),
+        "grad of vmap": jax.grad(lambda rows: jax.vmap(function)(rows).sum())(two),
+        "grad of grad": jax.grad(lambda x: gradient(x) @ WAY)(jnp.asarray(X)),
+        "jvp of grad": jax.jvp(gradient, (jnp.asarray(X),), (WAY,)),
+    }
+    if forwards:
+        found["jvp"] = jax.jvp(function, (jnp.asarray(X),), (WAY,))
+    return {name: values_of(each) for name, each in found.items()}
+
+
+@pytest.mark.parametrize("name", [*FORWARDS, *BACKWARDS])
+def test_derivatives_are_those_of_the_rule(name: str) -> None:
+    with jax.enable_x64(True):
+        function = (FORWARDS | BACKWARDS)[name]
+        expected = derivatives(function, name in FORWARDS)
+        found = derivatives(wl.jit(function), name in FORWARDS)
+        for way, arrays in expected.items():
+            for one, other in zip(arrays, found[way], strict=True):
+                np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12, err_msg=way)
+
+
+def test_rules_hold_for_each_round_of_a_loop_that_writes() -> None:
+    with jax.enable_x64(True):
+        expected = jax.grad(in_a_loop)(jnp.asarray(X))
+        np.testing.assert_allclose(jax.grad(wl.jit(written_in_a_loop))(jnp.asarray(X)), expected, rtol=1e-12)
+
+
+def test_functions_with_rules_may_be_written_with_numpy() -> None:
+    gradient = jax.grad(wl.jit(lambda x: np.sum(rounded_by_numpy(x))))
+    assert gradient(jnp.array([0.2, 1.7])).tolist() == [1, 1]
+
+
+def test_rules_for_reverse_mode_are_refused_in_forward_mode() -> None:
+    with pytest.raises(WindlassError, match=r"WL0901.*can't be differentiated forwards.*jax\.custom_vjp"):
+        jax.jvp(wl.jit(lambda x: np.sum(clipped_backwards(x))), (jnp.ones(3),), (jnp.ones(3),))
