@@ -90,6 +90,10 @@ BACKWARDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+LARGE = ("softmax", "cg", "solve")
+"""Programs that take long to compile: but for the gradient, in the full run."""
+
+
 def values_of(found: Any) -> list[Any]:
     return [np.asarray(each) for each in jax.tree.leaves(found)]
 
@@ -109,7 +113,9 @@ def derivatives(function: Callable[[Any], Any], forwards: bool) -> dict[str, lis
     return {name: values_of(each) for name, each in found.items()}
 
 
-@pytest.mark.parametrize("name", [*FORWARDS, *BACKWARDS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in (*FORWARDS, *BACKWARDS)]
+)
 def test_derivatives_are_those_of_the_rule(name: str) -> None:
     with jax.enable_x64(True):
         function = (FORWARDS | BACKWARDS)[name]
@@ -118,6 +124,14 @@ def test_derivatives_are_those_of_the_rule(name: str) -> None:
         for way, arrays in expected.items():
             for one, other in zip(arrays, found[way], strict=True):
                 np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12, err_msg=way)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_gradients_are_those_of_the_rule(name: str) -> None:
+    with jax.enable_x64(True):
+        expected = jax.grad(FORWARDS[name])(jnp.asarray(X))
+        found = jax.grad(wl.jit(FORWARDS[name]))(jnp.asarray(X))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_rules_hold_for_each_round_of_a_loop_that_writes() -> None:

@@ -141,7 +141,8 @@ class TangentWalker:
             else:
                 found = tangents_of(made, given)
             pairs = zip(op.results, found, strict=True)
-            self.tangents.update((result, each) for result, each in pairs if each is not None)
+            moved = [(result, each) for result, each in pairs if each is not None and is_differentiable(result.type)]
+            self.tangents.update(moved)
 
     def tangent(self, value: Value) -> Value:
         """The tangent of a value, zeros if it does not vary."""
