@@ -13,6 +13,7 @@ from windlass.diagnostics.deadline import ending_at
 from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.in_place import settle_updates
+from windlass.lowering.index_forms import bring_indices_into_form
 from windlass.lowering.library_fusions import Surroundings, avoid_wrong_fusions
 from windlass.lowering.materialization import materialize_shared
 from windlass.lowering.special_values import keep_special_values
@@ -48,5 +49,6 @@ def avoid_miscompilations(module: Module, device: Device, surroundings: Surround
     This comes last, and for programs that are lowered as they stand, too.
     """
     keep_special_values(module)
+    bring_indices_into_form(module)
     if device.name == "cpu":
         avoid_wrong_fusions(module, surroundings)
