@@ -34,6 +34,7 @@ ROOTS = ("sqrt(x * x)", "sqrt(x**4)", "sqrt(abs(x * x))", "sqrt of a sum of one 
 SPECIAL = (
     *("condition * z", "where(condition, 1, 0) * z", "(1 - condition) * z", "two conditions * z", "z / condition"),
     *("masks times a row", "masks times numbers", "x * x >= 0", "0 <= x * x", "abs(x) >= 0", "max(x, 0) >= 0"),
+    *("min(abs(x), exp(x)) >= 0", "pow(abs(x), y) >= 0", "where(x > 0, exp(x), abs(x)) >= 0"),
 )
 """What is kept in any program."""
 
@@ -128,3 +129,33 @@ def test_optimized_functions_keep_special_values() -> None:
 @pytest.mark.parametrize("run", [run_jitted, run_optimized_exactly])
 def test_functions_have_the_results_of_their_operations(run: Run) -> None:
     assert not wrong_forms(EXACT, "float32", run, with_subnormals=run is run_jitted)
+
+
+KERNEL = r"""
+#include <cuda_bf16.h>
+__global__ void forms(const float *x, const __nv_bfloat16 *b, float *y, int one) {
+  int i = threadIdx.x;
+  float v = x[i], sum = 0;
+  for (int k = 0; k < one; k++) sum += v * v;
+  y[i] = sqrtf(v * v);
+  y[i + 32] = rsqrtf(v * v);
+  y[i + 64] = powf(v * v, 0.5f);
+  y[i + 96] = sqrtf(sum);
+  y[i + 128] = (float)(v < 1) * v;
+  y[i + 160] = v * v >= 0;
+  y[i + 192] = __bfloat162float(__hmul(b[i], b[i]));
+  y[i + 224] = __bfloat162float(__hadd(b[i], b[0]));
+}
+"""
+
+
+def test_raised_kernels_have_the_results_of_the_emulator() -> None:
+    kernel = wl.cuda.compile(KERNEL)["forms"]
+    x = np.resize(np.array([2e19, -1e30, 1e-30, np.nan, -np.inf, -0.0, 3, -2], np.float32), 32)
+    b = np.linspace(1, 2, 32).astype(jnp.bfloat16)
+    found, expected = np.zeros((2, 256), np.float32)
+    kernel[1, 32](x, b, found, 1)
+    wl.emulate(kernel)[1, 32](x, b, expected, 1)
+    functions = slice(32, 96)
+    np.testing.assert_array_max_ulp(found[functions], expected[functions], 2)
+    assert not differ(np.delete(found, functions), np.delete(expected, functions), is_rounded=True).any()

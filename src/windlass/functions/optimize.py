@@ -176,11 +176,12 @@ def optimize(
     around it.
 
     Integer and boolean results stay the same. So do float results but for the order of sums and products, as in XLA's
-    own reductions; with `exact` that order is kept too. `assumes` grants what rules may take for granted of floats, in
-    arguments and in what is computed from them: "no NaN", "finite" (implies it), "no -0.0" (signs of zeros don't
-    count). `compile_seconds` bounds the time of the optimizer for each program. `device` is the one whose costs count,
-    by default the one that JAX compiles for. `rules` are rules of your own, declared by `wl.rewrite`, and `without`
-    names rules to be left out.
+    own reductions; with `exact` that order is kept too, and XLA is kept from contracting and simplifying: each float
+    operation is rounded as it is written. `assumes` grants what rules may take for granted of floats, in arguments and
+    in what is computed from them: "no NaN", "finite" (implies it), "no -0.0" (signs of zeros don't count).
+    `compile_seconds` bounds the time of the optimizer for each program. `device` is the one whose costs count, by
+    default the one that JAX compiles for. `rules` are rules of your own, declared by `wl.rewrite`, and `without` names
+    rules to be left out.
 
     Raises WindlassError (WL08xx) where one of the rules breaks its laws and for choices that there are not.
 

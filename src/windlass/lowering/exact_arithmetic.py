@@ -3,7 +3,8 @@
 XLA's CPU compiler contracts a multiplication and an addition into one operation that rounds once, and XLA's algebraic
 simplifier (on every device) turns divisions by constants into multiplications, merges constants across operations, and
 rewrites quotients of quotients, square roots and exponentials. There are no compile options against it that a
-program inside someone else's `jax.jit` could set (docs/decisions/float-results.md). Two forms stop it:
+program inside someone else's `jax.jit` could set (docs/decisions/0005-float-results.md). Two forms stop it (what
+`special_values` does for every program comes later):
 
 * A sum with a negative zero that the compiler can't see through: `a * b + z` may be contracted to `fma(a, b, z)`, which
   is exactly the rounded product, and what follows is then no sum with a product. On hardware with fused operations it
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from windlass.facts.ranges import is_within
+from windlass.facts.ranges import range_of
 from windlass.ir import Block, Builder, Function, Op, Result, TensorType, Value
 from windlass.ops import (
     Abs,
@@ -91,6 +92,9 @@ WIDENED = frozenset({"bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2"
 NOT_COMPUTED: tuple[type[Op], ...] = (BitcastConvert, Constant, Convert, DynamicSlice, Gather, Iota)
 """Ops after which XLA rounds, or need not."""
 
+SMALLEST_NORMAL = 2.0**-126
+"""Of float32 and bfloat16."""
+
 SIGN_BITS = {16: 1 << 15, 32: 1 << 31, 64: 1 << 63}
 
 
@@ -147,6 +151,8 @@ def _even_bit() -> Op:
 
 
 def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
+    # Nothing is known of the range of a zero that is put in, so ranges are asked for first.
+    small = [op for op in block if isinstance(op, Log | Lgamma | Rsqrt) and _may_be_subnormal(op)]
     for op in list(block):
         if isinstance(op, While):
             _protect_loop(op, zeros)
@@ -158,6 +164,8 @@ def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
             _keep_rounding(op)
         elif isinstance(op.type, TensorType) and op.type.dtype in PROTECTED:
             _protect_op(op, zeros, is_entry)
+    for op in small:
+        _keep_subnormal_operand(op)
 
 
 def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
@@ -177,9 +185,6 @@ def _protect_op(op: Op, zeros: _Zeros, is_entry: bool) -> None:
             _hide_constants(op, zeros)
         case Log():
             _guard_operands(op, LOGARITHM_RISKS, zeros)
-            _keep_subnormal_operand(op)
-        case Lgamma() | Rsqrt():
-            _keep_subnormal_operand(op)
         case Power():
             _guard_operands(op, POWER_RISKS, zeros)
         case _:
@@ -254,16 +259,17 @@ def _guard_operands(op: Op, risks: tuple[type[Op], ...], zeros: _Zeros) -> None:
                 op.replace_operand(operand, Add(operand, zeros.beside(operand)))
 
 
+def _may_be_subnormal(op: Log | Lgamma | Rsqrt) -> bool:
+    return op.dtype in ("f32", "bf16") and range_of(op.operand).low < SMALLEST_NORMAL
+
+
 def _keep_subnormal_operand(op: Log | Lgamma | Rsqrt) -> None:
     """XLA takes what is smaller than the smallest normal float32 for that, or for 0: give it 2²⁴ times as much.
 
     The logarithm then grows by that of 2²⁴. That of the gamma function, which is -log |x| there, falls by it. One over
     the root is 2¹² times as much.
     """
-    operand = op.operand
-    smallest, factor = float(np.finfo(np.float32).smallest_normal), 2.0**24
-    if op.dtype not in ("f32", "bf16") or is_within(operand, smallest, math.inf):
-        return
+    operand, factor = op.operand, 2.0**24
     users = list(op.uses)
     assert op.block is not None
 
@@ -272,7 +278,7 @@ def _keep_subnormal_operand(op: Log | Lgamma | Rsqrt) -> None:
 
     with Builder(op.block, before=op, source=op.source):
         size = operand if isinstance(op, Log) else Abs(operand)
-        is_small = Compare(size, filled(smallest), "LT")
+        is_small = Compare(size, filled(SMALLEST_NORMAL), "LT")
         op.replace_operand(operand, Select(is_small, Multiply(operand, filled(factor)), operand))
     with Builder(op.block, before=op.next, source=op.source):
         match op:

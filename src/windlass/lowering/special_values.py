@@ -14,20 +14,22 @@ from __future__ import annotations
 
 import math
 
-from windlass.ir import Builder, Module, Op, Result, Value
+from windlass.ir import Argument, Block, Builder, Module, Op, Result, Value
+from windlass.lowering.settling import is_settling
 from windlass.ops import (
     Abs,
     BroadcastInDim,
-    Clamp,
+    Call,
+    Case,
     Compare,
-    Concatenate,
     Constant,
     Convert,
     Exponential,
+    If,
     Maximum,
+    Minimum,
     Multiply,
     Negate,
-    Pad,
     Power,
     Reduce,
     ReducePrecision,
@@ -41,22 +43,23 @@ from windlass.ops import (
 )
 
 MOVEMENTS = (BroadcastInDim, Reshape, Reverse, Slice, Transpose)
-NEVER_NEGATIVE = (Abs, Clamp, Concatenate, Exponential, Maximum, Multiply, Pad, Power, Reduce, Select, Sqrt)
-"""Ops that may give no negative numbers, for what XLA knows of them."""
+NEVER_NEGATIVE = (Abs, Exponential, Maximum, Minimum, Power, Select)
+"""Ops of which XLA may find, by their operands, that they give no negative numbers."""
 
 
 def keep_special_values(module: Module) -> None:
     """Bring the module, in place, into a form in which XLA keeps the special values of each op."""
+    called = frozenset(each.body for each in module.functions.values() if each.visibility == "private")
     for function in module.functions.values():
         for op in list(function.walk()):
             match op:
                 case Convert() if op.operand.dtype == "i1" and (op.tensor.is_float or op.tensor.is_complex):
                     _choose_one_or_zero(op)
-                case Sqrt() | Rsqrt() if op.tensor.is_float and _is_square(op.operand):
+                case Sqrt() | Rsqrt() if op.tensor.is_float and _is_square(op.operand, called):
                     _set_apart(op, 0)
-                case Compare(direction="GE") if _is_zero(op.rhs) and isinstance(_moved(op.lhs), NEVER_NEGATIVE):
+                case Compare(direction="GE") if _is_zero(op.rhs) and _is_never_negative(op.lhs, called):
                     _set_apart(op, 0)
-                case Compare(direction="LE") if _is_zero(op.lhs) and isinstance(_moved(op.rhs), NEVER_NEGATIVE):
+                case Compare(direction="LE") if _is_zero(op.lhs) and _is_never_negative(op.rhs, called):
                     _set_apart(op, 1)
                 case _:
                     pass
@@ -78,14 +81,26 @@ def _set_apart(op: Op, position: int) -> None:
         op.replace_operand(operand, ReducePrecision.to_own_type(operand))
 
 
-def _is_square(value: Value) -> bool:
+def _is_square(value: Value, called: frozenset[Block]) -> bool:
     """Whether XLA may find that the value is a product of equals."""
     origin = _moved(value)
     while isinstance(origin, Abs):
         origin = _moved(origin.operand)
     if isinstance(origin, Multiply):
         return type(_moved(origin.lhs)) is type(_moved(origin.rhs))
-    return isinstance(origin, Power)
+    return isinstance(origin, Power) or _is_handed_on(origin, called)
+
+
+def _is_never_negative(value: Value, called: frozenset[Block]) -> bool:
+    """Whether XLA may find that the value isn't negative."""
+    return isinstance(_moved(value), NEVER_NEGATIVE) or _is_square(value, called)
+
+
+def _is_handed_on(origin: Value, called: frozenset[Block]) -> bool:
+    """Whether the value comes from another function or a branch: XLA inlines calls, and branches that are known."""
+    if isinstance(origin, Argument):
+        return origin.block in called
+    return isinstance(origin, Case | If) or (isinstance(origin, Call) and not is_settling(origin))
 
 
 def _is_zero(value: Value) -> bool:
