@@ -12,6 +12,8 @@ from windlass.pycuda import gpuarray
 from windlass.pycuda.compiler import SourceModule
 from windlass.pycuda.elementwise import ElementwiseKernel
 from windlass.pycuda.reduction import ReductionKernel
+from windlass.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
+from windlass.pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
 SOURCE = """
 __constant__ float factor;
@@ -93,6 +95,63 @@ def test_kernels_of_expressions() -> None:
     np.testing.assert_allclose(row(a, 2).get(), 2 * A.sum(), rtol=1e-4, atol=1e-5)
     with pytest.raises(wl.LaunchError, match="arrays have"):
         combine(5, a, 6, gpuarray.zeros(3, np.float32), c)
+
+
+def test_scans_combine_what_came_before() -> None:
+    x = np.array([3, 1, 4, 1, 5, 9, 2, 6], np.int32)
+    total = InclusiveScanKernel(np.int32, "a+b")
+    in_place = gpuarray.to_gpu(x)
+    assert total(in_place) is in_place
+    np.testing.assert_array_equal(in_place.get(), np.cumsum(x))
+    greatest = ExclusiveScanKernel(np.int32, "a > b ? a : b", neutral=-1, name_prefix="greatest")
+    source = gpuarray.to_gpu(x)
+    np.testing.assert_array_equal(greatest(source, "new").get(), [-1, *np.maximum.accumulate(x)[:-1]])
+    np.testing.assert_array_equal(source.get(), x)
+    assert total(gpuarray.to_gpu(x[:0])).shape == (0,)
+    with pytest.raises(wl.LaunchError, match="scans arrays of one length in one piece, of int32; got float64"):
+        total(gpuarray.to_gpu(x.astype(np.float64)))
+
+
+def test_vectors_are_arguments_and_elements() -> None:
+    vec = gpuarray.vec
+    module = SourceModule("__global__ void k(float3 *a, float3 b, uchar4 c) { a[threadIdx.x].x += b.y * c.w; }")
+    a = gpuarray.zeros(3, vec.float3)
+    module.get_function("k")(a, vec.make_float3(1, 2, 3), vec.make_uchar4(1, 2, 3, 4), block=(3, 1, 1))
+    ElementwiseKernel([VectorArg(vec.float3, "v"), ScalarArg(vec.float2, "by")], "v[i].z = i * by.x", "ramp")(
+        a, vec.make_float2(0.5, 0)
+    )
+    assert a.get().tolist() == [(8, 0, 0), (8, 0, 0.5), (8, 0, 1)]
+    both = ReductionKernel(
+        vec.float2, "make_float2(0, 0)", "make_float2(a.x + b.x, fmaxf(a.y, b.y))", "make_float2(v[i].x, v[i].z)",
+        "float3 *v",
+    )  # fmt: skip
+    assert both(a).get().item() == (24, 1) and dtype_to_ctype(vec.float2) == "float2"
+    with pytest.raises(TypeError, match="make_float3 takes 3 numbers, got 2"):
+        vec.make_float3(1, 2)
+
+
+def test_arrays_lie_as_they_are_told() -> None:
+    a = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    on_device = gpuarray.to_gpu(a)
+    for each in (on_device, on_device.copy(), gpuarray.zeros_like(on_device), 2 * on_device, on_device.get()):
+        assert each.strides == a.strides
+    assert gpuarray.empty((2, 3), np.float32, order="F").strides == (4, 8)
+    # Elements are numbered as they lie.
+    number = ElementwiseKernel("double *x", "x[i] = i", "number")
+    number(on_device)
+    assert on_device.get().tolist() == [[0, 2, 4], [1, 3, 5]]
+    # A part of an array is the array's memory; kernels see it from its first number on.
+    whole = gpuarray.zeros((3, 3), np.float32)
+    whole[:, 1].fill(5)
+    whole[1] += 1
+    column = whole[:, 2]
+    module = SourceModule("__global__ void k(float *x, int step) { x[threadIdx.x * step] += 10; }")
+    module.get_function("k")(column, np.int32(column.strides[0] // 4), block=(3, 1, 1))
+    assert whole.get().tolist() == [[0, 5, 10], [1, 6, 11], [0, 5, 10]]
+    with pytest.raises(wl.LaunchError, match="do not lie one after another in the same order"):
+        number(gpuarray.zeros((3, 3), np.float64)[:, 1])
+    with pytest.raises(ValueError, match="has no memory that begins with it"):
+        module.get_function("k")(whole[0, ::-1], np.int32(1), block=(1, 1, 1))
 
 
 def test_events_tell_time() -> None:

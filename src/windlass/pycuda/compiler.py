@@ -85,7 +85,7 @@ def _as_value(argument: Any, dtype: np.dtype[Any] | None) -> Any:
         case ArgumentHandler():
             return argument.array
         case GPUArray():
-            return argument.data
+            return argument.memory
         case DeviceAllocation():
             item = (dtype or np.dtype(np.uint8)).itemsize
             return argument.data[: len(argument.data) // item * item].view(dtype or np.uint8)

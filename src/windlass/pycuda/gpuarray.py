@@ -9,6 +9,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from windlass.dropins.arrays import Array, DeviceArray, values_of
 from windlass.pycuda.driver import DeviceAllocation
+from windlass.pycuda.vectors import Vectors
+
+vec = Vectors()
 
 
 class GPUArray(DeviceArray, NDArrayOperatorsMixin):
@@ -19,18 +22,43 @@ class GPUArray(DeviceArray, NDArrayOperatorsMixin):
     [1.0, 3.0, 5.0, 7.0]
     """
 
-    def __init__(self, shape: Any, dtype: Any, allocator: object = None) -> None:
-        self.data = np.empty(shape, dtype)
+    def __init__(self, shape: Any, dtype: Any, allocator: object = None, *, order: Any = "C") -> None:
+        self.data = np.empty(shape, dtype, order)
 
     @classmethod
     def of(cls, data: Any) -> Self:
-        """The array with these values, which it shares where they lie in C order."""
-        return super().of(np.asarray(data, order="C"))
+        """The array with these values, which it shares."""
+        return super().of(np.asarray(data))
+
+    @property
+    def memory(self) -> Array:
+        """Its memory as kernels see it: from its first number on, axes whose order is C's.
+
+        Raises ValueError for arrays that go backwards in memory.
+        """
+        data = self.data
+        if data.flags.c_contiguous:
+            return data
+        if data.flags.f_contiguous:
+            return data.T
+        if any(stride < 0 or stride % data.itemsize for stride in data.strides):
+            raise ValueError(f"an array with strides {data.strides} has no memory that begins with it: copy it first")
+        to_last = int(np.dot(np.subtract(data.shape, 1), data.strides))
+        length = to_last // data.itemsize + 1 if data.size else 0
+        return np.lib.stride_tricks.as_strided(data, (length,), (data.itemsize,))
 
     @property
     def gpudata(self) -> DeviceAllocation:
         """Its memory, for kernels and copies."""
-        return DeviceAllocation(self.data.reshape(-1).view(np.uint8))
+        return DeviceAllocation(self.memory.reshape(-1).view(np.uint8))
+
+    @property
+    def flags(self) -> Any:
+        return self.data.flags
+
+    @property
+    def itemsize(self) -> int:
+        return self.data.itemsize
 
     @property
     def ptr(self) -> int:
@@ -39,7 +67,7 @@ class GPUArray(DeviceArray, NDArrayOperatorsMixin):
     def get(self, ary: Array | None = None, **_: object) -> Array:
         """A copy on the host."""
         if ary is None:
-            return self.data.copy()
+            return self.data.copy(order="K")
         ary[...] = self.data
         return ary
 
@@ -47,8 +75,9 @@ class GPUArray(DeviceArray, NDArrayOperatorsMixin):
         """Take over values from the host."""
         self.data[...] = np.asarray(ary)
 
-    def copy(self) -> GPUArray:
-        return GPUArray.of(self.data.copy())
+    def copy(self, order: Any = "K") -> GPUArray:
+        """A copy, whose axes lie in the same order unless another is named."""
+        return GPUArray.of(self.data.copy(order=order))
 
     def fill(self, value: Any, stream: object = None) -> GPUArray:
         self.data.fill(value)
@@ -76,35 +105,35 @@ class GPUArray(DeviceArray, NDArrayOperatorsMixin):
 
 def to_gpu(ary: Any, allocator: object = None) -> GPUArray:
     """A copy of an array on the device."""
-    return GPUArray.of(np.array(ary))
+    return GPUArray.of(np.array(ary, order="K"))
 
 
 to_gpu_async = to_gpu
 
 
-def empty(shape: Any, dtype: Any = np.float64, allocator: object = None, order: str = "C") -> GPUArray:
+def empty(shape: Any, dtype: Any = np.float64, allocator: object = None, order: Any = "C") -> GPUArray:
     """An array without values."""
-    return GPUArray(shape, dtype)
+    return GPUArray(shape, dtype, order=order)
 
 
-def zeros(shape: Any, dtype: Any = np.float64, allocator: object = None, order: str = "C") -> GPUArray:
+def zeros(shape: Any, dtype: Any = np.float64, allocator: object = None, order: Any = "C") -> GPUArray:
     """An array of zeros."""
-    return GPUArray.of(np.zeros(shape, dtype))
+    return GPUArray.of(np.zeros(shape, dtype, order=order))
 
 
-def empty_like(other: GPUArray) -> GPUArray:
-    """An array without values like another."""
-    return GPUArray(other.shape, other.dtype)
+def empty_like(other: GPUArray, dtype: Any = None, order: Any = "K") -> GPUArray:
+    """An array without values like another, whose axes lie in the same order."""
+    return GPUArray.of(np.empty_like(other.data, dtype, order))
 
 
-def zeros_like(other: GPUArray) -> GPUArray:
+def zeros_like(other: GPUArray, dtype: Any = None, order: Any = "K") -> GPUArray:
     """An array of zeros like another."""
-    return zeros(other.shape, other.dtype)
+    return GPUArray.of(np.zeros_like(other.data, dtype, order))
 
 
-def ones_like(other: GPUArray) -> GPUArray:
+def ones_like(other: GPUArray, dtype: Any = None, order: Any = "K") -> GPUArray:
     """An array of ones like another."""
-    return GPUArray.of(np.ones(other.shape, other.dtype))
+    return GPUArray.of(np.ones_like(other.data, dtype, order))
 
 
 def arange(*arguments: Any, dtype: Any = None) -> GPUArray:

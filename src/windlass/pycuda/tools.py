@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from windlass.dropins.templates import C_TYPES
 from windlass.pycuda.autoinit import context
 from windlass.pycuda.driver import Context, DeviceAllocation, mem_alloc
+from windlass.pycuda.vectors import name_of_vector
 
 _NAMES = {**C_TYPES, "int64": "long", "uint64": "unsigned long"}
 del _NAMES["float16"]
@@ -38,10 +40,48 @@ def dtype_to_ctype(dtype: Any) -> str:
     >>> dtype_to_ctype(np.uint32)
     'unsigned int'
     """
-    name = np.dtype(dtype).name
-    if name not in _NAMES:
-        raise ValueError(f"there is no C type for dtype {name}")
-    return _NAMES[name]
+    found = np.dtype(dtype)
+    name = _NAMES.get(found.name) or name_of_vector(found)
+    if name is None:
+        raise ValueError(f"there is no C type for dtype {found}")
+    return name
+
+
+@dataclass(frozen=True)
+class VectorArg:
+    """An array among a kernel's arguments.
+
+    >>> VectorArg(np.float32, "x").declarator()
+    'float *x'
+    """
+
+    dtype: Any
+    name: str
+
+    def declarator(self) -> str:
+        """As C++ declares it."""
+        return f"{dtype_to_ctype(self.dtype)} *{self.name}"
+
+
+@dataclass(frozen=True)
+class ScalarArg:
+    """A number among a kernel's arguments.
+
+    >>> ScalarArg(np.int64, "n").declarator()
+    'long n'
+    """
+
+    dtype: Any
+    name: str
+
+    def declarator(self) -> str:
+        """As C++ declares it."""
+        return f"{dtype_to_ctype(self.dtype)} {self.name}"
+
+
+def declared(arguments: str | Sequence[VectorArg | ScalarArg]) -> str:
+    """A list of arguments as C++ declares them, which a text does already."""
+    return arguments if isinstance(arguments, str) else ", ".join(each.declarator() for each in arguments)
 
 
 class DeviceMemoryPool:
