@@ -148,3 +148,12 @@ def test_functions_with_rules_may_be_written_with_numpy() -> None:
 def test_rules_for_reverse_mode_are_refused_in_forward_mode() -> None:
     with pytest.raises(WindlassError, match=r"WL0901.*can't be differentiated forwards.*jax\.custom_vjp"):
         jax.jvp(wl.jit(lambda x: np.sum(clipped_backwards(x))), (jnp.ones(3),), (jnp.ones(3),))
+
+
+def test_rules_hold_in_functions_that_are_optimized_or_compiled_within() -> None:
+    def squared(x: Any) -> Any:
+        return x * jax.lax.stop_gradient(x)
+
+    for inner in (wl.optimize(squared), jax.jit(wl.jit(squared)), jax.vmap(wl.jit(squared))):
+        gradient = jax.grad(wl.jit(lambda x, inner=inner: np.sum(inner(x))))
+        assert gradient(jnp.array([0.5, 3.0])).tolist() == [0.5, 3.0]

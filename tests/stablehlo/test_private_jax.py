@@ -38,10 +38,26 @@ def test_what_operations_that_hold_programs_need_is_there() -> None:
         source_info_util: "current",
         ad: "primitive_jvps primitive_transposes jvp_jaxpr is_undefined_primal",
         batching: "fancy_primitive_batchers batch_jaxpr2",
-        mlir: "register_lowering lower_jaxpr_to_fun ir_constants TokenSet",
+        mlir: "register_lowering lower_jaxpr_to_fun ir_constants TokenSet LoweringParameters core_call_lowering",
         partial_eval: "custom_partial_eval_rules partial_eval_jaxpr_custom_rules closed_call_partial_eval_custom_rule "
         "dce_rules dce_jaxpr partial_eval_jaxpr_nounits_fwd JaxprTracer PartialVal new_eqn_recipe EffectHandle "
         "has_effects",
+    }
+    for module, names in needed.items():
+        for name in names.split():
+            assert hasattr(module, name), f"{module.__name__}.{name}: {HINT}"
+
+
+def test_what_equations_with_derivative_rules_need_is_there() -> None:
+    from jax._src import ad_util, core, custom_derivatives, source_info_util
+    from jax._src.interpreters import ad
+
+    needed: dict[Any, str] = {
+        ad: "custom_lin_p jvp_jaxpr",
+        ad_util: "stop_gradient_p",
+        core: "Jaxpr Var new_jaxpr_eqn jaxpr_as_fun",
+        custom_derivatives: "custom_jvp_call_p custom_vjp_call_p",
+        source_info_util: "register_exclusion",
     }
     for module, names in needed.items():
         for name in names.split():

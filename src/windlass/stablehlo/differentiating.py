@@ -91,7 +91,7 @@ def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
         function = build()
     except NoDerivative as failure:
         raise _no_derivative(program, failure) from None
-    return program_from(program, function, function.name)
+    return program_from(program, function, program.name)
 
 
 def _no_derivative(program: Code, failure: NoDerivative) -> WindlassError:

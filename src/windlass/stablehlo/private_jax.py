@@ -7,12 +7,16 @@ batching and partial evaluation. (The rules are those of jax/_src/pjit.py, witho
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
 from jax.core import Tracer
+
+from windlass.diagnostics import Diagnostic, WindlassError
 
 
 def make_context() -> Any:
@@ -34,6 +38,13 @@ def default_compile_options() -> Any:
     from jax._src import compiler  # pyright: ignore[reportPrivateImportUsage]
 
     return compiler.get_compile_options(num_replicas=1, num_partitions=1)
+
+
+def name_lines_of_users() -> None:
+    """Let what JAX traces have the line of the user's code that led to it, not one of ours."""
+    from jax._src import source_info_util  # pyright: ignore[reportPrivateImportUsage]
+
+    source_info_util.register_exclusion(f"{Path(__file__).absolute().parents[1]}{os.sep}")
 
 
 def hold_weakly(parameter: type) -> None:
@@ -120,6 +131,9 @@ def is_plain(closed: Any) -> bool:
 # -- an operation that stands for a traced program --------------------------------------------------------------------
 
 
+_defined_calls: list[Any] = []
+
+
 def define_call(name: str, lower: Callable[..., Any]) -> Any:
     """A new operation, bound as `call.bind(*arrays, jaxpr=closed, **settings)`; `settings` must be hashable.
 
@@ -135,6 +149,7 @@ def define_call(name: str, lower: Callable[..., Any]) -> Any:
     )
 
     call: Any = core.Primitive(name)
+    _defined_calls.append(call)
     call.multiple_results = True
     call.is_effectful = lambda parameters: bool(parameters["jaxpr"].effects)
     call.def_impl(partial(dispatch.apply_primitive, call))
@@ -298,8 +313,18 @@ def lower_keeping(traced: Any) -> tuple[Any, dict[str, KeptEquation]]:
 
         return primitive, lower
 
-    rules: Any = tuple(rule_for(*each) for each in _primitives_with_rules())
+    rules: Any = (
+        *(rule_for(*each) for each in _primitives_with_rules()),
+        *((call, _lower_as_part) for call in _defined_calls),
+    )
     return traced.lower(_private_parameters=mlir.LoweringParameters(override_lowering_rules=rules)), kept
+
+
+def _lower_as_part(context: Any, *values: Any, jaxpr: Any, **_: Any) -> Any:
+    """A traced program as a part of the one around it, in which equations are kept too."""
+    from jax._src.interpreters import mlir  # pyright: ignore[reportPrivateImportUsage]
+
+    return mlir.core_call_lowering(context, *values, name="part", call_jaxpr=jaxpr)
 
 
 def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
@@ -355,7 +380,13 @@ class KeptEquation:
 
         closed = self._closed
         if effects.ordered_effects.filter_in(closed.effects):
-            raise NotImplementedError(f"{self.name} has ordered effects and a derivative rule of its own")
+            raise WindlassError(
+                Diagnostic(
+                    "WL0909",
+                    f"{self.name} has a derivative rule and effects in order: that is not supported inside wl.jit",
+                    help="leave out ordered=True",
+                )
+            )
         if not self.can_run:
             types = list(map(_as_lowered, closed.out_avals))
             closed, _ = trace(lambda *_: [jax.numpy.zeros(each.shape, each.dtype) for each in types], *closed.in_avals)

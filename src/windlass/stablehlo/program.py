@@ -32,7 +32,7 @@ from windlass.stablehlo.code import Code
 from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.interrupting import WatchedFunction
 from windlass.stablehlo.platforms import device_for
-from windlass.stablehlo.private_jax import hold_weakly
+from windlass.stablehlo.private_jax import hold_weakly, name_lines_of_users
 from windlass.stablehlo.underflow import begin_with_subnormals_kept
 from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
@@ -260,6 +260,7 @@ def constant_for(type_: TensorType, value: Any) -> Any:
 
 
 hold_weakly(Code)
+name_lines_of_users()
 program_call.def_abstract_eval(infer_results)
 program_call.def_impl(evaluate)
 mlir.register_lowering(program_call, lower, cacheable=False)
