@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test quick test-all fuzz fuzz-tiles lint bench bench-tensor rules rule-counts tour api docs clean
+.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla lint bench bench-tensor rules rule-counts tour api docs clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -38,6 +38,10 @@ fuzz: .venv/ready
 # Random kernels whose threads share tiles, raised and emulated, for MINUTES.
 fuzz-tiles: .venv/ready
 	$(BIN)/python -m tests.fuzz.sweep --tiles --first $(FIRST) --count 1000000 --minutes $(MINUTES)
+
+# Random programs through XLA and by their ops' meaning, for MINUTES.
+fuzz-xla: .venv/ready
+	$(BIN)/python -m tests.fuzz.xla_programs --first $(FIRST) --minutes $(MINUTES)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py

@@ -29,7 +29,7 @@ NAMES = {"README.md": "index.html", "CHANGELOG.md": "changes.html", "CONTRIBUTIN
 """Where pages go that are not in docs."""
 PARTS = {
     "Start": ("README.md", "docs/guides"),
-    "Look up": ("docs/reference/api.md", "docs/reference/families.md", "docs/reference/rules.md", "errors"),
+    "Look up": (*(f"docs/reference/{name}.md" for name in ("api", "families", "rules", "xla")), "errors"),
     "How it works": ("docs/tour.md", "docs/from-nothing.md", "docs/glossary.md", "docs/decisions"),
     "Carry on": ("CONTRIBUTING.md", "docs/reference/laws.md", "docs/benchmarks", "CHANGELOG.md"),
 }

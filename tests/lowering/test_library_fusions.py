@@ -76,6 +76,7 @@ def test_products_that_are_not_folded_stay_as_they_are() -> None:
 
 def test_products_that_may_be_folded_by_the_program_around_are_written_out() -> None:
     assert count_kept_apart(lambda x, y: Negate(matmul(x, y)), X, Y, is_whole=False) == (1, 0, 0)
+    assert count_kept_apart(Negate, X, is_whole=False) == (0, 0, 0)
 
 
 def test_what_the_program_around_computes_is_written_out_before_it_is_folded() -> None:

@@ -75,9 +75,11 @@ def avoid_wrong_fusions(module: Module, surroundings: Surroundings) -> None:
             continue
         if function is module.main:
             computed = [function.arguments[place] for place in surroundings.computed] if has_folds else []
-            avoidance.go_through(function.body, goes_on=not surroundings.is_whole, computed=computed)
         else:
-            avoidance.go_through(function.body, goes_on=True, computed=function.arguments)
+            computed = function.arguments
+        if function is not module.main or not surroundings.is_whole:
+            avoidance.set_results_apart(function.body)
+        avoidance.go_through(function.body, goes_on=False, computed=computed)
 
 
 class _Avoidance:
@@ -150,10 +152,25 @@ class _Avoidance:
     def is_wrong(self, op: Op, neighbours: Iterable[Value]) -> bool:
         return any(each in self.wrong for each in neighbours) or not is_right(op, op in self.sign_matters)
 
-    def set_apart(self, value: Value, block: Block, before: Op | None) -> None:
-        users = list(value.uses)
+    def set_results_apart(self, block: Block) -> None:
+        """Keep what a function gives from being folded, or computed with, together with what it is made of."""
+        made: set[Value] = set()
+        for op in block:
+            if is_product(op) or is_for_library(op):
+                made.update(op.results)
+            elif is_taken_along(op) and any(operand in made for operand in op.operands):
+                made.add(op)
+        returns = block.terminator
+        for value in dict.fromkeys(returns.operands):
+            if value in made:
+                self.set_apart(value, block, returns, [returns])
+
+    def set_apart(self, value: Value, block: Block, before: Op | None, users: Sequence[Op] = ()) -> None:
+        """Have these users, or all, take the value as one that is computed apart."""
+        users = users or list(value.uses)
         with Builder(block, before=before):
-            apart = ReducePrecision.to_own_type(value) if self.is_partitioned else self.settling.settle(value)
+            is_rounded = self.is_partitioned and value.tensor.is_float
+            apart = ReducePrecision.to_own_type(value) if is_rounded else self.settling.settle(value)
         for user in users:
             user.replace_operand(value, apart)
 
