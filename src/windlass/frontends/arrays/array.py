@@ -550,8 +550,8 @@ class Array:
             return self
         return Array(_cast(self.value, wanted), shadow=shadow_of_copy(self._shadow, wanted, order_))
 
-    def sort(self, axis: int = -1) -> None:
-        self.assign(jnp.sort(self.value, axis=axis))
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        self.assign(np.sort(cast("Any", self), axis, kind, order, stable=stable))
 
     def dot(self, other: Any) -> Any:
         return np.dot(cast("Any", self), other)

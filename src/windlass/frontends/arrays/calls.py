@@ -21,6 +21,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, unsupported, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
+from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
 from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced
 from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, position_now
 from windlass.frontends.arrays.view_functions import strided_view
@@ -88,6 +89,19 @@ def call_foreign(
     found = _made(function, arguments, named)
     if found is not NotImplemented:
         return found
+    if isinstance(function, np.vectorize) and any(map(is_traced, arguments)):
+        raise WindlassError(
+            Diagnostic(
+                "WL0909",
+                "numpy.vectorize is not supported inside wl.jit",
+                help="call the function on whole arrays, with numpy.where for its conditions, or use jax.vmap",
+            )
+        )
+    if function is round and arguments and is_number(arguments[0]) and is_traced(arguments[0]):
+        return _rounded(*arguments, **named)
+    if arguments and holds_arrays(arguments[0]) and _takes_one_array(function):
+        joined = as_one_array(arguments[0])
+        arguments = (joined if isinstance(joined, Array) else Array(joined), *arguments[1:])
     if function is np.lib.stride_tricks.as_strided and isinstance(arguments[0], Array):
         return strided_view(*arguments, **named)
     if function is np.ndenumerate and isinstance(arguments[0], Array):
@@ -287,7 +301,25 @@ def _refuse_elements(function: Any, arguments: Sequence[Any]) -> None:
         raise unsupported(f"numpy.{known.__name__} of an array", help_)
 
 
+def _takes_one_array(function: Any) -> bool:
+    """Whether NumPy makes one array of a list that is the first argument."""
+    if isinstance(function, np.ufunc):
+        return True
+    home = getattr(function, "__module__", None)
+    if home not in ("numpy", "numpy.linalg", "numpy.fft") or isinstance(function, type):
+        return False
+    return first_parameter(function) not in OF_ARRAYS
+
+
 # -- conversions ------------------------------------------------------------------------------------------------------
+
+
+def _rounded(number: Any, ndigits: Any = None) -> Any:
+    """What Python's `round` gives of a traced number."""
+    if ndigits is not None:
+        return np.round(number, ndigits)
+    whole = np.rint(number) if np.result_type(number).kind == "f" else number
+    return _converted(int, (whole,), {})
 
 
 def _converted(kind: type, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:

@@ -10,8 +10,10 @@ import numpy as np
 
 from windlass.frontends.arrays.array import ANSWERS
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
+from windlass.frontends.arrays.lists import with_arrays_for_lists
 from windlass.frontends.arrays.operands import deliver, is_known, shape_from_data, unsupported, unwrapped, unwrapped_all
 from windlass.frontends.arrays.promotion import dtype_or_number, typed_call
+from windlass.frontends.arrays.sorting import FUNCTIONS
 from windlass.frontends.arrays.ufuncs import apply_ufunc
 from windlass.frontends.arrays.view_functions import share_memory, view_of
 
@@ -19,6 +21,8 @@ from windlass.frontends.arrays.view_functions import share_memory, view_of
 def apply_function(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a function of NumPy gives where an `Array` is among its arguments."""
     name = function.__name__
+    if name not in INDEXED and name not in CHANGING:
+        arguments, options = with_arrays_for_lists(function, arguments, options)
     view = view_of(function, arguments, options)
     if view is not NotImplemented:
         return view
@@ -58,7 +62,8 @@ def _find(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of jax.numpy with the same name, in the same submodule."""
     submodule = (getattr(function, "__module__", "") or "").removeprefix("numpy").strip(".").split(".")[0]
     home = getattr(jnp, submodule, jnp) if submodule in ("linalg", "fft") else jnp
-    found = getattr(home, function.__name__, None) or getattr(jnp, function.__name__, None)
+    found = FUNCTIONS.get(function.__name__) if home is jnp else None
+    found = found or getattr(home, function.__name__, None) or getattr(jnp, function.__name__, None)
     if found is None:
         raise unsupported(f"numpy.{function.__name__}")
     return found

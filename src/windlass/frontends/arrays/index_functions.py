@@ -208,6 +208,17 @@ def _checked_places(obj: Any, extent: int, count: int, axis: int) -> Any:
     return _require_entries(shifted, count, text, ArrayIndexError, places)
 
 
+def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    places = _indices(x)
+    if isinstance(places, Tracer):
+        raise shape_from_data("bincount")
+    if (places < 0).any():
+        raise ValueError("'list' argument must have no negative elements")
+    length = max(int(minlength), int(places.max()) + 1 if places.size else 0)
+    values = jnp.asarray(unwrapped(_array(weights))).astype(np.float64)
+    return Array(jnp.zeros(length).at[places].add(values))
+
+
 # -- places as numbers ------------------------------------------------------------------------------------------------
 
 
@@ -297,7 +308,7 @@ def _fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 INDEXED: dict[str, Callable[..., Any]] = {
     "take": _take, "take_along_axis": _take_along, "choose": _choose, "compress": _compress, "extract": _extract,
     "repeat": _repeat, "insert": _insert, "delete": _delete, "ravel_multi_index": _ravel_multi_index,
-    "unravel_index": _unravel_index,
+    "unravel_index": _unravel_index, "bincount": _bincount,
 }  # fmt: skip
 """Functions that read at indices, which have to be checked."""
 CHANGING: dict[str, Callable[..., Any]] = {

@@ -22,7 +22,7 @@ JOINING = frozenset({"where", "concatenate", "stack", "hstack", "vstack", "dstac
 """These promote all their arrays to one dtype."""
 
 
-INDICES = frozenset({"searchsorted", "digitize", "count_nonzero", "bincount"})
+INDICES = frozenset({"searchsorted", "digitize", "count_nonzero", "bincount", "argpartition", "lexsort"})
 """These give indices or counts, of 64 bits."""
 
 
@@ -39,11 +39,25 @@ def typed_call(name: str, target: Callable[..., Any], arguments: Sequence[Any], 
         kind = np.dtype(jnp.result_type(arguments[0]))
         if kind.kind in "biu":
             arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
+        elif name.endswith(("quantile", "percentile")) and len(arguments) > 1:
+            common = np.result_type(kind, dtype_or_number(arguments[1]))
+            arguments[0] = as_dtype(arguments[0], common) if kind.kind == "f" else arguments[0]
+    elif name == "polyfit":
+        arguments = [
+            *(as_dtype(each, np.result_type(each.dtype, np.float64)) for each in arguments[:2]),
+            *arguments[2:],
+        ]
     elif name in JOINING:
         arguments = _promoted(name, arguments)
     elif target.__module__.endswith("linalg") and arguments and jnp.result_type(arguments[0]).kind in "biu":
         arguments[0] = jnp.asarray(arguments[0]).astype(np.float64)
+    if name == "select":
+        choices = promoted_alike([*arguments[1], arguments[2] if len(arguments) > 2 else options.pop("default", 0)])
+        arguments = [arguments[0], choices[:-1], choices[-1]]
     found = target(*arguments, **options)
+    if name == "histogram" and not options.get("density") and options.get("weights") is None:
+        bins = arguments[1] if len(arguments) > 1 else options.get("bins", 10)
+        return as_dtype(found[0], np.int64), found[1] if np.ndim(bins) == 0 else jnp.asarray(bins)
     return as_dtype(found, np.int64) if name in INDICES and not jnp.issubdtype(found.dtype, jnp.inexact) else found
 
 
