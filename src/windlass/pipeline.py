@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 
 from windlass import ops
 from windlass.diagnostics.progress import telling
@@ -58,6 +58,11 @@ class CompiledLaunch:
     )
 
     @cached_property
+    def whole(self) -> Function:
+        """The program, optimized, with the functions of floats that others define as one op each."""
+        return _optimize_whole(self.tensor, device_that_runs()) if ops.holds_composites(self.tensor) else self.optimized
+
+    @cached_property
     def program(self) -> TensorProgram:
         """The program from whole arrays to whole arrays."""
         return self._program(self.optimized)
@@ -93,7 +98,10 @@ class CompiledLaunch:
 
     def _program(self, function: Function) -> TensorProgram:
         is_exact = not self.binding.specification.allow_contraction
-        return TensorProgram(Module([function], function.name), is_exact=is_exact, seconds=self.seconds)
+        # Of the tensor program alone: what JAX keeps must not keep what was compiled.
+        whole = partial(_whole_module, self.tensor) if ops.holds_composites(self.tensor) else None
+        module = Module([function], function.name)
+        return TensorProgram(module, is_exact=is_exact, seconds=self.seconds, differentiable=whole)
 
     @cached_property
     def least_memory(self) -> int:
@@ -103,7 +111,7 @@ class CompiledLaunch:
     @cached_property
     def plain_program(self) -> TensorProgram:
         """The program as it is, for programs that are optimized and finished as a whole."""
-        return TensorProgram(Module([self.optimized], self.optimized.name), is_given=True)
+        return TensorProgram(Module([self.whole], self.whole.name), is_given=True)
 
     def irregular_ops(self) -> int:
         """How many ops there are whose cost depends on data: gathers, scatters, sorts and loops."""
@@ -196,16 +204,33 @@ def optimize_and_note(function: Function, device: Device) -> tuple[Function, Led
     from windlass.catalogue import catalogue  # 350 ms, for which kernels in the emulator need not wait
 
     function = function.clone()
+    ops.expand_composites(function.body)
     ledger = rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)
     return function, ledger
+
+
+def _optimize_whole(function: Function, device: Device) -> Function:
+    """As `optimize`, with the functions of floats that others define as one op each: what derivatives are made of."""
+    from windlass.catalogue import catalogue
+
+    function = function.clone()
+    rewrite_function(function, catalogue.choose(exact=True, in_kernel=True), device=device)
+    return function
+
+
+def _whole_module(function: Function) -> Module:
+    return Module([_optimize_whole(function, device_that_runs())], function.name)
 
 
 # -- whole programs ---------------------------------------------------------------------------------------------------
 
 
 def optimize_module(module: Module, device: Device) -> Module:
-    """Every function after the catalogue of rewrites, by the device's costs. Works on a copy."""
-    changed = Module([optimize(function, device) for function in module.functions.values()], module.name)
+    """Every function after the catalogue of rewrites, by the device's costs. Works on a copy.
+
+    Functions of floats that others define stay one op each, where they are.
+    """
+    changed = Module([_optimize_whole(function, device) for function in module.functions.values()], module.name)
     changed.attributes, changed.globals = module.attributes, module.globals
     return changed
 
@@ -256,7 +281,10 @@ def choose_by_integers(unknown: CompiledLaunch, known: CompiledLaunch, integers:
             ops.Return(chosen.results)
         return Function(other.name, block)
 
-    return replace(unknown, optimized=combine(unknown.optimized, known.optimized))
+    tensor, optimized = (
+        combine(*pair) for pair in ((unknown.tensor, known.tensor), (unknown.optimized, known.optimized))
+    )
+    return replace(unknown, tensor=tensor, optimized=optimized)
 
 
 def _own_types(scalars: Mapping[ScalarInput, Value]) -> Iterator[tuple[ScalarInput, Value]]:

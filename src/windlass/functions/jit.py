@@ -30,7 +30,7 @@ from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
 from windlass.functions.large_arguments import LargeArguments
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
-from windlass.ops import CustomDerivative
+from windlass.ops import Composite, CustomDerivative, expand_composites
 from windlass.reports.lowered import Lowered
 from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.runtime.compiled_store import CompiledStore
@@ -464,11 +464,12 @@ def _whole_program(name: str, traced: Any, exact: bool) -> tuple[TensorProgram, 
     module, callbacks = import_traced(name, traced)
     device = device_that_runs()
     differentiable = None
-    if any(isinstance(op, CustomDerivative) for op in module.main.walk()):
+    if any(isinstance(op, CustomDerivative | Composite) for op in module.main.walk()):
         kept, module = module, module.clone()
         differentiable = partial(pipeline.optimize_module, kept, device)
         for function in module.functions.values():
             inline_custom_derivatives(function.body)
+            expand_composites(function.body)
     optimized = pipeline.optimize_module(module, device)
     program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable)
     return program, module, optimized

@@ -24,7 +24,14 @@ from windlass.ops.collective import (
 from windlass.ops.combiners import combiner_of, combiner_region, identity_of
 from windlass.ops.comparison import Compare
 from windlass.ops.complex import Complex, Conj, Imag, Part, Real
-from windlass.ops.composite import Composite, Expander, expand_composites
+from windlass.ops.composite import (
+    Composite,
+    Expander,
+    call_composites,
+    expand_composites,
+    holds_composites,
+    restore_composites,
+)
 from windlass.ops.contraction import DotGeneral, matmul
 from windlass.ops.control import Branching, Call, Case, If, Map, OptimizationBarrier, While
 from windlass.ops.conversion import BitcastConvert, Convert, ReducePrecision, bit_width, convert_array
@@ -300,12 +307,14 @@ __all__ = [
     "Xor",
     "Zeta",
     "bit_width",
+    "call_composites",
     "combiner_of",
     "combiner_region",
     "convert_array",
     "evaluate_block",
     "evaluate_function",
     "expand_composites",
+    "holds_composites",
     "identity_of",
     "make_region",
     "matmul",
@@ -316,4 +325,5 @@ __all__ = [
     "reduce_product",
     "reduce_sum",
     "reduce_with",
+    "restore_composites",
 ]

@@ -1,23 +1,25 @@
 """Ops that other ops define: functions that kernels call, and that StableHLO has no name for.
 
-Until a program is raised they are one op each, whose meaning, cost and (for those that differentiate it) derivative can
-be asked for. `expand_composites` then puts the ops that define them in their place: no float passes through the bits of
-an integer before.
+They are one op each, whose meaning, cost and derivative can be asked for, in what derivatives are made of. In a program
+that is compiled `expand_composites` puts the ops that define them in their place: no float passes through the bits of
+an integer before. Within text that is read again they are calls by their names (`call_composites`).
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from windlass.ir import Block, Builder, TensorType, Type, Value, tensor_type
+from windlass.ir import Block, Builder, Function, Op, TensorType, Type, Value, tensor_type
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.ops.base import Array
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
+from windlass.ops.custom_call import CustomCall
 from windlass.ops.elementwise import Add, Not, Select, Subtract
 from windlass.ops.evaluation import evaluate_block
 from windlass.ops.pointwise import Elementwise
@@ -107,7 +109,9 @@ def define(cls: type[Composite], types: tuple[TensorType, ...]) -> Block:
     block = Block(types)
     with Builder(Block()):
         op = cls(*block.arguments)
-    with Builder(block):
+    builder = Builder(block)
+    builder.nested = []  # The block stays, even if it is made while a rule is tried.
+    with builder:
         Return((op.expand(Expander(op.tensor.shape), *block.arguments),))
     op.drop_operands()
     return block
@@ -133,3 +137,52 @@ def expand_composites(block: Block) -> None:
                 found = op.expand(Expander(op.tensor.shape), *op.operands)
             op.replace_all_uses_with(found)
             op.erase()
+
+
+def holds_composites(function: Function) -> bool:
+    """Whether an op of the function, at any depth, is one that others define."""
+    return any(isinstance(op, Composite) for op in function.walk())
+
+
+def call_composites(block: Block) -> None:
+    """Let each composite, here and in regions, be a call that `restore_composites` knows again."""
+    _replace_all(block, lambda op: CustomCall(op.operands, op.name, (op.type,)) if isinstance(op, Composite) else None)
+
+
+def restore_composites(block: Block) -> None:
+    """The inverse of `call_composites`.
+
+    >>> from windlass.ops import Fma
+    >>> block = Block([tensor_type((8,), "f32")] * 3)
+    >>> with Builder(block):
+    ...     _ = Return((Fma(*block.arguments),))
+    >>> call_composites(block)
+    >>> [type(op).__name__ for op in block]
+    ['CustomCall', 'Return']
+    >>> restore_composites(block)
+    >>> [type(op).__name__ for op in block]
+    ['Fma', 'Return']
+    """
+    known = {cls.name: cls for cls in _kinds_of(Composite)}
+
+    def restored(op: Op) -> Op | None:
+        cls = known.get(op.call_target_name) if isinstance(op, CustomCall) else None
+        return None if cls is None else cls(*op.operands)
+
+    _replace_all(block, restored)
+
+
+def _replace_all(block: Block, replacement: Callable[[Op], Op | None]) -> None:
+    for op in [*block]:
+        for region in op.regions:
+            for inner in region.blocks:
+                _replace_all(inner, replacement)
+        with Builder(block, before=op, source=op.source):
+            made = replacement(op)
+        if made is not None:
+            op.results[0].replace_all_uses_with(made.results[0])
+            op.erase()
+
+
+def _kinds_of(cls: type[Composite]) -> list[type[Composite]]:
+    return [each for kind in cls.__subclasses__() for each in (kind, *_kinds_of(kind)) if each.name]

@@ -15,7 +15,6 @@ from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deadline import ending_at
 from windlass.ir import Argument, Block, Function, Value, tensor_type
 from windlass.loops import BLOCKS, THREADS, Launch, Parallel
-from windlass.ops.composite import expand_composites
 from windlass.ops.conversion import byte_width
 from windlass.ops.regions import Return
 from windlass.parallel.nesting import flatten
@@ -226,7 +225,6 @@ def _raise_kernel(
             else:
                 run_op(state, op)
         written, assumptions = _return_written(state, words)
-    expand_composites(body)
     share_common_subexpressions(body)
     remove_dead_ops(body)
     state.report.note_stores_that_are_gone()

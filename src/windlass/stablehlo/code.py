@@ -19,7 +19,7 @@ from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.polling import add_polls
-from windlass.ops import CustomDerivative
+from windlass.ops import CustomDerivative, call_composites, expand_composites
 from windlass.stablehlo.exporting import export_bytecode
 
 UNKNOWN = Surroundings()
@@ -125,6 +125,10 @@ class Code:
         begun = time.perf_counter()
         module = _copied(self.module)
         self._refuse_what_cannot_run()
+        if self.is_given:
+            write = expand_composites if surroundings.is_whole else call_composites
+            for function in module.functions.values():
+                write(function.body)
         if self.is_exact:
             for function in module.functions.values():
                 keep_float_results(function)

@@ -9,6 +9,7 @@ from typing import Any
 from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
+from windlass.ops import expand_composites, restore_composites
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
 from windlass.stablehlo.exporting import export_bytecode
@@ -32,6 +33,8 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     """What JAX lowered for these platforms, optimized for the first and finished for all, as MLIR bytecode."""
     begun = time.monotonic()
     module = _read(parsed)
+    for function in module.functions.values():
+        expand_composites(function.body)
     optimize_module(module, choices, platform=platforms[0], begun=begun)
     if choices.exact:
         for function in module.functions.values():
@@ -47,4 +50,6 @@ def _read(parsed: Any, prepare: Callable[[Module], None] = lambda _: None) -> Mo
     prepare(module)
     inline_calls(module.main.body, module, through_settling=True)
     remove_unused_functions(module)
+    for function in module.functions.values():
+        restore_composites(function.body)
     return module

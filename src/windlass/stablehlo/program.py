@@ -23,7 +23,7 @@ from windlass.facts.cost import CPU
 from windlass.ir import Function, Module
 from windlass.ir.types import NUMPY_DTYPES, TensorType
 from windlass.lowering.finishing import Surroundings
-from windlass.ops import CustomDerivative
+from windlass.ops import Composite, CustomDerivative, expand_composites
 from windlass.passes.batched_programs import batch_function
 from windlass.passes.batcher import CannotBatch
 from windlass.rewriting.driver import rewrite_function
@@ -238,10 +238,14 @@ def program_from(origin: Code, function: Function, name: str) -> TensorProgram:
             differentiable=differentiable,
         )
 
-    if not any(isinstance(op, CustomDerivative) for op in function.walk()):
+    # What is part of another program keeps functions of floats: they are expanded with the whole.
+    kinds = CustomDerivative if origin.is_given else CustomDerivative | Composite
+    if not any(isinstance(op, kinds) for op in function.walk()):
         return made(function)
     runs = function.clone()
     inline_custom_derivatives(runs.body)
+    if not origin.is_given:
+        expand_composites(runs.body)
     return made(runs, lambda: made(function).code.module)
 
 

@@ -62,14 +62,15 @@ def scaled_complementary_error_function(emit: Emitter, value: Value) -> Value:
     """exp(x*x) * erfc(x): below 10 as written, in double; above by its continued fraction."""
     wide = Convert(value, "f64") if value.dtype != "f64" else value
     limit = emit.constant(10.0, "f64")
-    small = Minimum(wide, limit)
+    is_far = Compare(wide, limit, "GT")
+    small = emit.select(is_far, limit, wide)
     direct = Multiply(Exponential(Multiply(small, small)), Erfc(small))
-    large = emit.select(Compare(wide, limit, "GT"), wide, limit)
+    large = emit.select(is_far, wide, limit)
     fraction = large
     for step in range(24, 0, -1):
         fraction = Add(large, Divide(emit.constant(step / 2, "f64"), fraction))
     far = Divide(emit.constant(1 / math.sqrt(math.pi), "f64"), fraction)
-    found = emit.select(Compare(wide, limit, "GT"), far, direct)
+    found = emit.select(is_far, far, direct)
     return found if value.dtype == "f64" else Convert(found, value.dtype)
 
 

@@ -106,15 +106,16 @@ __WINDLASS_BOTH float rnormf(int count, const float *v) { return 1.0f / normf(co
 
 // ---- trigonometry in units of pi: the argument is reduced exactly first, so that sinpi(1e10 + 0.5) is right
 __WINDLASS_BOTH double __windlass_half_turns(double x) { return x - 2.0 * __builtin_rint(0.5 * x); }
+// Each piece has the derivative of the whole at its ends, and signs are chosen, not copied bit by bit.
 __WINDLASS_BOTH double sinpi(double x) {
-    double r = __windlass_half_turns(x);  // -1 <= r <= 1
+    double r = __windlass_half_turns(x < 0 ? -x : x);  // -1 <= r <= 1
     double folded = r > 0.5 ? 1.0 - r : r < -0.5 ? -1.0 - r : r;
-    return folded == 0 ? __builtin_copysign(0.0, x) : __builtin_sin(folded * 3.14159265358979323846);
+    double sine = __builtin_sin(folded * 3.14159265358979323846);
+    return x == 0 ? x * 3.14159265358979323846 : x < 0 ? -sine : sine;
 }
 __WINDLASS_BOTH double cospi(double x) {
     double r = __builtin_fabs(__windlass_half_turns(x));
-    return r == 0.5 ? 0.0
-           : r <= 0.25 ? __builtin_cos(r * 3.14159265358979323846)
+    return r <= 0.25  ? __builtin_cos(r * 3.14159265358979323846)
            : r < 0.75 ? __builtin_sin((0.5 - r) * 3.14159265358979323846)
                       : -__builtin_cos((1.0 - r) * 3.14159265358979323846);
 }
