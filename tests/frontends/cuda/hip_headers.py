@@ -43,7 +43,7 @@ RUNTIME = Header(
     r"(?:make_)?cuda[A-Z]\w*|CUDA_[RC]_\w+",
     "the runtime",
 )
-BLAS = Header("hipblas/hipblas.h", ("cublas_v2.h",), r"(?:cublas|CUBLAS)\w+", "hipBLAS")
+BLAS = Header("hipblas/hipblas.h", ("cublas_v2.h",), r"(?:cublas(?!Lt)|CUBLAS(?!LT))\w+", "hipBLAS")
 SOLVER = Header("hipsolver/hipsolver.h", ("cusolverDn.h", "cusolverSp.h"), r"(?:cusolver|CUSOLVER)\w+", "hipSOLVER")
 HEADERS = (
     RUNTIME,
@@ -51,6 +51,8 @@ HEADERS = (
     SOLVER,
     Header("hip/hip_math_constants.h", ("math_constants.h",), r"CUDART_\w+", "mathematical constants"),
     Header("hip/hip_complex.h", ("cuComplex.h",), r"(?:make_)?cu[A-Z]\w*[a-z]\w*", "complex numbers"),
+    Header("hip/hip_fp8.h", ("cuda_fp8.h",), r"__nv_\w*fp8\w*|__NV_(?:E\dM\d|NOSAT|SATFINITE)", "numbers of 8 bits"),
+    Header("hipblaslt/hipblaslt.h", ("cublasLt.h",), r"(?:cublasLt|CUBLASLT_)\w+", "hipBLASLt"),
     Header("hiprand/hiprand.h", ("curand.h",), r"(?:curand|CURAND)\w+", "hipRAND"),
     Header(
         "hiprand/hiprand_kernel.h", ("curand_kernel.h",), r"(?:curand|CURAND)\w+", "hipRAND's generators in kernels"

@@ -109,6 +109,20 @@ def test_kernels_are_raised_from_python() -> None:
     np.testing.assert_array_equal(data, 7 ^ 14)
 
 
+def test_sources_are_in_hip_by_what_they_say() -> None:
+    # Thrust's headers bring HIP's runtime to those who speak HIP.
+    wl.cuda.compile(
+        "#include <thrust/pair.h>\n__global__ void k(float *x) { *x = 1; }\nvoid f() { hipDeviceSynchronize(); }\n"
+    )
+    either = "#ifdef __HIPCC__\n#include <hip/hip_runtime.h>\n#else\n#include <cuda_runtime.h>\n#endif\n"
+    module = wl.cuda.compile(
+        either + "__global__ void k(int *x) {\n#ifdef __HIPCC__\n*x = 1;\n#else\n*x = 2;\n#endif\n}"
+    )
+    x = np.zeros(1, np.int32)
+    module["k"][1, 1](x)
+    assert x[0] == 2
+
+
 def test_messages_have_the_names_of_the_source(tmp_path: Path) -> None:
     source = tmp_path / "wrong.cpp"
     source.write_text(

@@ -55,6 +55,8 @@ _RULES = (
     ("cudaDevAttr", "hipDeviceAttribute"),
     ("cudaHostAlloc", "hipHostMalloc"),
     ("CUDART_", "HIP_"),
+    ("__nv_", "__hip_"),
+    ("__NV_", "__HIP_"),
     ("make_cuda", "make_hip"),
     ("make_cu", "make_hip"),
     ("CUDA_", "HIP_"),
@@ -78,12 +80,23 @@ def hip_names(cuda_name: str) -> tuple[str, ...]:
     return (instead + cuda_name.removeprefix(prefix),)
 
 
-_INCLUDES_HIP = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]hip', re.MULTILINE)
+_SPEAKS_HIP = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]hip|\bhip[A-Z]\w*\s*\(', re.MULTILINE)
+_SPEAKS_CUDA = re.compile(
+    rb'^[ \t]*#[ \t]*include[ \t]*[<"]cu(?:da|blas|fft|rand|sparse|solver)|\bcuda[A-Z]\w*\s*\(', re.MULTILINE
+)
 
 
 def is_hip(unit: Source) -> bool:
-    """Whether a source is written in HIP: by its name, or by what it includes."""
-    return Path(unit.name).suffix == ".hip" or _INCLUDES_HIP.search(unit.text) is not None
+    """Whether a source is written in HIP: by its name, or by what it includes and calls.
+
+    One that can be either, as its macros tell, is CUDA's.
+
+    >>> is_hip(Source("a.cpp", b"#include <hip/hip_runtime.h>", is_file=False))
+    True
+    """
+    if Path(unit.name).suffix == ".hip":
+        return True
+    return _SPEAKS_HIP.search(unit.text) is not None and _SPEAKS_CUDA.search(unit.text) is None
 
 
 def platform_macros(unit: Source) -> dict[str, object]:
@@ -101,4 +114,4 @@ def spelled_as_hip(text: str, line: str) -> str:
     def spelled(found: re.Match[str]) -> str:
         return next((name for name in hip_names(found[0]) if re.search(rf"\b{name}\b", line)), found[0])
 
-    return re.sub(r"\b(?:make_)?(?:cu[a-zA-Z]|CU)\w+", spelled, text) if "hip" in line.lower() else text
+    return re.sub(r"\b(?:(?:make_)?(?:cu[a-zA-Z]|CU)|__nv_|__NV_)\w+", spelled, text) if "hip" in line.lower() else text

@@ -1,4 +1,7 @@
 #pragma once
+#ifdef __HIPCC__
+#include <hip/hip_runtime.h>
+#endif
 #include <cuda_runtime.h>
 #include <assert.h>
 #include <stdexcept>
