@@ -157,3 +157,36 @@ def test_rules_hold_in_functions_that_are_optimized_or_compiled_within() -> None
     for inner in (wl.optimize(squared), jax.jit(wl.jit(squared)), jax.vmap(wl.jit(squared))):
         gradient = jax.grad(wl.jit(lambda x, inner=inner: np.sum(inner(x))))
         assert gradient(jnp.array([0.5, 3.0])).tolist() == [0.5, 3.0]
+
+
+TIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "abs": (np.abs, jnp.abs),
+    "clip": (lambda x: np.clip(x, 0.0, 1.0), lambda x: jnp.clip(x, 0.0, 1.0)),
+    "clip to nothing": (lambda x: np.clip(x, 1.0, 1.0), lambda x: jnp.clip(x, 1.0, 1.0)),
+    "lax.clamp": (
+        lambda x: jax.lax.clamp(jnp.zeros_like(x), jnp.asarray(x), jnp.ones_like(x)),
+        lambda x: jax.lax.clamp(jnp.zeros_like(x), x, jnp.ones_like(x)),
+    ),
+    "maximum": (lambda x: np.maximum(x, 0.0), lambda x: jnp.maximum(x, 0.0)),
+    "max": (lambda x: x * 0 + np.max(x * 0), lambda x: x * 0 + jnp.max(x * 0)),
+    "sort": (lambda x: np.sort(x)[::-1], lambda x: jnp.sort(x)[::-1]),
+    "sign": (np.sign, jnp.sign),
+    "where": (lambda x: np.where(x > 0, x, -x), lambda x: jnp.where(x > 0, x, -x)),
+    "power": (lambda x: x**3, lambda x: x**3),
+    "hypot": (lambda x: np.hypot(x, 3.0), lambda x: jnp.hypot(x, 3.0)),
+    "fmin": (lambda x: np.fmin(x, 1.0), lambda x: jnp.fmin(x, 1.0)),
+}
+
+
+def test_ties_are_divided_as_jax_does() -> None:
+    x = jnp.array([-1.0, -0.0, 0.0, 1.0, 1.0, 2.0])
+
+    def pulled(functions: list[Callable[[Any], Any]]) -> Any:
+        return lambda x: [function(x) for function in functions]
+
+    weights = [jnp.arange(1.0, 7.0)] * len(TIES)
+    expected = jax.vjp(pulled([other for _, other in TIES.values()]), x)[1]
+    found = jax.vjp(wl.jit(pulled([own for own, _ in TIES.values()])), x)[1]
+    for index, name in enumerate(TIES):
+        chosen = [weight * (index == place) for place, weight in enumerate(weights)]
+        np.testing.assert_allclose(found(chosen)[0], expected(chosen)[0], err_msg=name)

@@ -9,6 +9,7 @@ import numpy as np
 from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, FLOAT, INTEGER, SIGNED, Array
+from windlass.ops.comparison import Compare
 from windlass.ops.complex import Complex, Conj, Real
 from windlass.ops.creation import Constant
 from windlass.ops.loop_writer import LoopNames, LoopWriter, signless
@@ -212,7 +213,8 @@ class Abs(Elementwise):
         assert tangent is not None
         if self.operand.tensor.is_complex:
             return (Real(Multiply(Conj(Sign(self.operand)), tangent)),)
-        return (Multiply(tangent, Sign(self.operand)),)
+        is_rising = Compare(self.operand, Constant.splat(0, self.operand.type), "GE")
+        return (Select(is_rising, tangent, Negate(tangent)),)
 
     def evaluate(self, operand: Array) -> Array:
         if operand.dtype.kind == "c":

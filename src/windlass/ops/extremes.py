@@ -11,7 +11,7 @@ from windlass.ir.values import Value
 from windlass.ops.base import ANY, BOOLEAN, COMPLEX, Array, BroadcastInDim
 from windlass.ops.comparison import Compare
 from windlass.ops.creation import Constant
-from windlass.ops.elementwise import Add, And, Multiply, Or, Select
+from windlass.ops.elementwise import Add, Multiply, Select
 from windlass.ops.loop_writer import LoopNames, LoopWriter, is_unsigned, signless
 from windlass.ops.pointwise import Binary, Elementwise, widened
 from windlass.ops.ranges import Range, RangeOf
@@ -79,18 +79,12 @@ class Clamp(Elementwise):
         return of(self.operand).larger(of(self.min)).smaller(of(self.max))
 
     def tangents(self, given: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        """Those of the minimum and the maximum that it stands for."""
         least, operand, most = (spread(value, self.tensor) for value in self.operands)
-        conditions = (
-            lambda: And(Compare(operand, least, "LT"), Compare(least, most, "LT")),
-            lambda: And(Compare(operand, least, "GT"), Compare(operand, most, "LT")),
-            lambda: Or(Compare(operand, most, "GT"), Compare(least, most, "GT")),
-        )
-        total: Value | None = None
-        for condition, tangent in zip(conditions, given, strict=True):
-            if tangent is not None:
-                own = Select(condition(), spread(tangent, self.tensor), Constant.splat(0, self.type))
-                total = own if total is None else Add(total, own)
-        return (total,)
+        of_least, of_operand, of_most = (each and spread(each, self.tensor) for each in given)
+        raised = Maximum(least, operand)
+        of_raised = tangent_of_extreme(raised, (of_least, of_operand))
+        return (tangent_of_extreme(Minimum(raised, most), (of_raised, of_most)),)
 
     def evaluate(self, min: Array, operand: Array, max: Array) -> Array:
         def clamped(low: Array, x: Array, high: Array) -> Array:

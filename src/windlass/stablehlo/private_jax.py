@@ -308,7 +308,8 @@ def lower_keeping(traced: Any) -> tuple[Any, dict[str, KeptEquation]]:
         def lower(context: Any, *values: Any, **parameters: Any) -> Any:
             equation = KeptEquation(context, primitive, parameters, count_known)
             name, results = equation.lower_as_call(context, values)
-            kept[name] = equation
+            if equation.takes_floats:
+                kept[name] = equation
             return results
 
         return primitive, lower
@@ -340,6 +341,7 @@ def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
         (custom_derivatives.custom_jvp_call_p, None),
         (custom_derivatives.custom_vjp_call_p, None),
         (ad.custom_lin_p, lambda num_res, **_: num_res),
+        (jax.lax.clamp_p, None),  # at its limits it has another derivative than the minimum and maximum that it is
         (jax.lax.linear_solve_p, lambda const_lengths, **_: sum(const_lengths)),
     ]
 
@@ -365,6 +367,7 @@ class KeptEquation:
         equation = core.new_jaxpr_eqn(operands, results, primitive, parameters, effects)
         self._closed: Any = core.ClosedJaxpr(core.Jaxpr((), operands, results, [equation], effects), ())
         self._is_wide = jax.config.read("jax_enable_x64")
+        self.takes_floats = any(jax.numpy.issubdtype(each.dtype, jax.numpy.inexact) for each in context.avals_in)
         self.can_run = primitive is not ad.custom_lin_p
         self.can_be_shared = self.can_run and primitive is not custom_vjp_call_p
         information = getattr(parameters.get("bwd", getattr(inner, "jaxpr", None)), "debug_info", None)
