@@ -8,34 +8,38 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from windlass.command_line.declaring import Commands, option
 from windlass.command_line.interruption import INTERRUPTED, INTERRUPTION, end_when_interrupted
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.environment import read_choice
 from windlass.diagnostics.limits import require_address_space
 
-app = typer.Typer(
-    name="windlass",
-    help="Raises CUDA C++ kernels to tensor programs and runs them on CPU, GPU or TPU through XLA.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 OK, WRONG_INPUT = 0, 1
 
-Exact = Annotated[bool, typer.Option("--exact", help="Keep the order of float sums and products.")]
-Assume = Annotated[
-    list[str] | None,
-    typer.Option("--assume", help='What rules may take for granted: "no NaN", "finite", "no -0.0"; may be repeated.'),
-]
-DeviceKind = Annotated[str | None, typer.Option("--device", help="Whose costs count: cpu, gpu or tpu.")]
-Seconds = Annotated[float, typer.Option("--seconds", help="How long the optimizer may take.")]
-Without = Annotated[list[str] | None, typer.Option("--without", help="A rule to be left out; may be repeated.")]
+
+def _version() -> str:
+    from windlass import __version__
+
+    return __version__
+
+
+commands = Commands(
+    "Raises CUDA C++ kernels to tensor programs and runs them on CPU, GPU or TPU through XLA.", _version
+)
+
+_FILE = option("file", type=Path, help="A StableHLO module, text or bytecode; - for standard input.")
+_INCLUDE = option("--include", "-I", type=Path, action="append", default=[], help="A folder for #include.")
+_DEFINE = option("--define", "-D", action="append", default=[], help="A macro: NAME or NAME=VALUE.")
+_EXACT = option("--exact", action="store_true", help="Keep the order of float sums and products.")
+_ASSUME = option(
+    "--assume",
+    action="append",
+    default=[],
+    help='What rules may take for granted: "no NaN", "finite", "no -0.0"; may be repeated.',
+)
+_DEVICE = option("--device", help="Whose costs count: cpu, gpu or tpu.")
+_WITHOUT = option("--without", action="append", default=[], help="A rule to be left out; may be repeated.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -55,13 +59,14 @@ def run(arguments: Sequence[str]) -> int:
     try:
         if words and words[0] not in ("errors", "--version", "-h", "--help"):
             require_address_space()
-        outcome = app(words, prog_name="windlass", standalone_mode=False, obj=rest)
+        outcome = commands.run(words, rest)
+    except SystemExit as error:
+        # Help, and wrong usage, which was told.
+        outcome = error.code if isinstance(error.code, int) else WRONG_INPUT
     except WindlassError as error:
         print(error, file=sys.stderr)
         return WRONG_INPUT
-    except typer.Exit as error:
-        outcome = error.exit_code
-    except (typer.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         print(INTERRUPTION, file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
@@ -72,9 +77,6 @@ def run(arguments: Sequence[str]) -> int:
         return _end_of_output(error)
     except Exception as error:
         return _end_of(error)
-    if outcome == INTERRUPTED and not isinstance(outcome, ProgramStatus):
-        # Typer makes this of KeyboardInterrupt.
-        print(INTERRUPTION, file=sys.stderr)
     try:
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
@@ -82,11 +84,7 @@ def run(arguments: Sequence[str]) -> int:
         _drop_output()
     except OSError as error:
         return _end_of_output(error)
-    return outcome if isinstance(outcome, int) else OK
-
-
-class ProgramStatus(int):
-    """What the program that was run ended with."""
+    return outcome
 
 
 def _write_any_text() -> None:
@@ -137,11 +135,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _end_of(error: Exception) -> int:
-    """The status for an error that is not one of ours: wrong options, or a defect of Windlass."""
-    show, status = getattr(error, "show", None), getattr(error, "exit_code", None)
-    if callable(show) and isinstance(status, int):
-        show()
-        return status
+    """The status for an error that is not one of ours: a defect of Windlass."""
     if read_choice("WINDLASS_TRACEBACK"):
         raise error
     print(
@@ -155,50 +149,76 @@ def _end_of(error: Exception) -> int:
     return WRONG_INPUT
 
 
-@app.command()
+@commands.add(
+    "explain",
+    option("file", type=Path, help="A CUDA C++ or HIP file."),
+    option("--kernel", "-k", action="append", default=[], help="Only this kernel; may be repeated."),
+    _INCLUDE,
+    _DEFINE,
+    option("--grid", help="Blocks, such as 64 or 16,16; otherwise what covers the sizes."),
+    option("--block", help="Threads of a block; otherwise 256, 16,16 or 8,8,4."),
+    option("--size", type=int, help="The value of integers that look like sizes."),
+    option(
+        "--set",
+        dest="value",
+        action="append",
+        default=[],
+        help="A parameter's value: NAME=NUMBER, for arrays their length.",
+    ),
+    option("--details", action="store_true", help="Tell of each access and loop."),
+    option("--require-raised", action="store_true", help="Exit with status 1 unless all are raised."),
+)
 def explain(
-    file: Annotated[Path, typer.Argument(help="A CUDA C++ or HIP file.")],
-    kernel: Annotated[
-        list[str] | None, typer.Option("--kernel", "-k", help="Only this kernel; may be repeated.")
-    ] = None,
-    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder for #include.")] = None,
-    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro: NAME or NAME=VALUE.")] = None,
-    grid: Annotated[
-        str | None, typer.Option(help="Blocks, such as 64 or 16,16; otherwise what covers the sizes.")
-    ] = None,
-    block: Annotated[str | None, typer.Option(help="Threads of a block; otherwise 256, 16,16 or 8,8,4.")] = None,
-    size: Annotated[int | None, typer.Option(help="The value of integers that look like sizes.")] = None,
-    value: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter's value: NAME=NUMBER, for arrays their length.")
-    ] = None,
-    details: Annotated[bool, typer.Option("--details", help="Tell of each access and loop.")] = False,
-    require_raised: Annotated[
-        bool, typer.Option("--require-raised", help="Exit with status 1 unless all are raised.")
-    ] = False,
+    file: Path,
+    kernel: list[str],
+    include: list[Path],
+    define: list[str],
+    grid: str | None,
+    block: str | None,
+    size: int | None,
+    value: list[str],
+    details: bool,
+    require_raised: bool,
 ) -> int:
     """Tell for each kernel of a CUDA C++ or HIP file what it becomes: tensor ops, memory traffic, or why not."""
     from windlass.command_line.explain import explain_file
     from windlass.command_line.guessing import Wishes
 
-    wishes = Wishes.read(grid, block, size, value or [])
-    all_raised = explain_file(file, include or [], define or [], kernel or [], wishes, details)
+    wishes = Wishes.read(grid, block, size, value)
+    all_raised = explain_file(file, include, define, kernel, wishes, details)
     return WRONG_INPUT if require_raised and not all_raised else OK
 
 
-@app.command(name="run")
+@commands.add(
+    "run",
+    option(
+        "sources",
+        type=Path,
+        nargs="+",
+        help="The program's source files: .cu, .hip, .cpp, .c; or a Python script.",
+    ),
+    _INCLUDE,
+    _DEFINE,
+    option("--std", dest="standard", default="gnu++20", help="The C++ standard."),
+    option("--mode", default="auto", help="How kernels run: auto, raised or emulated."),
+    option("--report", action="store_true", help="Afterwards tell on stderr how each kernel ran."),
+    option(
+        "--explain",
+        dest="explained",
+        action="store_true",
+        help="Afterwards tell on stderr what became of each kernel, and why.",
+    ),
+    takes_rest=True,
+)
 def run_program(
-    context: typer.Context,
-    sources: Annotated[
-        list[Path], typer.Argument(help="The program's source files: .cu, .hip, .cpp, .c; or a Python script.")
-    ],
-    include: Annotated[list[Path] | None, typer.Option("--include", "-I", help="A folder for #include.")] = None,
-    define: Annotated[list[str] | None, typer.Option("--define", "-D", help="A macro: NAME or NAME=VALUE.")] = None,
-    standard: Annotated[str, typer.Option("--std", help="The C++ standard.")] = "gnu++20",
-    mode: Annotated[str, typer.Option("--mode", help="How kernels run: auto, raised or emulated.")] = "auto",
-    report: Annotated[bool, typer.Option("--report", help="Afterwards tell on stderr how each kernel ran.")] = False,
-    explained: Annotated[
-        bool, typer.Option("--explain", help="Afterwards tell on stderr what became of each kernel, and why.")
-    ] = False,
+    sources: list[Path],
+    include: list[Path],
+    define: list[str],
+    standard: str,
+    mode: str,
+    report: bool,
+    explained: bool,
+    rest: Sequence[str],
 ) -> int:
     """Run a program without a GPU: windlass run main.cu -- ARGUMENTS, or windlass run script.py ARGUMENTS.
 
@@ -207,108 +227,118 @@ def run_program(
     if len(sources) == 1 and sources[0].suffix == ".py":
         from windlass.command_line.script import run_script
 
-        return ProgramStatus(run_script(sources[0], context.obj or [], mode, report, explained))
+        return run_script(sources[0], rest, mode, report, explained)
     from windlass.command_line.run import run_sources
 
-    words = context.obj or []
-    return ProgramStatus(run_sources(sources, words, include or [], define or [], standard, mode, report, explained))
+    return run_sources(sources, rest, include, define, standard, mode, report, explained)
 
 
-@app.command()
+@commands.add(
+    "opt",
+    _FILE,
+    option("--output", "-o", type=Path, help="Write here and not to standard output."),
+    option("--statistics", "-s", action="store_true", help="Print op counts and rules on stderr."),
+    option(
+        "--explain",
+        dest="explained",
+        action="store_true",
+        help="Tell on stderr which rules were applied where, and what each saves.",
+    ),
+    _EXACT,
+    _ASSUME,
+    _DEVICE,
+    option("--seconds", type=float, default=10.0, help="How long the optimizer may take."),
+    _WITHOUT,
+)
 def opt(
-    file: Annotated[Path, typer.Argument(help="A StableHLO module, text or bytecode; - for standard input.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write here and not to standard output.")
-    ] = None,
-    statistics: Annotated[
-        bool, typer.Option("--statistics", "-s", help="Print op counts and rules on stderr.")
-    ] = False,
-    explained: Annotated[
-        bool, typer.Option("--explain", help="Tell on stderr which rules were applied where, and what each saves.")
-    ] = False,
-    exact: Exact = False,
-    assume: Assume = None,
-    device: DeviceKind = None,
-    seconds: Seconds = 10.0,
-    without: Without = None,
+    file: Path,
+    output: Path | None,
+    statistics: bool,
+    explained: bool,
+    exact: bool,
+    assume: list[str],
+    device: str | None,
+    seconds: float,
+    without: list[str],
 ) -> int:
     """Optimize a StableHLO module with the catalogue of rewrites."""
     from windlass.command_line.optimize import optimize_file
     from windlass.stablehlo.optimizing import Choices
 
-    choices = Choices.make(exact, assume or (), seconds, device, without=without or ())
+    choices = Choices.make(exact, assume, seconds, device, without=without)
     optimize_file(file, output, choices, statistics, explained)
     return OK
 
 
-@app.command()
+@commands.add(
+    "bisect",
+    _FILE,
+    option("--command", "-c", help="Exits with status 0 for good programs; {} stands for the file."),
+    option(
+        "--evaluate",
+        dest="evaluated",
+        action="store_true",
+        help="Compare results on NumPy, op by op, and not through XLA.",
+    ),
+    option("--output", "-o", type=Path, help="The folder for the programs that show the fault."),
+    _EXACT,
+    _ASSUME,
+    _DEVICE,
+    option("--seconds", type=float, default=60.0, help="How long the optimizer may take."),
+    _WITHOUT,
+)
 def bisect(
-    file: Annotated[Path, typer.Argument(help="A StableHLO module, text or bytecode; - for standard input.")],
-    command: Annotated[
-        str | None,
-        typer.Option("--command", "-c", help="Exits with status 0 for good programs; {} stands for the file."),
-    ] = None,
-    evaluated: Annotated[
-        bool, typer.Option("--evaluate", help="Compare results on NumPy, op by op, and not through XLA.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The folder for the programs that show the fault.")
-    ] = None,
-    exact: Exact = False,
-    assume: Assume = None,
-    device: DeviceKind = None,
-    seconds: Seconds = 60.0,
-    without: Without = None,
+    file: Path,
+    command: str | None,
+    evaluated: bool,
+    output: Path | None,
+    exact: bool,
+    assume: list[str],
+    device: str | None,
+    seconds: float,
+    without: list[str],
 ) -> int:
     """Find the rewrite after which a program behaves otherwise: by a command, or by its results on random arrays."""
     from windlass.command_line.bisect import bisect_file
     from windlass.stablehlo.optimizing import Choices
 
-    choices = Choices.make(exact, assume or (), seconds, device, without=without or ())
+    choices = Choices.make(exact, assume, seconds, device, without=without)
     return OK if bisect_file(file, command, choices, evaluated, output) else WRONG_INPUT
 
 
-@app.command()
-def rules(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(help="Only rules that speak of one of these, with examples."),
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write the whole catalogue as a Markdown page here.")
-    ] = None,
-    counts: Annotated[
-        Path | None, typer.Option("--counts", help="How often rules fire, from benchmarks/count_rules.py.")
-    ] = None,
-) -> int:
+@commands.add(
+    "rules",
+    option("words", nargs="*", help="Only rules that speak of one of these, with examples."),
+    option("--page", type=Path, help="Write the whole catalogue as a Markdown page here."),
+    option("--counts", type=Path, help="How often rules fire, from benchmarks/count_rules.py."),
+)
+def rules(words: list[str], page: Path | None, counts: Path | None) -> int:
     """List the catalogue of rewrites."""
     from windlass.command_line.catalogue import list_rules, write_page
 
     if page is not None:
         write_page(counts, page)
     else:
-        list_rules(words or [])
+        list_rules(words)
     return OK
 
 
-@app.command()
-def doctor(
-    calibrate: Annotated[
-        bool, typer.Option(help="Measure the costs of this machine's CPU anew, and keep them.")
-    ] = False,
-) -> int:
+@commands.add(
+    "doctor",
+    option("--calibrate", action="store_true", help="Measure the costs of this machine's CPU anew, and keep them."),
+)
+def doctor(calibrate: bool) -> int:
     """Show devices, versions, caches and costs, and try the whole way from source to result."""
     from windlass.command_line.doctor import examine
 
     return OK if examine(calibrate) else WRONG_INPUT
 
 
-@app.command()
-def errors(
-    code: Annotated[
-        str | None, typer.Argument(help="An error code, such as WL0101; without one, all are listed.")
-    ] = None,
-) -> int:
+@commands.add(
+    "errors",
+    option("code", nargs="?", help="An error code, such as WL0101; without one, all are listed."),
+)
+def errors(code: str | None) -> int:
     """Explain an error code at length."""
     from windlass.command_line.errors import list_errors, show_error
 
@@ -317,20 +347,3 @@ def errors(
     else:
         show_error(code)
     return OK
-
-
-def _print_version(is_wanted: bool) -> None:
-    if is_wanted:
-        from windlass import __version__
-
-        print(f"windlass {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Options before any command."""

@@ -7,6 +7,7 @@ back to the emulator) happens once per key, in `Launch._prepare`.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,22 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import RaisingError, WindlassWarning
-from windlass.frontends.arrays import Array as TracedArray
+from windlass.diagnostics.deferral import deferred
 from windlass.launching.array_binding import bind_arrays
-from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.form import How, PreparedLaunch, Request
-from windlass.launching.forms import choose
 from windlass.launching.tiering import WatchedForm, policy
-from windlass.launching.traced_launch import read_traced
 from windlass.runtime.arguments import Checked, check_argument, order_arguments
 from windlass.runtime.binding import known_bytes
 from windlass.runtime.call_key import CallKeys
 from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape
-from windlass.stablehlo.waiting import require_threads
 
 if TYPE_CHECKING:
+    from windlass.frontends import arrays
+    from windlass.launching import emulated_form, forms, traced_launch
     from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.stablehlo import waiting
+else:
+    arrays = deferred("windlass.frontends.arrays")
+    emulated_form = deferred("windlass.launching.emulated_form")
+    forms = deferred("windlass.launching.forms")
+    traced_launch = deferred("windlass.launching.traced_launch")
+    waiting = deferred("windlass.stablehlo.waiting")
 
 Array: TypeAlias = NDArray[Any]
 
@@ -64,14 +70,14 @@ class Launch:
     def __call__(self, *arguments: Any, **named: Any) -> None:
         if named or len(arguments) != self._count:
             arguments = order_arguments(self.kernel.signature, arguments, named)
-        if not policy.is_usual and not any(isinstance(argument, TracedArray) for argument in arguments):
+        if not policy.is_usual and not _are_traced(arguments):
             self._run_watched(arguments)
             return
         form = self._forms.get(self._keys.key(arguments))
         if form is None:
-            if any(isinstance(argument, TracedArray) for argument in arguments):
-                launch = read_traced(self.kernel, self.shape, arguments)
-                choose(lambda each, reason: each.on_traced(launch, reason))
+            if _are_traced(arguments):
+                launch = traced_launch.read_traced(self.kernel, self.shape, arguments)
+                forms.choose(lambda each, reason: each.on_traced(launch, reason))
                 return
             form = self._prepare(arguments)
         form.run(arguments)
@@ -89,7 +95,7 @@ class Launch:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WindlassWarning)
             form = self._forms.get(self._keys.key(arguments)) or self._prepare(arguments)
-        if isinstance(form, EmulatedForm):
+        if isinstance(form, emulated_form.EmulatedForm):
             raise form.reason
         form.run(arguments)
         return form.name
@@ -97,7 +103,7 @@ class Launch:
     # -- once per key -------------------------------------------------------------------------------------------------
 
     def _prepare(self, arguments: Sequence[Any]) -> PreparedLaunch:
-        require_threads()
+        waiting.require_threads()
         kernel = self.kernel
         with kernel.lock:
             self._keys.alignment = kernel.alignment
@@ -108,7 +114,7 @@ class Launch:
             ]
             self._consider_tracing(checked)
             launch = Request(kernel, self.shape, checked, self._traced)
-            form = choose(lambda each, reason: each.on_arrays(launch, reason))
+            form = forms.choose(lambda each, reason: each.on_arrays(launch, reason))
             self._forms.keep(self._keys.key(arguments), form)
             return form
 
@@ -153,3 +159,10 @@ class Launch:
         except RaisingError:
             return False
         return unknown.irregular_ops() <= known.irregular_ops()
+
+
+def _are_traced(arguments: Sequence[Any]) -> bool:
+    """Whether there are arrays that `wl.jit` traces among them."""
+    return "windlass.frontends.arrays" in sys.modules and any(
+        isinstance(argument, arrays.Array) for argument in arguments
+    )

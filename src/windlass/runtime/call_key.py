@@ -13,17 +13,21 @@ from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import WindlassError
+from windlass.diagnostics.deferral import deferred
 from windlass.runtime.arguments import check_argument
 from windlass.runtime.binding import known_bytes
 from windlass.runtime.memories import root_offset
 
 if TYPE_CHECKING:
+    import jax
+
     from windlass.ir.signature import KernelSignature, Parameter
+else:
+    jax = deferred("jax")
 
 Array: TypeAlias = NDArray[Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import linecache
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,11 @@ from windlass.frontends.kernels.types import (
 from windlass.launching.emulation import emulate, emulate_launch
 from windlass.numba.cuda.device_array import DeviceNDArray, HostArray, data_of, is_cuda_array
 from windlass.numba.types import read_signature
-from windlass.reports.report import Report
 from windlass.runtime.arguments import check_written
 from windlass.runtime.launch_shape import read_launch_shape
+
+if TYPE_CHECKING:
+    from windlass.reports.report import Report
 
 
 class KernelRuntimeError(RuntimeError):
