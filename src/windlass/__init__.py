@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import (
@@ -24,6 +23,7 @@ from windlass.diagnostics import (
     WindlassError,
     WindlassWarning,
 )
+from windlass.diagnostics.deferral import import_at_once
 from windlass.diagnostics.limits import require_address_space
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES or name in _MODULES:
         require_address_space()
     if name in _PLACES:
-        return getattr(import_module(_PLACES[name]), name)
+        return getattr(import_at_once(_PLACES[name]), name)
     if name in _MODULES:
-        return import_module(f"windlass.{name}")
+        return import_at_once(f"windlass.{name}")
     if name in _PLANNED:
         # An AttributeError as well, so that hasattr() and tools that look around get the answer they expect.
         raise _NotThereYet(

@@ -286,3 +286,17 @@ def test_how_a_process_ended_is_said_in_words() -> None:
         "ended by SIGXFSZ",
         "ended by signal 1000",
     ]
+
+
+def test_what_was_not_used_for_longest_goes_and_nothing_else(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MOST_FILES", 2)
+    cache_directory()
+    names = [f"unit-{number:064x}.kept" for number in range(4)]
+    others = ["notes.txt", "host-memory-0123.o", "unit-1.kept", f"program-{0:064x}.txt"]
+    for moment, name in enumerate([*others, *names]):
+        keep(name, b"content")
+        os.utime(own / name, (moment + 1, moment + 1))
+    assert read_kept(names[0]) == b"content"
+    cache._remove_unused.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    keep("another", b"content")
+    assert {each.name for each in own.iterdir()} == {*others, "another", names[0], names[3]}

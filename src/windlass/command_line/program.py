@@ -8,12 +8,37 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from windlass.command_line.declaring import Commands, option
 from windlass.command_line.interruption import INTERRUPTED, INTERRUPTION, end_when_interrupted
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.deferral import deferred
 from windlass.diagnostics.environment import read_choice
 from windlass.diagnostics.limits import require_address_space
+
+if TYPE_CHECKING:
+    from windlass.command_line import bisect as bisecting
+    from windlass.command_line import catalogue as listing
+    from windlass.command_line import doctor as examining
+    from windlass.command_line import errors as pages
+    from windlass.command_line import explain as explaining
+    from windlass.command_line import guessing
+    from windlass.command_line import optimize as optimizing
+    from windlass.command_line import run as running
+    from windlass.command_line import script as scripts
+    from windlass.stablehlo import optimizing as choosing
+else:
+    bisecting = deferred("windlass.command_line.bisect")
+    choosing = deferred("windlass.stablehlo.optimizing")
+    examining = deferred("windlass.command_line.doctor")
+    explaining = deferred("windlass.command_line.explain")
+    guessing = deferred("windlass.command_line.guessing")
+    listing = deferred("windlass.command_line.catalogue")
+    optimizing = deferred("windlass.command_line.optimize")
+    pages = deferred("windlass.command_line.errors")
+    running = deferred("windlass.command_line.run")
+    scripts = deferred("windlass.command_line.script")
 
 OK, WRONG_INPUT = 0, 1
 
@@ -181,11 +206,9 @@ def explain(
     require_raised: bool,
 ) -> int:
     """Tell for each kernel of a CUDA C++ or HIP file what it becomes: tensor ops, memory traffic, or why not."""
-    from windlass.command_line.explain import explain_file
-    from windlass.command_line.guessing import Wishes
 
-    wishes = Wishes.read(grid, block, size, value)
-    all_raised = explain_file(file, include, define, kernel, wishes, details)
+    wishes = guessing.Wishes.read(grid, block, size, value)
+    all_raised = explaining.explain_file(file, include, define, kernel, wishes, details)
     return WRONG_INPUT if require_raised and not all_raised else OK
 
 
@@ -225,12 +248,9 @@ def run_program(
     Python scripts may import cupy, pycuda and numba.cuda: they get Windlass's.
     """
     if len(sources) == 1 and sources[0].suffix == ".py":
-        from windlass.command_line.script import run_script
+        return scripts.run_script(sources[0], rest, mode, report, explained)
 
-        return run_script(sources[0], rest, mode, report, explained)
-    from windlass.command_line.run import run_sources
-
-    return run_sources(sources, rest, include, define, standard, mode, report, explained)
+    return running.run_sources(sources, rest, include, define, standard, mode, report, explained)
 
 
 @commands.add(
@@ -262,11 +282,9 @@ def opt(
     without: list[str],
 ) -> int:
     """Optimize a StableHLO module with the catalogue of rewrites."""
-    from windlass.command_line.optimize import optimize_file
-    from windlass.stablehlo.optimizing import Choices
 
-    choices = Choices.make(exact, assume, seconds, device, without=without)
-    optimize_file(file, output, choices, statistics, explained)
+    choices = choosing.Choices.make(exact, assume, seconds, device, without=without)
+    optimizing.optimize_file(file, output, choices, statistics, explained)
     return OK
 
 
@@ -299,11 +317,9 @@ def bisect(
     without: list[str],
 ) -> int:
     """Find the rewrite after which a program behaves otherwise: by a command, or by its results on random arrays."""
-    from windlass.command_line.bisect import bisect_file
-    from windlass.stablehlo.optimizing import Choices
 
-    choices = Choices.make(exact, assume, seconds, device, without=without)
-    return OK if bisect_file(file, command, choices, evaluated, output) else WRONG_INPUT
+    choices = choosing.Choices.make(exact, assume, seconds, device, without=without)
+    return OK if bisecting.bisect_file(file, command, choices, evaluated, output) else WRONG_INPUT
 
 
 @commands.add(
@@ -314,12 +330,11 @@ def bisect(
 )
 def rules(words: list[str], page: Path | None, counts: Path | None) -> int:
     """List the catalogue of rewrites."""
-    from windlass.command_line.catalogue import list_rules, write_page
 
     if page is not None:
-        write_page(counts, page)
+        listing.write_page(counts, page)
     else:
-        list_rules(words)
+        listing.list_rules(words)
     return OK
 
 
@@ -329,9 +344,8 @@ def rules(words: list[str], page: Path | None, counts: Path | None) -> int:
 )
 def doctor(calibrate: bool) -> int:
     """Show devices, versions, caches and costs, and try the whole way from source to result."""
-    from windlass.command_line.doctor import examine
 
-    return OK if examine(calibrate) else WRONG_INPUT
+    return OK if examining.examine(calibrate) else WRONG_INPUT
 
 
 @commands.add(
@@ -340,10 +354,9 @@ def doctor(calibrate: bool) -> int:
 )
 def errors(code: str | None) -> int:
     """Explain an error code at length."""
-    from windlass.command_line.errors import list_errors, show_error
 
     if code is None:
-        list_errors()
+        pages.list_errors()
     else:
-        show_error(code)
+        pages.show_error(code)
     return OK

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import hashlib
 import os
+import re
 import shutil
 import signal
 import stat
@@ -26,7 +27,8 @@ from windlass.diagnostics.message import CompilationError, Diagnostic, WindlassW
 
 _DIGEST_BYTES = 32
 MOST_FILES, MOST_BYTES = 4096, 1 << 30
-"""So much is kept; beyond that, what was not used for longest goes."""
+"""So much is kept that was made from sources; beyond that, what was not used for longest goes."""
+_MADE_FROM_SOURCES = re.compile(r"(?:unit|program)-[0-9a-f]{64}\.(?:kept|so)")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _instead: dict[Path | None, Path] = {}
 """By folder that can't be used: the temporary one of this process."""
@@ -159,11 +161,14 @@ def keep(name: str, content: bytes) -> None:
 
 @cache
 def _remove_unused(folder: Path) -> None:
-    """Once in a process that keeps something: let go what was used longest ago, where there is too much."""
+    """Once in a process that keeps something: let go what was used longest ago, where there is too much.
+
+    Of files that go by what they were made from there are always more; others are few, or not ours.
+    """
     found: list[tuple[float, int, str]] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_file(follow_symlinks=False):
+            if _MADE_FROM_SOURCES.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 status = entry.stat(follow_symlinks=False)
                 found.append((status.st_mtime, status.st_size, entry.path))
     found.sort(reverse=True)

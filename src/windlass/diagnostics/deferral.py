@@ -11,9 +11,25 @@ doors behind which it lies. Type checkers and the import linter see the import a
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
+
+
+def import_at_once(name: str) -> Any:
+    """The module of that name; while it is imported, if it is, Python looks for no garbage.
+
+    There is little among so much that is new, and looking takes a tenth of the time.
+    """
+    if name in sys.modules or not gc.isenabled():
+        return import_module(name)
+    gc.disable()
+    try:
+        return import_module(name)
+    finally:
+        gc.enable()
 
 
 class DeferredModule:
@@ -25,7 +41,7 @@ class DeferredModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        return getattr(import_at_once(self._name), attribute)
 
     def __repr__(self) -> str:
         return f"<deferred module {self._name}>"
@@ -57,6 +73,6 @@ def deferred_names(package: str, places: Mapping[str, str]) -> Callable[[str], A
     def give(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(places[name]), name)
+        return getattr(import_at_once(places[name]), name)
 
     return give

@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from scipy import stats
-from scipy.stats import qmc
 
+from windlass.diagnostics.deferral import deferred
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Failure, Library, LibraryError, Result
 from windlass.hosting.libraries.session import Call, Stateful
 from windlass.hosting.libraries.tensor_programs import tensor_program
+
+if TYPE_CHECKING:
+    from scipy import stats
+    from scipy.stats import qmc
+else:
+    stats = deferred("scipy.stats")
+    qmc = deferred("scipy.stats.qmc")
 
 curand = Library(
     "cuRAND",

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, IntEnum, auto
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NewType, TypeGuard, TypeVar
 
 import numpy as np
@@ -176,15 +176,15 @@ class Library:
 _ROUTINES: dict[str, Routine] = {}
 
 
-@cache
-def _load() -> None:
-    for name in LIBRARIES:
-        importlib.import_module(f"windlass.hosting.libraries.{name}")
+def _load(library: str) -> None:
+    """Enter a library's routines, and those of libraries that it uses."""
+    importlib.import_module(f"windlass.hosting.libraries.{library}")
 
 
 def routines() -> Mapping[str, Routine]:
     """All routines by name, without the forms with 64-bit sizes, which go by the same name."""
-    _load()
+    for library in LIBRARIES:
+        _load(library)
     return _ROUTINES
 
 
@@ -194,9 +194,11 @@ def find_routine(name: str) -> Routine | None:
     >>> find_routine("cublasSgemm_v2").name, find_routine("cublasSgemm_64").dtype, find_routine("cublasSmagic")
     ('cublasSgemm', dtype('float32'), None)
     """
-    if not name.startswith(LIBRARIES):
-        return None
-    return routines().get(re.sub(r"(_v2)?(_64)?$", "", name))
+    for library in LIBRARIES:
+        if name.startswith(library):
+            _load(library)
+            return _ROUTINES.get(re.sub(r"(_v2)?(_64)?$", "", name))
+    return None
 
 
 def is_library_function(name: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from scipy.linalg import lapack
 
+from windlass.diagnostics.deferral import deferred
 from windlass.hosting.libraries.cublas.level1 import INT
 from windlass.hosting.libraries.cublas.level3 import require_sizes
 from windlass.hosting.libraries.cublas.state import Handle, Operation, cublas
@@ -16,6 +16,11 @@ from windlass.hosting.libraries.memory import Array, Matrices
 from windlass.hosting.libraries.routines import Address, Columns, Result
 from windlass.hosting.libraries.session import Call
 from windlass.hosting.libraries.tensor_programs import tensor_program
+
+if TYPE_CHECKING:
+    from scipy.linalg import lapack
+else:
+    lapack = deferred("scipy.linalg.lapack")
 
 
 @tensor_program()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from scipy.linalg import blas
 
+from windlass.diagnostics.deferral import deferred
 from windlass.hosting.libraries.cublas.level3 import compute_dtype, dtype_of, require_sizes
 from windlass.hosting.libraries.cublas.state import Handle, cublas
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, real_dtype
 from windlass.hosting.libraries.tensor_programs import tensor_program
+
+if TYPE_CHECKING:
+    from scipy.linalg import blas
+else:
+    blas = deferred("scipy.linalg.blas")
 
 INT = np.dtype(np.int32)
 LONG = np.dtype(np.int64)
