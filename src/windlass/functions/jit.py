@@ -44,6 +44,8 @@ from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
+MOST_WORK = 10_000
+"""How many candidates are looked at for an element that two views share; if these do not tell, they may share one."""
 
 
 class JitFunction:
@@ -173,6 +175,8 @@ class CompiledCall:
         self._structure = structure
         self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
         self._is_numpy = [isinstance(leaf, np.ndarray) for leaf in leaves]
+        self._strides = [_strides_of(leaf) for leaf in leaves]
+        self._is_read_only = [isinstance(leaf, np.ndarray) and not leaf.flags.writeable for leaf in leaves]
         self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
         self._places = _places_of(leaves)
         self._returned: Any = None
@@ -184,6 +188,7 @@ class CompiledCall:
         with jax.enable_x64(True):
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
+            self._refuse_overlaps(leaves)
             self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
@@ -237,6 +242,13 @@ class CompiledCall:
                     )
                 )
 
+    def _refuse_overlaps(self, leaves: Sequence[Any]) -> None:
+        """Raises WindlassError (WL0912) for arguments that share elements otherwise than by being the same array,
+        where the function writes one of them."""
+        for pair in _overlaps_of([leaf if isinstance(leaf, np.ndarray) else None for leaf in leaves]):
+            if any(index in self._written for index in pair):
+                raise _overlapping()
+
     def _refuse_variables(self, leaves: Sequence[Any]) -> None:
         """Raises LaunchError (WL0912) for arguments that are device variables which a kernel uses, where one is
         written."""
@@ -272,6 +284,11 @@ class CompiledCall:
 
     def _trace_function(self, values: Sequence[Any], tracing: Tracing) -> Any:
         arrays = [wrapped(value, is_array) for value, is_array in zip(values, self._is_array, strict=True)]
+        for array, strides, is_read_only in zip(arrays, self._strides, self._is_read_only, strict=True):
+            if strides is not None:
+                array.lie(strides)
+            if is_read_only:
+                array.setflags(write=False)
         given = self._share(arrays)
         before = [array.storage.value for array in arrays]
         structure, marks = self._structure
@@ -480,7 +497,7 @@ def _key(leaves: Sequence[Any], structure: Any) -> Any:
     arrays: list[Any] = []
     for leaf in leaves:
         if isinstance(leaf, np.ndarray):
-            key += (np.ndarray, leaf.dtype, leaf.shape, leaf.flags.writeable)
+            key += (np.ndarray, leaf.dtype, leaf.shape, leaf.flags.writeable, _strides_of(leaf))
             arrays.append(leaf)
         elif isinstance(leaf, jax.Array):
             key += (jax.Array, leaf.dtype, leaf.shape, leaf.weak_type)
@@ -490,7 +507,43 @@ def _key(leaves: Sequence[Any], structure: Any) -> Any:
         all(leaf.flags.owndata for leaf in arrays) and len(set(map(id, arrays))) == len(arrays)
     ):
         key.append(tuple(_places_of(leaves)))
+        key.append(tuple(_overlaps_of([leaf if isinstance(leaf, np.ndarray) else None for leaf in leaves])))
     return tuple(key)
+
+
+def _strides_of(leaf: Any) -> tuple[int, ...] | None:
+    """The strides of an array of NumPy's that lies otherwise than in C order."""
+    return leaf.strides if isinstance(leaf, np.ndarray) and not leaf.flags.c_contiguous else None
+
+
+def _overlaps_of(arrays: Sequence[NDArray[Any] | None]) -> list[tuple[int, int]]:
+    """The pairs of arrays that share elements, of which one does not lie in C order."""
+    pairs: list[tuple[int, int]] = []
+    for index, first in enumerate(arrays):
+        for other in range(index):
+            second = arrays[other]
+            if first is None or second is None or (first.flags.c_contiguous and second.flags.c_contiguous):
+                continue
+            if np.may_share_memory(first, second) and _share_elements(first, second):
+                pairs.append((other, index))
+    return pairs
+
+
+def _share_elements(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    try:
+        return np.shares_memory(first, second, max_work=cast("Any", MOST_WORK))
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _overlapping() -> WindlassError:
+    return WindlassError(
+        Diagnostic(
+            "WL0912",
+            "two arguments overlap without being the same array",
+            help="pass the array that both are views of, and make the views inside the function",
+        )
+    )
 
 
 def _places_of(leaves: Sequence[Any]) -> list[int | None]:
@@ -505,13 +558,7 @@ def _places_of(leaves: Sequence[Any]) -> list[int | None]:
     places: list[int | None] = [None] * len(leaves)
     for plan in plans:
         if plan.is_staged:
-            raise WindlassError(
-                Diagnostic(
-                    "WL0912",
-                    "two arguments overlap without being the same array",
-                    help="pass the array that both are views of, and make the views inside the function",
-                )
-            )
+            raise _overlapping()
         first = plan.members[0][0]
         for position, _ in plan.members[1:]:
             places[position] = first

@@ -41,10 +41,19 @@ class TracedLaunch:
     def add_array(self, position: int, parameter: Parameter, array: Array) -> None:
         """Find the memory in which an array lies.
 
-        Raises LaunchError (WL0405) for one whose elements don't follow one another.
+        Raises LaunchError for one whose elements don't follow one another (WL0405), and for one that is read-only
+        where the kernel writes (WL0406).
         """
         signature = self.kernel.signature
         check_dtype(signature, parameter, np.dtype(array.dtype), array.shape)
+        if position in self.kernel.written and not array.flags.writeable:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0406",
+                    f"{signature.name}: argument '{parameter.name}' is read-only, and the kernel writes to it",
+                    help=f"pass a copy that can be written: {parameter.name}.copy()",
+                )
+            )
         run = array.contiguous_run()
         if run is None:
             raise LaunchError(

@@ -163,3 +163,85 @@ def test_views_that_numpy_makes_read_only_can_not_be_written(write: Make) -> Non
     assert isinstance(caught.value, wl.WindlassError)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.position is not None and diagnostic.position.file == __file__
+
+
+def raveled(x: Any) -> Any:
+    first, second = x.ravel(), x.ravel("K")
+    first[..., :1] = 100
+    second[1:2] = 50
+    return first * 1, second * 1, (x + 1).ravel("A")
+
+
+@pytest.mark.parametrize(
+    "take", [lambda x: x.T, lambda x: x[::2], lambda x: x[:, ::-1], lambda x: x.transpose(1, 0, 2), lambda x: x[..., 1]]
+)
+def test_arguments_lie_as_the_callers_arrays_do(take: Make) -> None:
+    plain, compiled = BOX.copy(), BOX.copy()
+    wanted, found = raveled(take(plain)), wl.jit(raveled)(take(compiled))
+    np.testing.assert_array_equal(compiled, plain)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def writes_the_first(a: Any, b: Any) -> Any:
+    a[0] = 100
+    return b * 1
+
+
+def test_arguments_that_overlap_in_strides_are_refused_where_one_is_written() -> None:
+    x = np.arange(6.0)
+    with pytest.raises(wl.WindlassError, match=r"WL0912.*overlap without being the same array"):
+        wl.jit(writes_the_first)(x[::2], x)
+    with pytest.raises(wl.WindlassError, match="WL0912"):
+        wl.jit(writes_the_first)(SQUARE.T, SQUARE)
+    assert wl.jit(writes_the_first)(x[::2], x[1::2]).tolist() == [1, 3, 5]
+    np.testing.assert_array_equal(wl.jit(lambda a, b: a @ b)(SQUARE.T, SQUARE), SQUARE.T @ SQUARE)
+    assert x[0] == 100 and SQUARE[0, 0] == 0
+
+
+def carries_in_its_own_order(a: Any, n: Any) -> Any:
+    x = a.T + 1
+    for _ in range(n):
+        x = x * 2
+    r = x.ravel()
+    r[0] = 100
+    f = x.ravel("F")
+    f[1] = 50
+    if n > 1:
+        y = a.T * 3
+    else:
+        y = a.T * 5
+    k = y.ravel("K")
+    k[0] = 7
+    return r, f, x, y
+
+
+def test_loops_and_branches_keep_the_order_of_what_they_bind() -> None:
+    assert_as_numpy(carries_in_its_own_order, SQUARE, 2)
+
+
+def binds_one_of_two_orders(a: Any, how: str) -> Any:
+    x = a.T + 1 if a[0, 0] > 0 else a + 1
+    flat = x.ravel(how)
+    if how == "F":
+        flat[0] = 1
+    return flat
+
+
+def test_orders_that_are_not_known_are_not_guessed() -> None:
+    compiled = wl.jit(static="how")(binds_one_of_two_orders)
+    np.testing.assert_array_equal(compiled(SQUARE, "C"), (SQUARE + 1).ravel())
+    with pytest.raises(wl.WindlassError, match=r"WL0908.*not known which memory is written"):
+        compiled(SQUARE, "F")
+    with pytest.raises(wl.WindlassError, match=r"WL0908.*not known in which order"):
+        compiled(SQUARE, "K")
+
+
+def test_read_only_arguments_are_read_only_inside() -> None:
+    x = np.arange(3.0)
+    x.flags.writeable = False
+    assert wl.jit(lambda a: (a.flags.writeable, a[1:].flags.writeable))(x) == (False, False)
+    with pytest.raises(ValueError, match="WL0919") as caught:
+        wl.jit(lambda a: a[1:].fill(0))(x)
+    assert isinstance(caught.value, wl.WindlassError) and caught.value.diagnostics[0].position is not None
+    assert x.tolist() == [0, 1, 2]

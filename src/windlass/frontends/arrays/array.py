@@ -119,6 +119,10 @@ class Array:
         """A NumPy array that lies as this one does in NumPy, without elements."""
         return self._shadow
 
+    def lie(self, strides: tuple[int, ...]) -> None:
+        """Let a new array lie in memory at these strides, which decides what is a view of it and what a copy."""
+        self._shadow = shadow_of(self.shape, self.dtype, strides)
+
     @property
     def flags(self) -> Flags:
         """NumPy's flags: `a.flags.writeable`, `a.flags.c_contiguous`, …"""
@@ -222,6 +226,11 @@ class Array:
             raise ValueError("order 'K' is not permitted for reshaping")
         if order == "F" or (order == "A" and self._shadow.flags.fnc):
             return self.T.reshape(target[::-1], copy=copy).T
+        if not copy and self.ndim > 1 and not self.storage.has_known_order:
+            # A view in one order and a copy in another: it can be read as either, but nothing may be written.
+            found = Array(_reshaped(self.value, target))
+            found.storage.is_uncertain = self.storage.is_uncertain = True
+            return found
         try:
             shadow = np.reshape(self._shadow, target, copy=False)
         except ValueError:
@@ -233,7 +242,9 @@ class Array:
 
     def ravel(self, order: str = "C") -> Array:
         axes, is_run = self._run_of(order)
-        return self.transpose(axes).reshape(-1) if is_run else self.flatten(order)
+        if is_run or not self.storage.has_known_order:
+            return self.transpose(axes).reshape(-1)
+        return self.flatten(order)
 
     def flatten(self, order: str = "C") -> Array:
         axes, _ = self._run_of(order)
@@ -242,6 +253,15 @@ class Array:
     def _run_of(self, order: str) -> tuple[tuple[int, ...], bool]:
         """The axes from slow to fast that the order asks for, and whether NumPy's `ravel` gives a view for it."""
         wanted, flags = known_order(order), self._shadow.flags
+        if wanted in "KA" and self.ndim > 1 and not self.storage.has_known_order:
+            raise WindlassError(
+                Diagnostic(
+                    "WL0908",
+                    f"it is not known in which order 'order=\"{wanted}\"' takes these elements",
+                    notes=("a loop or branch made this array one of several, which lie in memory in different ways",),
+                    help="say the order, 'C' or 'F'",
+                )
+            )
         if wanted == "C" or (wanted in "AK" and flags.c_contiguous) or (wanted == "A" and not flags.f_contiguous):
             return tuple(range(self.ndim)), flags.c_contiguous
         if wanted in "FA" or flags.f_contiguous:
@@ -348,7 +368,8 @@ class Array:
         if not all(indexing.is_basic(entry) for entry in entries):
             places = indexing.checked_index(index, self.shape)
             is_traced = any(isinstance(each, jax.Array) for each in places)
-            return Array((jnp.asarray(self.value) if is_traced else self.value)[places])
+            found = Array((jnp.asarray(self.value) if is_traced else self.value)[places])
+            return ANSWERS["order"](found, self, index)
         step, shadow = self._take(entries)
         found = Array(self._nothing(shadow)) if step is None else self._view(step, shadow)
         if len(entries) == self.ndim and all(indexing.is_integer(entry) for entry in entries):
@@ -401,8 +422,8 @@ class Array:
             raise WindlassError(
                 Diagnostic(
                     "WL0908",
-                    "this array is written after a loop that swapped it with another an unknown number of times",
-                    notes=("which memory it stands for is not known before the program runs",),
+                    "it is not known which memory is written: a loop or branch made this array one of several",
+                    notes=("that is known only as the program runs",),
                     help="write to a copy: u = u.copy()",
                 )
             )

@@ -29,6 +29,7 @@ from windlass.frontends.arrays.states import (
     is_memory,
     is_number,
     is_traced,
+    laid_alike,
     plain,
     run_on_trial,
     stays,
@@ -187,7 +188,9 @@ def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
     after = list(state)
     for position, value in zip(plan.values, news, strict=True):
         is_array = any(is_memory(trial.after[position]) for trial in plan.trials)
-        after[position] = array = wrapped(value, is_array)
+        after[position] = array = laid_alike(
+            wrapped(value, is_array), *(trial.after[position] for trial in plan.trials)
+        )
         array.storage.is_uncertain = position in plan.uncertain
     for position, value in plan.fixed.items():
         after[position] = without_leaks(value)

@@ -11,6 +11,7 @@ import numpy as np
 from windlass.frontends.arrays.array import ANSWERS
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
+from windlass.frontends.arrays.memory_order import laid_as_in_numpy, laid_as_indexed
 from windlass.frontends.arrays.operands import deliver, is_known, shape_from_data, unsupported, unwrapped, unwrapped_all
 from windlass.frontends.arrays.promotion import dtype_or_number, typed_call
 from windlass.frontends.arrays.sorting import FUNCTIONS
@@ -26,6 +27,12 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
     view = view_of(function, arguments, options)
     if view is not NotImplemented:
         return view
+    found = _computed(function, arguments, options)
+    return found if options.get("out") is not None else laid_as_in_numpy(found, function, arguments, options)
+
+
+def _computed(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    name = function.__name__
     if name == "where" and len(arguments) == 1 and not is_known(arguments[0]):
         raise shape_from_data("where with one argument")
     if name == "copyto":
@@ -52,9 +59,16 @@ def apply_function(function: Callable[..., Any], arguments: Sequence[Any], optio
     target = _find(function)
     plain = [unwrapped_all(each) for each in arguments]
     named = {key: unwrapped_all(value) for key, value in options.items() if value is not np._NoValue}  # pyright: ignore[reportPrivateUsage]
-    if name.endswith("_like") and "dtype" not in named and len(plain) < 2 and name != "full_like":
-        named["dtype"] = np.dtype(plain[0].dtype)
+    if name.endswith("_like"):
+        named = {key: value for key, value in named.items() if key not in ("order", "subok", "device")}
+        if "dtype" not in named and len(plain) < 2 and name != "full_like":
+            named["dtype"] = np.dtype(plain[0].dtype)
     result = typed_call(name, target, plain, named)
+    if name == "argpartition":
+        result = result.astype(np.int64)  # jax.numpy gives 32 bits
+    elif name.startswith("histogram") and name != "histogram_bin_edges":
+        is_counted = name == "histogram" and named.get("weights") is None and not named.get("density")
+        result = (result[0].astype(np.int64 if is_counted else np.float64), *result[1:])
     return deliver(result, out, True, "same_kind", is_array=name in GIVES_ARRAYS or name.endswith("_like"))
 
 
@@ -79,11 +93,11 @@ def _copy_to(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) 
 
 WITHOUT_SHAPE = frozenset({"unique", "unique_values", "unique_counts", "unique_inverse", "unique_all", "nonzero",
                            "flatnonzero", "argwhere", "extract", "compress", "union1d", "intersect1d", "setdiff1d",
-                           "setxor1d", "trim_zeros", "bincount"})  # fmt: skip
+                           "setxor1d", "trim_zeros", "bincount", "polydiv", "roots"})  # fmt: skip
 """The shape of what they give depends on the elements."""
 GIVES_ARRAYS = frozenset({"where", "copy", "squeeze", "reshape", "broadcast_to", "select", "choose", "array", "asarray",
                           "atleast_1d", "piecewise", "block"})  # fmt: skip
 """What they give is an array even where it has no axes."""
 
 
-ANSWERS.update(ufunc=apply_ufunc, function=apply_function)
+ANSWERS.update(ufunc=apply_ufunc, function=apply_function, order=laid_as_indexed)

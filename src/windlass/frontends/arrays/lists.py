@@ -15,7 +15,7 @@ from windlass.frontends.arrays.indexing import as_one_array
 NO_ARRAYS = frozenset({
     "axis", "axes", "shape", "new_shape", "reps", "kth", "source", "destination", "indices_or_sections", "pad_width",
     "mode", "dims", "optimize", "range", "ord", "order", "dtype", "shift", "casting", "subscripts", "funclist", "func",
-    "constant_values", "end_values", "out",
+    "constant_values", "end_values", "out", "window_shape",
 })  # fmt: skip
 """Parameters whose lists are no arrays."""
 OF_ARRAYS = frozenset({"arrays", "tup", "keys", "choices", "condlist", "choicelist"})

@@ -37,6 +37,7 @@ from windlass.frontends.arrays.states import (
     is_memory,
     is_number,
     is_traced,
+    laid_alike,
     place_of,
     plain,
     run_on_trial,
@@ -148,6 +149,10 @@ class LoopPlan:
     wraps: dict[int, bool]
     """Of the positions in `by_value`, whether they are arrays even where they have no axes."""
 
+    def likes(self, state: State) -> dict[int, tuple[Any, Any]]:
+        """For each position in `by_value` what the name is bound to before and after a round."""
+        return {position: (state[position], self.after[position]) for position in self.by_value}
+
 
 def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> LoopPlan:
     """Find how a loop's names are carried.
@@ -161,7 +166,7 @@ def _plan(body: Callable[[Any, State], State], state: State, index: Any) -> Loop
         def run(number: Any, values: Any) -> State:
             current = list(state)
             for position, value in zip(changing, values, strict=True):
-                current[position] = wrapped(value)
+                current[position] = laid_alike(wrapped(value), state[position])
             return body(number, tuple(current))
 
         trial = run_on_trial(run, index, [jnp.asarray(plain(value)) for value in changing.values()])
@@ -228,6 +233,8 @@ class Carried:
 
     storages: list[Storage]
     positions: list[int]
+    likes: dict[int, tuple[Any, Any]]
+    """For each position what the name is bound to before and after a round."""
 
     def read(self, state: State) -> tuple[list[Any], list[Any]]:
         return [as_jax(storage.value) for storage in self.storages], [
@@ -239,7 +246,8 @@ class Carried:
             storage.value = value
         current = list(state)
         for position, value in zip(self.positions, values[1], strict=True):
-            current[position] = wrapped(jnp.asarray(value), is_array=wraps[position])
+            found = wrapped(jnp.asarray(value), is_array=wraps[position])
+            current[position] = laid_alike(found, *self.likes[position])
         return tuple(current)
 
 
@@ -300,7 +308,7 @@ def _for_loop(body: Body, state: State, start: Any, step: Any, trips: Any) -> St
     abstract = jax.ShapeDtypeStruct((), np.int64, weak_type=True)
     plan = _plan(advance, state, abstract)
     period = plan.period
-    carried = Carried(list(plan.written), list(plan.by_value))
+    carried = Carried(list(plan.written), list(plan.by_value), plan.likes(state))
 
     def several(number: Any, current: State) -> State:
         for offset in range(period):
@@ -365,7 +373,7 @@ def _while_loop(test: Test, body: Body, state: State) -> State:
     plan = _plan(advance, state, nothing)
     if plan.period > 1:
         raise NotCapturable("names of arrays change places in a `while` loop: use a `for` loop, or copy the elements")
-    carried = Carried(list(plan.written), list(plan.by_value))
+    carried = Carried(list(plan.written), list(plan.by_value), plan.likes(state))
     initial = _settle(state, carried, plan.wraps, nothing, advance)
 
     def cond(values: Any) -> Any:

@@ -42,7 +42,7 @@ def deliver(result: Any, out: Any, where: Any, casting: str, is_array: bool = Fa
         items = cast("Sequence[Any]", result)
         if isinstance(out, tuple):
             return tuple(deliver(each, to, where, casting) for each, to in zip(items, out, strict=True))
-        parts = [wrapped(each) for each in items]
+        parts = [deliver(each, None, True, casting) for each in items]
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return type(result)(*parts)
         return type(result)(parts)

@@ -205,6 +205,18 @@ def converted(value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
     return array if array.shape == shape else jnp.broadcast_to(array, shape)
 
 
+def laid_alike(value: Any, *others: Any) -> Any:
+    """A carried value, lying in memory as those that it stands for do; where they differ its order is not known."""
+    if isinstance(value, Array) and value.ndim > 1:
+        found = {each.strides for each in others if isinstance(each, Array) and each.shape == value.shape}
+        if len(found) == 1:
+            value.lie(found.pop())
+        value.storage.has_known_order = len(found) < 2 and all(
+            each.storage.has_known_order for each in others if isinstance(each, Array)
+        )
+    return value
+
+
 def is_capture_fault(error: WindlassError) -> bool:
     return error.diagnostics[0].code in ("WL0904", "WL0908", "WL0910")
 

@@ -37,17 +37,19 @@ class Storage:
 
     The value is a JAX array, or a NumPy array as long as nothing traced has been written. `is_uncertain` marks a copy
     that stands for one of several memories, which one being unknown until the program runs: reading it is right,
-    writing to it would have to reach a memory that is not known. `tracing` and `level` say what was traced when it was
-    made: it is of no use elsewhere.
+    writing to it would have to reach a memory that is not known. `has_known_order` is false where it stands for arrays
+    that lie in memory in different ways, so that NumPy would give a view of one and a copy of the other. `tracing` and
+    `level` say what was traced when it was made: it is of no use elsewhere.
     """
 
-    __slots__ = ("__weakref__", "is_uncertain", "level", "tracing", "value")
+    __slots__ = ("__weakref__", "has_known_order", "is_uncertain", "level", "tracing", "value")
 
     def __init__(self, value: Any, is_uncertain: bool = False) -> None:
         self.tracing = _here.tracing
         self.level = None if _here.tracing is None else get_opaque_trace_state()
         self.value = value
         self.is_uncertain = is_uncertain
+        self.has_known_order = True
         _here.storages.add(self)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from windlass.frontends.arrays.arithmetic import COMPARISONS, VALUES
 from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.indexing import as_one_array
+from windlass.frontends.arrays.memory_order import laid_as_in_numpy
 from windlass.frontends.arrays.operands import deliver, is_known, unsupported, unwrapped, unwrapped_all
 from windlass.frontends.arrays.promotion import as_dtype, dtype_or_kind, typed_call
 from windlass.frontends.arrays.ufunc_methods import accumulate, pairs, reduce, reduce_at, update_at
@@ -27,6 +28,13 @@ MORE: dict[str, Callable[..., Any]] = {
 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What NumPy's `ufunc` (or a method of it) gives for these inputs, of which at least one is an `Array`."""
+    found = _computed(ufunc, method, inputs, options)
+    if found is NotImplemented or options.get("out") is not None or method == "at":
+        return found
+    return laid_as_in_numpy(found, getattr(ufunc, method), inputs, options)
+
+
+def _computed(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     options = dict(options)
     out = options.pop("out", None)
     out = out[0] if isinstance(out, tuple) and len(cast("tuple[Any, ...]", out)) == 1 else out
