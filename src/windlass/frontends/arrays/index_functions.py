@@ -168,8 +168,23 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         array, axis = array.reshape(-1), 0
     axis = range(array.ndim)[axis]
     places = _checked_places(obj, array.shape[axis], array.shape[axis] + 1, axis)
-    new = unwrapped(_array(values) if isinstance(values, list | tuple) else values)
-    return Array(jnp.insert(jnp.asarray(array.value), places, jnp.asarray(new).astype(array.dtype), axis=axis))
+    whole, extent = jnp.asarray(array.value), array.shape[axis]
+    new = jnp.asarray(unwrapped(_array(values) if isinstance(values, list | tuple) else values)).astype(array.dtype)
+    if places.ndim and isinstance(places, Tracer):
+        return Array(jnp.insert(whole, places, new, axis=axis))
+    if not places.ndim:  # the values stand behind each other at one place
+        new = jnp.reshape(new, (1,) * (array.ndim - new.ndim) + new.shape)
+        new = jnp.moveaxis(new, 0, axis)
+    count = places.size if places.ndim else new.shape[axis]
+    shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
+    both = jnp.concatenate([whole, jnp.broadcast_to(new, shape)], axis=axis)
+    if isinstance(places, Tracer):
+        number = jnp.arange(extent + count)
+        behind = jnp.where(number < places + count, extent + number - places, number - count)
+        source = jnp.where(number < places, number, behind)
+    else:
+        source = np.insert(np.arange(extent), places, extent + np.arange(count))
+    return Array(jnp.take(both, source, axis=axis, mode="clip"))
 
 
 def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
