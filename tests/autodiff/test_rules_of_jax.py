@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.ode import odeint
 
 import windlass as wl
 from windlass.diagnostics import WindlassError
@@ -190,3 +191,32 @@ def test_ties_are_divided_as_jax_does() -> None:
     for index, name in enumerate(TIES):
         chosen = [weight * (index == place) for place, weight in enumerate(weights)]
         np.testing.assert_allclose(found(chosen)[0], expected(chosen)[0], err_msg=name)
+
+
+def test_linear_functions_keep_the_transpose_that_they_were_given() -> None:
+    def scaled(x: Any) -> Any:
+        return jax.custom_derivatives.linear_call(lambda c, v: c * v, lambda c, v: 7 * c * v, 3.0, jnp.asarray(x))
+
+    assert jax.grad(wl.jit(lambda x: np.sum(scaled(x))))(jnp.ones(2)).tolist() == [21, 21]
+
+
+def solved_by_ode(x: Any) -> Any:
+    x = jnp.asarray(x)
+    return odeint(lambda y, _, rate: -rate * y, jnp.ones(3), jnp.linspace(0.0, 1.0, 3), x**2)[-1].sum()
+
+
+def solved_by_root(x: Any) -> Any:
+    x = jnp.asarray(x)
+
+    def newton(f: Any, start: Any) -> Any:
+        return jax.lax.fori_loop(0, 60, lambda _, y: y - f(y) / (3 * y**2 + 1e-3), start + 2.0)
+
+    return jax.lax.custom_root(lambda y: y**3 - x**2 - 1, x, newton, lambda g, y: y / g(jnp.ones_like(y))).sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [solved_by_ode, solved_by_root])
+def test_solvers_are_differentiated_by_their_rules(function: Callable[[Any], Any]) -> None:
+    with jax.enable_x64(True):
+        expected = jax.jit(jax.grad(function))(jnp.asarray(X))
+        np.testing.assert_allclose(jax.grad(wl.jit(function))(jnp.asarray(X)), expected, rtol=1e-6, atol=1e-9)

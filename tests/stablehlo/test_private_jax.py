@@ -56,7 +56,7 @@ def test_what_equations_with_derivative_rules_need_is_there() -> None:
         ad: "custom_lin_p jvp_jaxpr",
         ad_util: "stop_gradient_p",
         core: "Jaxpr Var new_jaxpr_eqn jaxpr_as_fun",
-        custom_derivatives: "custom_jvp_call_p custom_vjp_call_p",
+        custom_derivatives: "custom_jvp_call_p custom_vjp_call_p linear_call_p",
         source_info_util: "register_exclusion",
     }
     for module, names in needed.items():

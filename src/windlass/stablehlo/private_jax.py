@@ -340,6 +340,7 @@ def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
         (ad_util.stop_gradient_p, None),
         (custom_derivatives.custom_jvp_call_p, None),
         (custom_derivatives.custom_vjp_call_p, None),
+        (custom_derivatives.linear_call_p, lambda num_callee_consts, num_res, **_: num_callee_consts + num_res),
         (ad.custom_lin_p, lambda num_res, **_: num_res),
         (jax.lax.clamp_p, None),  # at its limits it has another derivative than the minimum and maximum that it is
         (jax.lax.linear_solve_p, lambda const_lengths, **_: sum(const_lengths)),
