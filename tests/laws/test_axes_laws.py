@@ -27,6 +27,7 @@ WITHOUT_AXES = {
     "Call": "what is called says",
     "Case": "its branches say",
     "CustomCall": "nobody knows",
+    "CustomDerivative": "what it stands for says",
     "If": "its branches say",
     "Infeed": "values come from outside",
     "Opaque": "nobody knows",
