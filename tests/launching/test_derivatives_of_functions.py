@@ -69,3 +69,53 @@ def test_derivative_is_what_differences_show(module: wl.cuda.Module, name: str) 
             ]
             after, before = (np.asarray(result(*arrays)) for arrays in moved)
             np.testing.assert_allclose(found, (after - before) / (2 * STEP), 1e-5, 1e-6)
+
+
+AT_EIGHTHS = [name for name in ONE if name not in ("floor", "ceil", "trunc", "rint", "nearbyint", "round", "logb")]
+EIGHTHS = np.array([*np.arange(-24, 25) / 8, 4.0, 5.0, 10.0, 20.0])
+
+
+@pytest.mark.parametrize("suffix", ["", "f"], ids=["double", "float"])
+def test_derivatives_hold_at_poles_ties_and_breakpoints(suffix: str) -> None:
+    count, number = len(EIGHTHS), "float" if suffix else "double"
+    lines = [f"y[{row * count} + i] = {name}{suffix}(x[{row * count} + i]);" for row, name in enumerate(AT_EIGHTHS)]
+    source = f"__global__ void k(const {number} *x, {number} *y) {{ int i = threadIdx.x; {' '.join(lines)} }}"
+    with jax.enable_x64(True):
+        kernel = wl.cuda.compile(source)["k"].jax(1, count)
+        dtype = np.float32 if suffix else np.float64
+        x = jnp.asarray(np.tile(EIGHTHS, (len(AT_EIGHTHS), 1)), dtype)
+
+        def results(x: Any) -> Any:
+            return kernel(x, jnp.zeros_like(x))
+
+        forward = np.asarray(jax.jvp(results, (x,), (jnp.ones_like(x),))[1])
+        reverse = np.asarray(jax.grad(lambda x: results(x).sum())(x))
+        step = 1e-6
+        middle, after, before = (np.asarray(results(x + each)) for each in (0, step, -step))
+    for row, name in enumerate(AT_EIGHTHS):
+        known = np.isfinite(forward[row])
+        np.testing.assert_allclose(reverse[row][known], forward[row][known], 1e-5 if suffix else 1e-12, err_msg=name)
+        if suffix:
+            continue
+        with np.errstate(invalid="ignore"):
+            right, left = (after[row] - middle[row]) / step, (middle[row] - before[row]) / step
+            central = (right + left) / 2
+        # Where both differences agree, the function is smooth.
+        smooth = np.isclose(right, left, 1e-3, 1e-6) & (np.abs(central) < 1e3)
+        np.testing.assert_allclose(forward[row][smooth], central[smooth], 1e-4, 1e-5, err_msg=name)
+
+
+def test_ties_are_those_of_jax() -> None:
+    source = "__global__ void k(const double *x, double *y) { int i = threadIdx.x; y[i] = fabs(x[i]); }"
+    with jax.enable_x64(True):
+        x = jnp.array([-1.0, -0.0, 0.0, 1.0])
+        kernel = wl.cuda.compile(source)["k"].jax(1, 4)
+        pairs = {
+            "fabs": (lambda x: kernel(x, jnp.zeros(4)), jnp.abs),
+            "abs": (wl.jit(np.abs), jnp.abs),
+            "clip": (wl.jit(lambda x: np.clip(x, 0.0, 1.0)), lambda x: jnp.clip(x, 0.0, 1.0)),
+            "maximum": (wl.jit(lambda x: np.maximum(x, 0.0)), lambda x: jnp.maximum(x, 0.0)),
+        }
+        for name, (ours, theirs) in pairs.items():
+            found, expected = (jax.grad(lambda x, f=f: f(x).sum())(x) for f in (ours, theirs))
+            np.testing.assert_array_equal(found, expected, err_msg=name)

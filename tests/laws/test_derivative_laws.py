@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from tests.laws.op_instances import composite_classes, draw_instance, meaningful_classes
 from windlass.autodiff import NoDerivative, pullback_function, tangent_function
 from windlass.autodiff.activity import is_differentiable
-from windlass.ir import Block, Builder, Function, TensorType, Value
+from windlass.ir import Block, Builder, Function, TensorType, Value, tensor_type
 from windlass.ir.types import NUMPY_DTYPES
-from windlass.ops import Return
+from windlass.ops import Constant, Return, Select
 from windlass.ops.base import TensorOp
 from windlass.ops.evaluation import evaluate_block
+from windlass.ops.pointwise import Elementwise
 from windlass.ops.sampling import RandomDraw
 
 Array = NDArray[Any]
@@ -58,6 +59,9 @@ NOT_IN_ALL_FORMS = frozenset({"Scatter"})
 
 ONLY_FORWARDS = frozenset({"While"})
 """Loops: those drawn begin at a number that is not known."""
+
+DRAWS = {"Cholesky": 6, "TriangularSolve": 6}
+"""How many instances are drawn of ops whose derivatives are programs of their own; 40 of others."""
 
 BEGINNINGS = "init_values"
 """Operands of folds that have to be the identity, so that they can't change: an error where they do."""
@@ -124,7 +128,7 @@ def assert_tangents_are_differences(
 
 
 def assert_pullback_is_transpose(
-    function: Function, arrays: Sequence[Array], active: Sequence[int], draw: SmoothDraw
+    function: Function, arrays: Sequence[Array], active: Sequence[int], draw: SmoothDraw, is_finite: bool = False
 ) -> None:
     if any(type(op).__name__ in ONLY_FORWARDS for op in function.body):
         with pytest.raises(NoDerivative):
@@ -133,6 +137,7 @@ def assert_pullback_is_transpose(
     directions = [draw.array(function.arguments[index].tensor, -1.0, 1.0) for index in active]
     tangents = run(tangent_function(function, active), [*arrays, *directions])
     if not all(np.isfinite(each).all() for each in tangents):
+        assert not is_finite, (function.body, tangents)
         return
     cotangents = [draw.array(value.tensor, -1.0, 1.0) for value in returned_of(function)]
     pulled = run(pullback_function(function, active), [*arrays, *cotangents])
@@ -152,7 +157,7 @@ CLASSES = (*meaningful_classes(), *composite_classes())
 def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
     compared = 0
     asked = False
-    for index in range(40):
+    for index in range(DRAWS.get(cls.__name__, 40)):
         draw = SmoothDraw(zlib.crc32(cls.__name__.encode()) + 7919 * index)
         instance = draw_instance(cls, draw)
         function = function_of(instance.op)
@@ -182,3 +187,46 @@ def test_derivatives_are_what_differences_show(cls: type[TensorOp]) -> None:
             assert_tangents_are_differences(tangent, [*arrays, *directions], everything, draw)
             assert_pullback_is_transpose(tangent, [*arrays, *directions], everything, draw)
     assert compared or not asked
+
+
+class TieDraw(SmoothDraw):
+    """A few numbers of double precision, again and again: ties, breakpoints, poles, infinite slopes."""
+
+    def array(self, type_: TensorType, low: float = -4.0, high: float = 4.0) -> Array:
+        if not type_.is_float:
+            return super().array(type_, low, high)
+        numbers = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 2.0])
+        return np.random.default_rng(self.integer(0, 2**31 - 1)).choice(numbers, type_.shape)
+
+
+def guarded(op: TensorOp) -> Function:
+    """The op where a condition holds, and zero elsewhere: a function of its operands and of the condition."""
+    block = Block([*(operand.type for operand in op.operands), tensor_type(op.tensor.shape, "i1")])
+    with Builder(block):
+        mapping: dict[Value, Value] = dict(zip(op.operands, block.arguments, strict=False))
+        (result,) = op.clone(mapping).results
+        Return((Select(block.arguments[-1], result, Constant.splat(0, result.type)),))
+    return Function("guarded", block)
+
+
+ELEMENTWISE = [
+    cls for cls in CLASSES if issubclass(cls, Elementwise) and cls.__name__ not in WITHOUT | WITHOUT_BY.keys()
+]
+
+
+@pytest.mark.parametrize("cls", ELEMENTWISE, ids=lambda cls: cls.__name__)
+def test_both_modes_agree_at_ties_and_stop_at_guards_of_poles(cls: type[TensorOp]) -> None:
+    for index in range(6):
+        draw = TieDraw(zlib.crc32(cls.__name__.encode()) + 7919 * index)
+        op = draw_instance(cls, draw).op
+        active = changeable(op)
+        if not active or not op.tensor.is_float:
+            continue
+        arrays = [draw.array(operand.tensor) for operand in op.operands]
+        directions = [draw.array(op.operands[place].tensor) for place in active]
+        function = function_of(op)
+        ordinary = np.ones(op.tensor.shape, bool)
+        for place, direction in zip(active, directions, strict=True):
+            (tangent,) = run(tangent_function(function, [place]), [*arrays, np.ones_like(direction)])
+            ordinary &= np.isfinite(tangent)
+        assert_pullback_is_transpose(guarded(op), [*arrays, ordinary], active, draw, is_finite=True)

@@ -63,7 +63,7 @@ def scaled_complementary_error_function(emit: Emitter, value: Value) -> Value:
     wide = Convert(value, "f64") if value.dtype != "f64" else value
     limit = emit.constant(10.0, "f64")
     is_far = Compare(wide, limit, "GT")
-    small = emit.select(is_far, limit, wide)
+    small = emit.select(is_far, emit.constant(0.0, "f64"), wide)
     direct = Multiply(Exponential(Multiply(small, small)), Erfc(small))
     large = emit.select(is_far, wide, limit)
     fraction = large
