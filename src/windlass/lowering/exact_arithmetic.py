@@ -24,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from windlass.facts.ranges import range_of
-from windlass.ir import Block, Builder, Function, Op, Result, TensorType, Value
+from windlass.ir import Argument, Block, Builder, Function, Op, Result, TensorType, Value
 from windlass.ops import (
     Abs,
     Add,
@@ -297,9 +297,7 @@ def _keep_rounding(op: Convert) -> None:
     """Have what is computed in a small type rounded to it before it becomes another float."""
     operand = op.operand
     dtype = operand.dtype
-    if dtype not in WIDENED or not op.tensor.is_float or not isinstance(operand, Op):
-        return
-    if isinstance(_moved(operand), NOT_COMPUTED):
+    if dtype not in WIDENED or not op.tensor.is_float or isinstance(_moved(operand), (Argument, *NOT_COMPUTED)):
         return
     assert op.block is not None
     with Builder(op.block, before=op, source=op.source):
