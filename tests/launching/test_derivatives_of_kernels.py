@@ -218,6 +218,16 @@ def test_a_float_whose_bits_are_computed_with_has_no_derivative(module: wl.cuda.
     )
 
 
+def test_a_refusal_names_the_function_and_why() -> None:
+    def halve(x: Any) -> Any:
+        while x[0] > 1:
+            x = x * 0.5
+        return x.sum()
+
+    with pytest.raises(wl.WindlassError, match=r"WL0901.*halve can't be differentiated: stablehlo.while goes round as"):
+        jax.grad(wl.jit(halve))(jnp.asarray(X))
+
+
 @pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
 def test_an_emulated_kernel_has_no_derivative(module: wl.cuda.Module) -> None:
     recursive = module["recursive"].jax(1, N)
