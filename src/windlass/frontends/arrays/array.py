@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from windlass.diagnostics import ArrayValueError, Diagnostic, WindlassError
+from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
 from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
+from windlass.frontends.arrays.values import as_jax, cast_to, leaked, put, read_only, reshaped, unsupported, untraceable
 from windlass.frontends.arrays.views import (
     Broadcast,
     Diagonal,
@@ -33,9 +34,6 @@ from windlass.frontends.arrays.views import (
     shadow_of_copy,
 )
 from windlass.stablehlo.private_jax import weakly_typed
-
-FEW = 16
-"""Arrays of fewer elements may be constants of the program."""
 
 ANSWERS: dict[str, Callable[..., Any]] = {}
 """What arrays give where NumPy asks them, by protocol: entered by functions.py, which knows NumPy's functions."""
@@ -168,7 +166,7 @@ class Array:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = self.value
         if isinstance(value, Tracer):
-            raise _untraceable("an array that is being traced has no elements yet", "NumPy was asked for them")
+            raise untraceable("an array that is being traced has no elements yet", "NumPy was asked for them")
         return np.array(value, dtype)
 
     @property
@@ -228,7 +226,7 @@ class Array:
             return self.T.reshape(target[::-1], copy=copy).T
         if not copy and self.ndim > 1 and not self.storage.has_known_order:
             # A view in one order and a copy in another: it can be read as either, but nothing may be written.
-            found = Array(_reshaped(self.value, target))
+            found = Array(reshaped(self.value, target))
             found.storage.is_uncertain = self.storage.is_uncertain = True
             return found
         try:
@@ -236,7 +234,7 @@ class Array:
         except ValueError:
             if copy is False:
                 raise
-            return Array(_reshaped(self.value, target))
+            return Array(reshaped(self.value, target))
         view = self._view(Regroup(target), shadow)
         return view.copy() if copy else view
 
@@ -248,7 +246,7 @@ class Array:
 
     def flatten(self, order: str = "C") -> Array:
         axes, _ = self._run_of(order)
-        return Array(_reshaped(self.value.transpose(axes), (-1,)))
+        return Array(reshaped(self.value.transpose(axes), (-1,)))
 
     def _run_of(self, order: str) -> tuple[tuple[int, ...], bool]:
         """The axes from slow to fast that the order asks for, and whether NumPy's `ravel` gives a view for it."""
@@ -399,11 +397,11 @@ class Array:
                         help=indexing.MASK_HELP,
                     )
                 )
-            new = jnp.reshape(_cast(new, self.dtype), shape[max(len(shape) - rest, 0) :])
+            new = jnp.reshape(cast_to(new, self.dtype), shape[max(len(shape) - rest, 0) :])
             self.assign(jnp.where(jnp.reshape(mask, (*mask.shape, *(1,) * rest)), new, self.value))
             return
         place = jnp.asarray(self.value).at[indexing.checked_index(index, self.shape)]
-        self.assign(place.set(_cast(new, self.dtype)))
+        self.assign(place.set(cast_to(new, self.dtype)))
 
     def assign(self, value: Any) -> None:
         """Write `value`, broadcast and cast to this array's dtype, into the memory that this array shows.
@@ -412,12 +410,12 @@ class Array:
         (WL0919) where the array is read-only.
         """
         if not self._shadow.flags.writeable:
-            raise _read_only(
+            raise read_only(
                 "an array is written that is read-only",
                 "numpy.diagonal, numpy.broadcast_to and their kin give views that NumPy lets nobody write",
             )
         if not all(step.may_be_written for step in self.steps):
-            raise _read_only("a view is written whose elements share memory", "what was written would show many times")
+            raise read_only("a view is written whose elements share memory", "what was written would show many times")
         if self.storage.is_uncertain:
             raise WindlassError(
                 Diagnostic(
@@ -439,16 +437,16 @@ class Array:
         if not isinstance(new, jax.Array) and isinstance(self.value, np.ndarray):
             part = np.empty(self.shape, self.dtype)
             part[...] = new
-            self.storage.value = _put(self.storage.value, self.steps, part)
+            self.storage.value = put(self.storage.value, self.steps, part)
             return
-        new = _cast(new, self.dtype)
+        new = cast_to(new, self.dtype)
         if new.ndim > self.ndim and all(extent == 1 for extent in new.shape[: new.ndim - self.ndim]):
             new = jnp.reshape(new, new.shape[new.ndim - self.ndim :])
         if jnp.broadcast_shapes(new.shape, self.shape) != self.shape:
             raise ValueError(f"could not broadcast input array from shape {new.shape} into shape {self.shape}")
         whole = self.storage.value
         whole = as_jax(whole) if self.steps else whole
-        self.storage.value = _put(whole, self.steps, jnp.broadcast_to(new, self.shape))
+        self.storage.value = put(whole, self.steps, jnp.broadcast_to(new, self.shape))
 
     def fill(self, value: Any) -> None:
         self.assign(value)
@@ -546,7 +544,7 @@ class Array:
     def _known(self, what: str, note: str) -> Any:
         value = self.value
         if isinstance(value, Tracer):
-            raise _untraceable(f"{what} is not known while the function is compiled", note)
+            raise untraceable(f"{what} is not known while the function is compiled", note)
         return value
 
     # -- NumPy's protocols --------------------------------------------------------------------------------------------
@@ -566,10 +564,10 @@ class Array:
                 f"Cannot cast array data from {self.dtype!r} to {wanted!r} according to the rule '{casting}'"
             )
         if self.is_scalar:
-            return wrapped(_cast(self.value, wanted))
+            return wrapped(cast_to(self.value, wanted))
         if not copy and wanted == self.dtype and lies_in(self._shadow, order_):
             return self
-        return Array(_cast(self.value, wanted), shadow=shadow_of_copy(self._shadow, wanted, order_))
+        return Array(cast_to(self.value, wanted), shadow=shadow_of_copy(self._shadow, wanted, order_))
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         self.assign(np.sort(cast("Any", self), axis, kind, order, stable=stable))
@@ -621,19 +619,6 @@ def wrapped(value: Any, is_array: bool = False) -> Any:
     return value[()] if isinstance(value, np.ndarray) else Scalar(value)
 
 
-def as_jax(value: Any) -> Any:
-    """The value as an array of JAX; one that holds the same number everywhere without a constant of its size."""
-    if not isinstance(value, np.ndarray) or value.size < FEW:
-        return jnp.asarray(value)
-    first = value.ravel()[:1]
-    is_uniform = (
-        first.tobytes() * value.size == value.tobytes()
-        if value.nbytes < 1 << 16
-        else bool((value.view(np.uint8).reshape(value.size, -1) == first.view(np.uint8)).all())
-    )
-    return jnp.full(value.shape, first[0], value.dtype) if is_uniform else jnp.asarray(value)
-
-
 def as_python_number(value: Any) -> Any:
     """What Python's own number would be for a JAX or NumPy scalar: promoted weakly."""
     if isinstance(value, np.ndarray | np.generic):
@@ -643,69 +628,8 @@ def as_python_number(value: Any) -> Any:
     return Scalar(value) if wide is None else Scalar(weakly_typed(value, np.dtype(wide)))
 
 
-def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
-    """The value in another shape: NumPy's if it is NumPy's."""
-    return value.reshape(shape) if isinstance(value, np.ndarray) else jnp.reshape(value, shape)
-
-
 def _unwrap(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
-
-
-def _cast(value: Any, dtype: np.dtype) -> Any:
-    """The value in the dtype, as NumPy casts on assignment (complex to real drops the imaginary part).
-
-    Raises OverflowError for a Python integer that the dtype has not.
-    """
-    if isinstance(value, list | tuple):
-        value = _unwrap(indexing.as_one_array(value))
-    if not isinstance(value, jax.Array):
-        return jnp.asarray(np.array(value).astype(dtype) if not isinstance(value, int) else np.array(value, dtype))
-    if jnp.issubdtype(value.dtype, jnp.complexfloating) and dtype.kind != "c":
-        value = jnp.real(value)
-    return value if value.dtype == dtype else value.astype(dtype)
-
-
-def _put(whole: Any, steps: tuple[ViewStep, ...], part: Any) -> Any:
-    if not steps:
-        return part
-    first, *rest = steps
-    if not rest:
-        return first.put(whole, part)
-    return first.put(whole, _put(first.get(whole), tuple(rest), part))
-
-
-def _read_only(headline: str, note: str) -> ArrayValueError:
-    help_ = "write to a copy, a = a.copy(), or to the array that it is a view of"
-    return ArrayValueError(Diagnostic("WL0919", headline, notes=(note,), help=help_))
-
-
-def _untraceable(headline: str, note: str) -> WindlassError:
-    return WindlassError(
-        Diagnostic(
-            "WL0904",
-            headline,
-            notes=(note,),
-            help="compute with arrays instead, or compile the number in: @windlass.jit(static=...)",
-        )
-    )
-
-
-def leaked() -> WindlassError:
-    """What is said of an array that is used after the function that it was traced for."""
-    return WindlassError(
-        Diagnostic(
-            "WL0917",
-            "an array is used that was traced at another time: it has no value any more",
-            notes=("a compiled function kept it outside: in a global, a list or an object",),
-            help="return it from the function that makes it, and pass it as an argument",
-        )
-    )
-
-
-def unsupported(what: str, help_: str) -> WindlassError:
-    """What is said of something that NumPy's arrays can and these can't."""
-    return WindlassError(Diagnostic("WL0909", f"{what}: not supported inside wl.jit", help=help_))
 
 
 def _from_leaf(_: None, children: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Scalar, as_jax, wrapped
+from windlass.frontends.arrays.array import Scalar, wrapped
 from windlass.frontends.arrays.states import (
     UNDEFINED,
     Body,
@@ -38,6 +38,7 @@ from windlass.frontends.arrays.states import (
     without_leaks,
 )
 from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, live_storages
+from windlass.frontends.arrays.values import as_jax
 
 ENTRY_POINTS = ("run_if", "choose", "both", "either", "negated", "compared")
 """What captured functions call."""

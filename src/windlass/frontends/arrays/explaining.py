@@ -16,8 +16,8 @@ from types import CodeType, TracebackType
 import jax
 
 from windlass.diagnostics import ArrayIndexError, ArrayTypeError, ArrayValueError, Diagnostic, Position, WindlassError
-from windlass.frontends.arrays.array import leaked
 from windlass.frontends.arrays.tracing import LIBRARIES, is_users, position_in
+from windlass.frontends.arrays.values import leaked
 
 REMOVED = "JAX has removed its internal frames"
 """JAX says so in a note of an exception that came out of it."""

@@ -18,7 +18,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import WindlassError
-from windlass.frontends.arrays.array import Array, Scalar, as_jax, wrapped
+from windlass.frontends.arrays.array import Array, Scalar, wrapped
 from windlass.frontends.arrays.branches import branch
 from windlass.frontends.arrays.states import (
     CAPTURE_ERRORS,
@@ -47,6 +47,7 @@ from windlass.frontends.arrays.states import (
     without_leaks,
 )
 from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, keeping_memories, live_storages
+from windlass.frontends.arrays.values import as_jax
 
 ENTRY_POINTS = ("run_for", "run_while")
 """What captured functions call."""

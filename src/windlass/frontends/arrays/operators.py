@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.diagnostics import ArrayAttributeError, Diagnostic
-from windlass.frontends.arrays.array import Array, unsupported
+from windlass.frontends.arrays.array import Array
+from windlass.frontends.arrays.values import unsupported
 
 
 def _define_operators() -> None:
