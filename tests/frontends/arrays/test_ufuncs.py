@@ -46,7 +46,7 @@ def evaluated(dtype: np.dtype) -> list[tuple[np.ufunc, tuple[Any, ...], Any]]:
     return found
 
 
-@pytest.mark.parametrize("code", list("?bBiQefd"))
+@pytest.mark.parametrize("code", [*"bQed", *(pytest.param(code, marks=pytest.mark.slow) for code in "?Bif")])
 def test_every_ufunc_gives_what_numpy_gives(code: str) -> None:
     cases = evaluated(np.dtype(code))
     found = wl.jit(lambda every: [case[0](*given) for case, given in zip(cases, every, strict=True)])(
@@ -59,7 +59,7 @@ def test_every_ufunc_gives_what_numpy_gives(code: str) -> None:
         assert_same(result, expected, f"{ufunc.__name__} of {np.dtype(code).name}", roundings, zeros)
 
 
-@pytest.mark.parametrize("code", list("FD"))
+@pytest.mark.parametrize("code", ["D", pytest.param("F", marks=pytest.mark.slow)])
 def test_every_ufunc_of_complex_numbers_gives_what_numpy_gives(code: str) -> None:
     dtype = np.dtype(code)
     ordinary = np.array([0, 1, -1, 1j, -2j, 0.5 + 2j, -1.5 - 0.25j, 3, -2, 2.5 - 1j, 0.1 + 7j], dtype)
