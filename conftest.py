@@ -26,8 +26,19 @@ def pytest_collect_file(file_path: Path) -> None:
         import_module("windlass.catalogue")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--quick`, keep one in 40 cases of the first test in each file; of laws, of each test."""
+    """Make all cases but every n-th slow of a test marked `one_in(n)`.
+
+    With `--quick`, keep one in 40 cases of the first test in each file; of laws, of each test.
+    """
+    cases: Counter[str] = Counter()
+    for item in items:
+        if (mark := item.get_closest_marker("one_in")) is not None:
+            family = item.nodeid.partition("[")[0]
+            if cases[family] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            cases[family] += 1
     if not config.getoption("--quick"):
         return
     seen: Counter[str] = Counter()

@@ -11,6 +11,7 @@ import windlass as wl
 PROGRAMS = Path(__file__).parent / "programs"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["thrust", "cub_device"])
 def test_algorithms_agree_with_the_standard_library(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     program = wl.cuda.program(PROGRAMS / f"{name}.cu")

@@ -46,6 +46,7 @@ def module() -> wl.cuda.Module:
     return wl.cuda.compile("".join(kernels))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_derivative_is_what_differences_show(module: wl.cuda.Module, name: str) -> None:
     given = (X + 1 if name == "acosh" else X, Z)
@@ -75,6 +76,7 @@ AT_EIGHTHS = [name for name in ONE if name not in ("floor", "ceil", "trunc", "ri
 EIGHTHS = np.array([*np.arange(-24, 25) / 8, 4.0, 5.0, 10.0, 20.0])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("suffix", ["", "f"], ids=["double", "float"])
 def test_derivatives_hold_at_poles_ties_and_breakpoints(suffix: str) -> None:
     count, number = len(EIGHTHS), "float" if suffix else "double"

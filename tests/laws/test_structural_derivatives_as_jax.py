@@ -269,6 +269,7 @@ COMPLEX_CASES: dict[str, Case] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [*CASES, *COMPLEX_CASES])
 def test_derivative_is_that_of_jax(name: str) -> None:
     function, arrays = (CASES | COMPLEX_CASES)[name]

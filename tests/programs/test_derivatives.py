@@ -21,8 +21,6 @@ from .program import PROGRAMS, Program
 from .test_programs import compiled
 
 STEP = 1e-6
-ONE_IN = 3
-"""So many programs are tried by `make test`, all by `make test-all`."""
 WIDENED = frozenset({"f16", "bf16", "f32", "f64"})
 HEXADECIMAL = {
     "0x7F800000": "0x7FF0000000000000",
@@ -59,13 +57,8 @@ def function_of(program: Program) -> Function | None:
     return kernel.explain(launch.grid, launch.block, *arguments, shared_bytes=launch.shared_bytes).function
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param(each, id=each.name, marks=() if place % ONE_IN == 0 else pytest.mark.slow)
-        for place, each in enumerate(PROGRAMS)
-    ],
-)
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_derivatives_are_what_differences_show(program: Program) -> None:
     function = function_of(program)
     if function is None:

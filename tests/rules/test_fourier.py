@@ -77,6 +77,7 @@ PROGRAMS: list[tuple[Function, set[str]]] = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [96, 81])
 @pytest.mark.parametrize(("function", "kinds"), PROGRAMS, ids=[each.__name__ for each, _ in PROGRAMS])
 def test_spectral_programs_are_the_same_by_transforms_of_real_numbers(

@@ -18,7 +18,7 @@ from windlass.stablehlo.private_jax import default_compile_options
 
 
 def test_a_training_step_keeps_its_results() -> None:
-    lowered, arguments = transformer_step(layers=2, width=16, heads=2, length=8, vocabulary=32)
+    lowered, arguments = transformer_step(layers=1, width=8, heads=2, length=4, vocabulary=16)
     module = import_module(lowered.compiler_ir())
     verify(module)
     assert not any(isinstance(op, ops.Opaque) for function in module.functions.values() for op in function.walk())

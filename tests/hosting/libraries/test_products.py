@@ -201,6 +201,7 @@ def test_mixed_precision_computes_in_the_wider_type(device: Device) -> None:
     assert device.call("cublasGemmEx", *arguments[:7], arguments[7], 99, *arguments[9:]) == 15
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 @pytest.mark.parametrize("side", [0, 1])

@@ -256,6 +256,7 @@ def test_symmetric_matrix_times_vector(device: Device, letter: str, uplo: int) -
             np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("uplo", [LOWER, UPPER])
 @pytest.mark.parametrize("trans", [N, T, C])
