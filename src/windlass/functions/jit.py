@@ -193,7 +193,7 @@ class CompiledCall:
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
-        self._large = LargeArguments(self.program, places)
+        self._large = LargeArguments(self.program, places if device_that_runs().name == "cpu" else ())
         self._wide = self.program.needs_x64
         result_bytes = sum(type_.bytes for type_ in self.program.code.result_types)
         self._gives_large_numpy = not self._any_jax and result_bytes >= LARGE
