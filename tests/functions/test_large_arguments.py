@@ -41,6 +41,7 @@ def mixed(a: Any, b: Any, x: Any, y: Any) -> Any:
     return a.sum(axis=0), (a * b).max(axis=1), a.T @ b, np.cumsum(b, axis=0)[-1], a[:, 3] @ y
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("function", [rows, columns, elements, mixed])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_are_those_of_numpy_and_do_not_depend_on_where_arrays_begin(

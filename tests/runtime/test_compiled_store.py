@@ -101,6 +101,7 @@ def test_launches_for_many_shapes_are_bounded_in_the_whole_process(monkeypatch: 
     assert x.tolist() == [5.0] * 31
 
 
+@pytest.mark.slow
 def test_programs_for_places_in_cache_lines_count(monkeypatch: pytest.MonkeyPatch) -> None:
     source = """__global__ void f(float *y, const float *x) {
         int i = blockIdx.x * 256 + threadIdx.x; y[i] = FACTOR * x[i]; }"""

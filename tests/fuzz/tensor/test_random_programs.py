@@ -58,6 +58,7 @@ def test_many_optimized_programs_mean_the_same(first: int) -> None:
     run_all(range(first, first + 100))
 
 
+@pytest.mark.slow
 def test_programs_hold_all_kinds_of_ops_and_let_most_rules_meet() -> None:
     programs = [write_program(seed, bool(seed % 2)) for seed in range(60)]
     held = {type(op) for program in programs for op in program.module.main.walk()}
