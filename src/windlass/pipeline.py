@@ -2,7 +2,8 @@
 
     source text ──compile_device──► DeviceCode (LLVM IR, signatures)
                 ──structure───────► loop-level function per kernel
-    launch      ──raise_launch────► tensor-level function for this grid, block and these shapes
+    launch      ──specialize_for──► ... with the numbers of this launch in it
+                ──raise_launch────► tensor-level function for this grid, block and these shapes
                 ──at_boundary─────► ... taking and giving arrays in their own shapes and element types
                 ──optimize────────► ... cleaned up by the catalogue of rules
                 ──TensorProgram───► one operation of JAX, finished for a device where JAX lowers it for one
@@ -24,6 +25,7 @@ from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
 from windlass.lowering.polling import is_brief
+from windlass.parallel.specialization import specialize_for
 from windlass.raising import RaisedKernel, raise_kernel
 from windlass.rewriting import Entry, Ledger, rewrite_function
 from windlass.runtime.binding import Binding, ScalarInput
@@ -134,7 +136,8 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
 
     Raises RaisingError where it has none.
     """
-    return raise_kernel(kernel, binding.specification, raising_seconds())
+    specification = binding.specification
+    return raise_kernel(specialize_for(kernel, specification), specification, raising_seconds())
 
 
 def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:

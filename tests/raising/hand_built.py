@@ -11,21 +11,21 @@ from tests.raising.thread_by_thread import run_launch
 from windlass import loops
 from windlass.ir import Block, BufferType, Builder, Function, Region, Type, Value, tensor_type
 from windlass.ir.types import MLIR_DTYPES
+from windlass.loops.launch_specification import (
+    KnownScalar,
+    LaunchSpecification,
+    MemorySpecification,
+    PointerArgument,
+    TracedScalar,
+)
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply
 from windlass.ops.evaluation import evaluate_function
 from windlass.ops.regions import Return
-from windlass.raising import (
-    KnownScalar,
-    LaunchSpecification,
-    MemorySpecification,
-    PointerArgument,
-    RaisedKernel,
-    TracedScalar,
-    raise_kernel,
-)
+from windlass.parallel.specialization import specialize_for
+from windlass.raising import RaisedKernel, raise_kernel
 
 BUFFER = BufferType.of("global", "f32")
 INT = tensor_type((), "i32")
@@ -150,7 +150,7 @@ def run_raised(
 ) -> tuple[RaisedKernel, list[np.ndarray]]:
     """The raised kernel, and the arrays after it ran."""
     specification, arrays, traced = specify(grid, block, arguments)
-    raised = raise_kernel(function, specification)
+    raised = raise_kernel(specialize_for(function, specification), specification)
     results = evaluate_function(raised.function, *(array.reshape(-1) for array in arrays), *traced)
     after = list(arrays)
     for place, result in zip(raised.written, results, strict=True):

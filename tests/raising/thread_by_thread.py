@@ -9,7 +9,13 @@ import numpy as np
 from windlass.ir import Function
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.loops import Buffer, evaluate_kernel
-from windlass.raising import KnownScalar, LaunchSpecification, PointerArgument, RecordArgument, TracedScalar
+from windlass.loops.launch_specification import (
+    KnownScalar,
+    LaunchSpecification,
+    PointerArgument,
+    RecordArgument,
+    TracedScalar,
+)
 
 
 def run_launch(

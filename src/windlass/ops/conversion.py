@@ -248,6 +248,16 @@ def bit_width(dtype: str) -> int:
     return NUMPY_DTYPES[dtype].itemsize * 8
 
 
+def dtype_range(dtype: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer type.
+
+    >>> dtype_range("ui8"), dtype_range("i16")
+    ((0, 255), (-32768, 32767))
+    """
+    bits = bit_width(dtype)
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 def byte_width(dtype: str) -> int:
     """The bytes that an element takes in memory.
 

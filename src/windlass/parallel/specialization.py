@@ -7,9 +7,38 @@ from typing import Any
 
 import numpy as np
 
+from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.ir import Builder, Function
-from windlass.loops import LAUNCH_DIMENSIONS, LaunchSize
+from windlass.loops import LAUNCH_DIMENSIONS, Launch, LaunchSize, Parallel
+from windlass.loops.launch_specification import KnownScalar, LaunchSpecification
 from windlass.ops.creation import Constant
+from windlass.parallel.nesting import flatten
+
+LAUNCH_MISMATCH = "WL0305"
+
+
+def specialize_for(kernel: Function, specification: LaunchSpecification) -> Function:
+    """A copy of a kernel for one launch, flat: the numbers that the launch knows stand in it, and all read them there.
+
+    Raises RaisingError where the launch doesn't fit it, or it is several launches.
+    """
+    parallels = [op for op in kernel.body if isinstance(op, Parallel)]
+    if len(parallels) > 1 or any(isinstance(op, Launch) for op in kernel.body):
+        raise _mismatch(kernel, "it is a program of launches, of which each has a tensor form of its own")
+    if not parallels or len(kernel.arguments) != len(specification.arguments):
+        taken, given = len(kernel.arguments), len(specification.arguments)
+        raise _mismatch(kernel, f"it takes {taken} arguments, the launch gives {given}")
+    arguments = enumerate(specification.arguments)
+    known = {position: each.value for position, each in arguments if isinstance(each, KnownScalar)}
+    special = specialize(kernel, specification.grid, specification.block, known)
+    if parallels[0].kind == "grid":
+        flatten(special.body)
+    return special
+
+
+def _mismatch(kernel: Function, reason: str) -> RaisingError:
+    headline = f"kernel '{kernel.name}' can't be raised: {reason}"
+    return RaisingError(Diagnostic(LAUNCH_MISMATCH, headline, kernel.source))
 
 
 def specialize(kernel: Function, grid: Sequence[int], block: Sequence[int], known: Mapping[int, Any]) -> Function:

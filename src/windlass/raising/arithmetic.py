@@ -13,6 +13,14 @@ import numpy as np
 
 from windlass.affine.index import Index
 from windlass.affine.predicate import FALSE, TRUE, Predicate
+from windlass.facts.integers import (
+    compare_symbolically,
+    exceeds_symbolic,
+    is_bare,
+    looks_unsigned,
+    numeric_bounds,
+    symbolic_result,
+)
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ir.types import NUMPY_DTYPES
 from windlass.loops import Subscript
@@ -21,14 +29,6 @@ from windlass.ops.conversion import Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, And, Multiply, Not, Or, Select, Xor
 from windlass.raising.conditions import merge_items
-from windlass.raising.integers import (
-    compare_symbolically,
-    exceeds_symbolic,
-    is_bare,
-    looks_unsigned,
-    numeric_bounds,
-    symbolic_result,
-)
 from windlass.raising.items import (
     UNDEFINED,
     Accumulation,

@@ -20,6 +20,7 @@ import numpy as np
 from windlass import loops
 from windlass.ir import Block, BufferType, Op, TensorType, Terminator, Value
 from windlass.ir.types import NUMPY_DTYPES
+from windlass.loops.launch_specification import LaunchSpecification
 from windlass.ops.combiners import read_step
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import BitcastConvert, byte_width
@@ -41,7 +42,6 @@ from windlass.raising.block_values import (
 )
 from windlass.raising.items import is_integer
 from windlass.raising.partial_folds import UNKNOWN, Array, Partials
-from windlass.raising.specification import LaunchSpecification
 from windlass.raising.thread_arrays import evaluated, is_counted, shuffled
 
 MOST_ROUNDS = 64

@@ -19,6 +19,7 @@ from windlass.affine.dimensions import EVERYWHERE, Dimension
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE
 from windlass.ir import Argument, Function, Op, Terminator, Value
+from windlass.loops.launch_specification import LaunchSpecification
 from windlass.ops.combiners import FoldKind
 from windlass.ops.conversion import BitcastConvert, byte_width
 from windlass.ops.reduction import reduce_with
@@ -34,7 +35,6 @@ from windlass.raising.obstacle import Obstacle
 from windlass.raising.operands import index_of
 from windlass.raising.reinterpretation import reinterpret
 from windlass.raising.running_folds import Combine, Number, moved_on, running_fold
-from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.affine.dimensions import Dimension, in_order
 from windlass.affine.index import Index
+from windlass.facts.integers import is_bare
 from windlass.ir import Value, tensor_type
 from windlass.ops.combiners import Combiner, extreme_kept, identity_of
 from windlass.ops.comparison import Compare
@@ -17,7 +18,6 @@ from windlass.ops.reduction import Reduce
 from windlass.ops.regions import make_region
 from windlass.raising import emission
 from windlass.raising.extremes import is_same, select_by_test
-from windlass.raising.integers import is_bare
 from windlass.raising.items import LEAVES_NAN, Accumulation, AccumulationTest, Item, from_lanes, is_float
 from windlass.raising.lanes import Lanes
 from windlass.raising.materialize import dtype_of_places

@@ -29,7 +29,7 @@ from windlass.affine.resolution import WordAccess
 from windlass.ir import Value
 from windlass.ops.base import FLOAT, INTEGER
 from windlass.ops.combiners import Combiner
-from windlass.ops.conversion import bit_width, byte_width
+from windlass.ops.conversion import byte_width, dtype_range
 from windlass.raising.lanes import Lanes, condition_of
 
 
@@ -248,16 +248,6 @@ class Memory:
 
 
 # -- items of values ---------------------------------------------------------------------------------------------------
-
-
-def dtype_range(dtype: str) -> Range:
-    """The least and the greatest value of an integer type.
-
-    >>> dtype_range("ui8"), dtype_range("i16")
-    ((0, 255), (-32768, 32767))
-    """
-    bits = bit_width(dtype)
-    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def is_integer(dtype: str) -> bool:

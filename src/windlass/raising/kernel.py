@@ -13,27 +13,10 @@ from windlass.affine.domain import Domain
 from windlass.affine.predicate import TRUE
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deadline import ending_at
+from windlass.facts.threads import ThreadIds, split_dimensions, thread_ids
 from windlass.ir import Argument, Block, Function, Value, tensor_type
-from windlass.loops import BLOCKS, THREADS, Launch, Parallel
-from windlass.ops.conversion import byte_width
-from windlass.ops.regions import Return
-from windlass.parallel.nesting import flatten
-from windlass.parallel.passes import PASSES_OF_TILES, run_passes
-from windlass.parallel.register_tiles import has_register_tiles, is_tiled
-from windlass.parallel.serialization import can_be_serialized, serialize
-from windlass.parallel.specialization import specialize
-from windlass.raising import emission
-from windlass.raising.block_folds import find_block_folds
-from windlass.raising.blocks import run_block
-from windlass.raising.codes import LAUNCH_MISMATCH, RACE, RESULT_OF_ATOMIC, TOO_SLOW
-from windlass.raising.interpreter import run_op
-from windlass.raising.items import Item, Memory, MemoryState, Pointer
-from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
-from windlass.raising.quotients import find_cuts
-from windlass.raising.records import record_memory, traced_item
-from windlass.raising.reinterpretation import write_back
-from windlass.raising.report import Assumption, RaisingReport
-from windlass.raising.specification import (
+from windlass.loops import BLOCKS, THREADS, Parallel
+from windlass.loops.launch_specification import (
     NULL_MEMORY,
     KnownScalar,
     LaunchSpecification,
@@ -41,8 +24,23 @@ from windlass.raising.specification import (
     RecordArgument,
     TracedScalar,
 )
+from windlass.ops.conversion import byte_width
+from windlass.ops.regions import Return
+from windlass.parallel.passes import PASSES_OF_TILES, run_passes
+from windlass.parallel.register_tiles import has_register_tiles, is_tiled
+from windlass.parallel.serialization import can_be_serialized, serialize
+from windlass.raising import emission
+from windlass.raising.block_folds import find_block_folds
+from windlass.raising.blocks import run_block
+from windlass.raising.codes import RACE, RESULT_OF_ATOMIC, TOO_SLOW
+from windlass.raising.interpreter import run_op
+from windlass.raising.items import Item, Memory, MemoryState, Pointer
+from windlass.raising.obstacle import Obstacle, OutOfTime, UncountedObstacle
+from windlass.raising.quotients import find_cuts
+from windlass.raising.records import record_memory, traced_item
+from windlass.raising.reinterpretation import write_back
+from windlass.raising.report import Assumption, RaisingReport
 from windlass.raising.state import CountingBuilder, RaisingState
-from windlass.raising.threads import ThreadIds, split_dimensions, thread_ids
 from windlass.rewriting.common_subexpressions import share_common_subexpressions
 
 MOST_SERIALIZED = 1 << 16
@@ -71,15 +69,11 @@ class RaisedKernel:
 
 
 def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: float = math.inf) -> RaisedKernel:
-    """The tensor form of a kernel for a launch; it may take so many seconds.
+    """The tensor form of a kernel that is specialized for a launch (`specialize_for`); it may take so many seconds.
 
     Raises RaisingError, with the source position and the reason, where it has none. Takes time in proportion to the
     kernel, not to its launch or arrays.
     """
-    parallel = _parallel_of(kernel)
-    if parallel is not None and parallel.kind == "grid":
-        kernel = kernel.clone()
-        flatten(kernel.body)
     try:
         with ending_at(time.monotonic() + seconds):
             return _raise_as_possible(kernel, specification)
@@ -97,7 +91,6 @@ def raise_kernel(kernel: Function, specification: LaunchSpecification, seconds: 
 
 def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> RaisedKernel:
     """With tiles, for all threads at once, or for some after others."""
-    kernel = _specialized(kernel, specification)
     try:
         found = _raise_tiled(kernel, specification)
         if found is not None:
@@ -108,23 +101,6 @@ def _raise_as_possible(kernel: Function, specification: LaunchSpecification) -> 
         if raised is None:
             raise obstacle.as_error(kernel.name) from obstacle
         return raised
-
-
-def _specialized(kernel: Function, specification: LaunchSpecification) -> Function:
-    """The kernel with the numbers that the launch knows: all that follows reads them off the ops."""
-    launches = [op for op in kernel.body if isinstance(op, Parallel | Launch)]
-    if len(launches) > 1 or any(isinstance(op, Launch) for op in launches):
-        reason = "it is a program of launches, of which each has a tensor form of its own"
-        raise Obstacle(reason, kernel.source, LAUNCH_MISMATCH).as_error(kernel.name)
-    if _parallel_of(kernel) is None or len(kernel.arguments) != len(specification.arguments):
-        raise Obstacle(
-            f"it takes {len(kernel.arguments)} arguments, the launch gives {len(specification.arguments)}",
-            kernel.source,
-            LAUNCH_MISMATCH,
-        ).as_error(kernel.name)
-    given = enumerate(specification.arguments)
-    known = {position: each.value for position, each in given if isinstance(each, KnownScalar)}
-    return specialize(kernel, specification.grid, specification.block, known)
 
 
 def _is_worth_serializing(specification: LaunchSpecification, what: str) -> bool:

@@ -9,11 +9,11 @@ from windlass.affine.dimensions import Box
 from windlass.affine.domain import Domain
 from windlass.affine.predicate import TRUE
 from windlass.ir import Value
+from windlass.loops.launch_specification import KnownScalar, RecordArgument
 from windlass.ops.conversion import BitcastConvert, Convert, bit_width
 from windlass.raising.arithmetic import constant_item
 from windlass.raising.items import Item, Memory, MemoryState, Pointer, Slot, SlotKey, is_integer, scalar_item
 from windlass.raising.reductions import wrapped
-from windlass.raising.specification import KnownScalar, RecordArgument
 
 if TYPE_CHECKING:
     from windlass.raising.state import RaisingState

@@ -16,10 +16,12 @@ from windlass.affine.dimensions import Box, Dimension, in_order
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import FALSE, Predicate, conjunction
+from windlass.facts.integers import fit
 from windlass.ir import Op, Value
 from windlass.ops.combiners import EXTREMES, IDEMPOTENT, Combiner, neutral_of, prefer_numbers
 from windlass.ops.comparison import Compare
 from windlass.ops.contraction import DotGeneral
+from windlass.ops.conversion import dtype_range
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import (
     Add,
@@ -36,7 +38,6 @@ from windlass.ops.reduction import reduce_with
 from windlass.raising import emission
 from windlass.raising.conditions import merge_items
 from windlass.raising.extremes import make_test, select_by_test
-from windlass.raising.integers import fit
 from windlass.raising.items import (
     KEEPS_NUMBERS,
     LEAVES_NAN,
@@ -46,7 +47,6 @@ from windlass.raising.items import (
     AccumulationTest,
     Item,
     Root,
-    dtype_range,
     from_lanes,
     is_float,
 )

@@ -17,7 +17,9 @@ from windlass.affine.index import ZERO, Data, Index, RuntimeScalar
 from windlass.affine.predicate import TRUE, Predicate
 from windlass.diagnostics import Position
 from windlass.diagnostics.deadline import is_late
+from windlass.facts.integers import symbolic_result
 from windlass.ir import Block, Builder, Op, Value
+from windlass.loops.launch_specification import LaunchSpecification
 from windlass.ops.conversion import Convert
 from windlass.raising import emission
 from windlass.raising.carried_places import PlaceCell
@@ -25,14 +27,12 @@ from windlass.raising.codes import LOOP, TOO_IRREGULAR
 from windlass.raising.fold_recipes import BlockFolds
 from windlass.raising.frames import VectorFrame, Visit
 from windlass.raising.history import LASTING, restore_fields, saved_fields
-from windlass.raising.integers import symbolic_result
 from windlass.raising.items import Accumulation, Item, Memory, MemoryState, Slot, UndefinedItem
 from windlass.raising.lanes import Lanes, lanes_of
 from windlass.raising.materialize import materialize, materialize_condition
 from windlass.raising.memo import Memo
 from windlass.raising.obstacle import Obstacle, OutOfTime
 from windlass.raising.report import RaisingReport
-from windlass.raising.specification import LaunchSpecification
 
 if TYPE_CHECKING:
     from windlass.loops import Load

@@ -10,6 +10,7 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.domain import Domain
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, Predicate
+from windlass.facts.integers import fit
 from windlass.ir import Argument, Op, TensorType, Value
 from windlass.loops import For
 from windlass.ops.creation import Constant
@@ -21,7 +22,6 @@ from windlass.raising.dependences import Conflict, check_dependences
 from windlass.raising.elements import check_elements
 from windlass.raising.followers import finish_led
 from windlass.raising.frames import VectorFrame, is_within
-from windlass.raising.integers import fit
 from windlass.raising.items import (
     UNDEFINED,
     Accumulation,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from windlass.affine.dimensions import Dimension, in_order
 from windlass.affine.index import Index
 from windlass.affine.predicate import TRUE, Predicate
+from windlass.facts.integers import fit
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value
 from windlass.loops import Atomic as AtomicOp
 from windlass.loops import AtomicUpdate, CompareExchange, DoWhile, For, Store
@@ -25,7 +26,6 @@ from windlass.raising.allocation import make_addressable
 from windlass.raising.assumptions import nothing_is_violated
 from windlass.raising.blocks import run_block
 from windlass.raising.cells import replace_slot
-from windlass.raising.integers import fit
 from windlass.raising.items import (
     UNDEFINED,
     Accumulation,

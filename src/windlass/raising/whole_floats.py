@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.affine.index import Index
 from windlass.affine.predicate import FALSE, TRUE
+from windlass.facts.integers import fit
 from windlass.ir import Op
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import Add, Subtract
 from windlass.ops.rounding import Floor
-from windlass.raising.integers import fit
 from windlass.raising.items import Item, is_integer
 from windlass.raising.lanes import Lanes
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from windlass.ir.signature import KernelSignature, Parameter
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
-from windlass.raising.specification import (
+from windlass.loops.launch_specification import (
     NULL_MEMORY,
     KernelArgument,
     KnownScalar,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
-from windlass.raising.specification import MemorySpecification
+from windlass.loops.launch_specification import MemorySpecification
 from windlass.runtime.arguments import leaves_of
 
 Array: TypeAlias = NDArray[Any]

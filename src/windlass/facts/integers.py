@@ -12,7 +12,7 @@ from windlass.affine.predicate import Predicate
 from windlass.ir import Op, Value
 from windlass.loops import Subscript
 from windlass.ops.comparison import Compare
-from windlass.ops.conversion import BitcastConvert, Convert, bit_width
+from windlass.ops.conversion import BitcastConvert, Convert, bit_width, dtype_range
 from windlass.ops.elementwise import (
     Abs,
     Add,
@@ -30,7 +30,6 @@ from windlass.ops.elementwise import (
     Xor,
 )
 from windlass.ops.extremes import Maximum, Minimum
-from windlass.raising.items import dtype_range
 
 MOST_SYMBOLIC = 2**61
 """Greater numbers are not materialized symbolically: their intermediate results might not fit 64 bits."""

@@ -14,11 +14,11 @@ from windlass.affine.dimensions import Dimension
 from windlass.affine.index import Index
 from windlass.ir import Function, Op, TensorType, Value
 from windlass.loops import Parallel, Subscript
+from windlass.loops.launch_specification import LaunchSpecification
+from windlass.ops.base import INTEGER
 from windlass.ops.conversion import BitcastConvert, Convert
 from windlass.ops.creation import Constant
 from windlass.ops.elementwise import Add, Multiply, Or, ShiftLeft, Subtract
-from windlass.raising.items import is_integer
-from windlass.raising.specification import LaunchSpecification
 
 AXES = "xyz"
 
@@ -136,7 +136,7 @@ def _form_of(op: Op, forms: dict[Value, _Form]) -> _Form | None:
     unknown = _Form()
     operands = [forms.get(operand, unknown) for operand in op.operands]
     match op:
-        case Constant() if is_integer(op.dtype):
+        case Constant() if op.dtype in INTEGER:
             return _Form(known=int(op.number))
         case Add():
             return operands[0].plus(operands[1])
@@ -156,7 +156,7 @@ def _form_of(op: Op, forms: dict[Value, _Form]) -> _Form | None:
             return functools.reduce(_Form.plus, terms, _Form(known=op.start))
         case ShiftLeft() if operands[1].known is not None:
             return operands[0].times(2 ** operands[1].known)
-        case Convert() | BitcastConvert() if isinstance(op.type, TensorType) and is_integer(op.dtype):
-            return operands[0] if is_integer(op.operands[0].dtype) else None
+        case Convert() | BitcastConvert() if isinstance(op.type, TensorType) and op.dtype in INTEGER:
+            return operands[0] if op.operands[0].dtype in INTEGER else None
         case _:
             return None
