@@ -35,7 +35,8 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import Kind, Term, feeds_only, multiply_terms, unspread
+from windlass.rewriting.sharing import is_alone
+from windlass.rules.letters import Kind, Term, multiply_terms, unspread
 from windlass.rules.reductions import begins_neutral, fold, fold_of
 
 __all__ = ["DotGeneral", "tensor"]
@@ -77,7 +78,7 @@ def sum_of_spread_products(op: Reduce, product: Multiply) -> Value | None:
     >>> product.operands, product.shape
     ((y, x), (3, 4))
     """
-    if not begins_neutral(op) or not feeds_only(product, op):
+    if not begins_neutral(op) or not is_alone(product, op):
         return None
     if product.dtype not in ("f32", "f64"):
         return None

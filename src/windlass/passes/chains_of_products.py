@@ -9,6 +9,7 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_used_once, users_of
 from windlass.rules.chains import build_order, find_order
 from windlass.rules.contractions import sides
 from windlass.rules.letters import Letters, Product, Term, is_before, is_plain, read
@@ -119,7 +120,7 @@ def _find_product(first: Term, second: Term, product: Product, but: DotGeneral) 
         return None
     for left, right in ((first, second), (second, first)):
         axes = {(left.letters.index(letter), right.letters.index(letter)) for letter in summed}
-        for each in left.value.uses:
+        for each in users_of(left.value):
             if not isinstance(each, DotGeneral) or each in (op, but) or each.operands != (left.value, right.value):
                 continue
             pairs = zip(each.lhs_contracting_dimensions, each.rhs_contracting_dimensions, strict=True)
@@ -161,4 +162,4 @@ def flatten(op: DotGeneral) -> tuple[list[Term], Letters, dict[int, int]] | None
 def _joins(inner: DotGeneral, op: DotGeneral) -> bool:
     """Whether a product is used once, beside another and in the same precision: part of one chain with it."""
     like = (inner.precision_config, inner.algorithm, inner.dtype) == (op.precision_config, op.algorithm, op.dtype)
-    return like and is_plain(inner) and sum(inner.uses.values()) == 1 and inner.block is op.block
+    return like and is_plain(inner) and is_used_once(inner) and inner.block is op.block

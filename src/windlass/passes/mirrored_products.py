@@ -14,9 +14,10 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone, users_of
 from windlass.rules.contractions import sample_product
 from windlass.rules.duals import SIGNS
-from windlass.rules.letters import feeds_only, is_before, is_plain
+from windlass.rules.letters import is_before, is_plain
 
 __all__ = ["matmul", "tensor"]
 
@@ -55,7 +56,7 @@ def _key(scalar: Value) -> tuple[str, object]:
 def peel(value: Value, user: Op) -> tuple[Value, tuple[Value, ...]]:
     """A value without scalars that it is multiplied by, if only the user uses it, and these scalars."""
     scalars: list[Value] = []
-    while isinstance(value, Multiply) and feeds_only(value, user):
+    while isinstance(value, Multiply) and is_alone(value, user):
         for factor, rest in (value.operands, value.operands[::-1]):
             if isinstance(factor, Constant) and factor.is_splat:
                 scalar: Value = Constant.of(factor.number, factor.dtype)
@@ -147,7 +148,7 @@ def _half(op: Add | Subtract) -> Value | None:
         return None
     if not are_mirrored(first, second) or not first.same_scalars(second):
         return None
-    if any(not feeds_only(operand, op) for operand in op.operands):
+    if any(not is_alone(operand, op) for operand in op.operands):
         return None
     made = first.product.with_operands((first.lhs, first.rhs))
     return first.scale(type(op)(made, turned(first.product, made)))
@@ -190,8 +191,7 @@ def mirror_of_dot(op: DotGeneral) -> Value | None:
     if op.lhs is op.rhs and op.lhs_contracting_dimensions == op.rhs_contracting_dimensions:
         return None
     own = Scaled(op, op.lhs, op.rhs, ())
-    users = op.lhs.uses if len(op.lhs.uses) < len(op.rhs.uses) else op.rhs.uses
-    for other in users:
+    for other in min(users_of(op.rhs), users_of(op.lhs), key=len):
         if not isinstance(other, DotGeneral) or other is op or other.dtype != op.dtype:
             continue
         if are_mirrored(own, Scaled(other, other.lhs, other.rhs, ())) and is_before(other, op):

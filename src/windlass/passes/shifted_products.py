@@ -14,8 +14,9 @@ from windlass.ops import Add, Concatenate, DotGeneral, Reshape, Slice
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone, users_of
 from windlass.rules.convolutions import convolve
-from windlass.rules.letters import feeds_only, is_plain
+from windlass.rules.letters import is_plain
 
 __all__ = ["tensor"]
 
@@ -54,9 +55,9 @@ def list_addends(op: Add) -> list[Value]:
     pending: list[tuple[Value, Op]] = [(op.rhs, op), (op.lhs, op)]
     while pending and len(found) <= MOST_PRODUCTS:
         value, user = pending.pop()
-        if isinstance(value, Add) and feeds_only(value, user):
+        if isinstance(value, Add) and is_alone(value, user):
             pending += [(value.rhs, value), (value.lhs, value)]
-        elif feeds_only(value, user) or not isinstance(value, DotGeneral):
+        elif is_alone(value, user) or not isinstance(value, DotGeneral):
             found.append(value)
         else:
             return []
@@ -101,7 +102,8 @@ def sum_of_shifted_products(op: Add) -> Value | None:
     >>> sum_of_shifted_products(Add(*terms)).rhs.shape
     (2, 4, 5)
     """
-    if len(op.uses) == 1 and any(isinstance(user, Add) and _adds_product(user, op) for user in op.uses):
+    users = users_of(op)
+    if len(users) == 1 and any(isinstance(user, Add) and _adds_product(user, op) for user in users):
         return None
     addends = list_addends(op)
     terms = [found for value in addends if (found := read_shifted(value)) is not None]

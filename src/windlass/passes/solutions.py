@@ -27,9 +27,10 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.contractions import made_by, sides
 from windlass.rules.diagonals import identity_matrix
-from windlass.rules.letters import Letters, Product, Term, arrange, feeds_only, is_plain, read
+from windlass.rules.letters import Letters, Product, Term, arrange, is_plain, read
 
 __all__ = ["matmul"]
 
@@ -142,7 +143,7 @@ def find_factor(op: DotGeneral) -> tuple[Product, Term, Term, Solution] | None:
     product = read(op)
     for term, other in sides(product):
         found = find_solution(term.value)
-        if found is not None and feeds_only(term.value, op):
+        if found is not None and is_alone(term.value, op):
             return product, term, other, found
     return None
 
@@ -229,7 +230,7 @@ def dot_of_inverse(op: DotGeneral) -> Value | None:
     if column not in product.summed or other.value.tensor.size > solution.b.tensor.size:
         return None
     chain = [solution]
-    while (inner := find_solution(chain[-1].b)) is not None and len(chain[-1].b.uses) == 1:
+    while (inner := find_solution(chain[-1].b)) is not None and is_alone(chain[-1].b):
         chain.append(inner)
     rows = find_diagonal(chain[-1].b)
     matrix = as_matrix(other, column)

@@ -19,6 +19,7 @@ from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import users_of
 
 FEWEST_TERMS = 8
 """Fewer terms than this stay as they are spelled."""
@@ -63,7 +64,7 @@ def _may_be_tree(op: Binary) -> bool:
 
 def _goes_on(value: Value, combiner: type[Op], distance: int) -> bool:
     """Whether parts of a value are combined further: then a larger tree than this one is to be made a reduction."""
-    for user in value.uses:
+    for user in users_of(value):
         if isinstance(user, combiner):
             return True
         if distance and isinstance(user, MOVEMENTS) and _goes_on(user, combiner, distance - 1):
@@ -136,7 +137,7 @@ def _terms(op: Binary, leaf: Value) -> list[Place] | None:
         waiting.append(back)
     if has_twice and combiner not in IDEMPOTENT:
         return None
-    others = {user for value in inside for user in value.uses if user is not op and user not in inside}
+    others = {user for value in inside for user in users_of(value) if user is not op and user not in inside}
     if not others:
         return found
     # Trees side by side (one for each warp) share their lower levels: if all become reductions, those go.

@@ -32,6 +32,7 @@ from windlass.ops.reduction import reduce_with
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone, is_used_once, users_of
 from windlass.rules.reductions import begins_neutral, fold_of
 
 __all__ = ["Constant", "Maximum", "tensor"]
@@ -161,9 +162,9 @@ def _is_number(leaf: Value) -> bool:
 def _is_within(op: Binary) -> bool:
     """Whether the op's result is a term of the same kind of sum, so that it is looked at from there."""
     value: Value = op
-    while len(value.uses) == 1:
-        ((user, times),) = value.uses.items()
-        if times != 1 or user.block is not op.block:
+    while users_of(value) and is_used_once(value):
+        (user,) = users_of(value)
+        if user.block is not op.block:
             return False
         if isinstance(user, Reshape):
             value = user
@@ -178,7 +179,7 @@ def _list_leaves(op: Binary) -> list[Value] | None:
     pending: list[Value] = list(op.operands[::-1])
     while pending:
         value = pending.pop()
-        is_own = len(value.uses) == 1 and sum(value.uses.values()) == 1
+        is_own = is_used_once(value)
         if type(value) is type(op) and is_own and value.block is op.block:
             pending += value.operands[::-1]
         elif isinstance(value, Reshape) and is_own and type(value.operand) is type(op):
@@ -199,7 +200,7 @@ def _read(leaf: Value, combiner: type[Op]) -> list[tuple[SliceBox, range, bool]]
         places = zip(range(value.tensor.rank), value.start_indices, value.shape, strict=True)
         return [(_box(value, axis), range(start, start + 1), False) for axis, start, size in places if size == 1]
     fold = value.owner if isinstance(value, Result) else None
-    if not isinstance(fold, Reduce) or len(fold.dimensions) != 1 or len(value.uses) != 1:
+    if not isinstance(fold, Reduce) or len(fold.dimensions) != 1 or not is_alone(value):
         return []
     part = fold_of(fold, combiner, made_by=Slice)
     if not isinstance(part, Slice) or not begins_neutral(fold):

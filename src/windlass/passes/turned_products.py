@@ -25,11 +25,12 @@ from windlass.ops.sampling import Draw
 from windlass.passes.undone_movement import list_cone
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone, users_of
 from windlass.rules.axes import Sizes, invert
 from windlass.rules.contractions import sample_product
 from windlass.rules.convolutions import convolve, result_in_order
 from windlass.rules.elementwise_movement import same_everywhere
-from windlass.rules.letters import Product, Term, feeds_only, has_twin, read
+from windlass.rules.letters import Product, Term, has_twin, read
 
 __all__ = ["Exponential", "matmul"]
 
@@ -42,7 +43,7 @@ def _without_transposes(product: Product, op: DotGeneral) -> tuple[Term, Term, i
     count = 0
     for term in (product.left, product.right):
         moved = term.value
-        if isinstance(moved, Transpose) and feeds_only(moved, op):
+        if isinstance(moved, Transpose) and is_alone(moved, op):
             back = invert(moved.permutation)
             term = replace(term, value=moved.operand, letters=tuple(term.letters[axis] for axis in back))
             count += 1
@@ -74,7 +75,7 @@ def transpose_of_dot_of_transposes(op: Transpose, p: Sizes) -> Value | None:
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
-    if not any(isinstance(each, Transpose) for each in inner.operands) or not feeds_only(inner, op) or has_twin(inner):
+    if not any(isinstance(each, Transpose) for each in inner.operands) or not is_alone(inner, op) or has_twin(inner):
         return None
     product = read(inner)
     left, right, count = _without_transposes(product, inner)
@@ -96,8 +97,8 @@ def _in_order(leaf: Value, order: Sizes, users: set[Op]) -> Value | None:
         return leaf.operand if both == tuple(range(len(both))) else None
     if isinstance(leaf, Convolution):
         within = leaf.block is not None and leaf.block.parent is not None
-        return result_in_order(leaf, order, within) if users.issuperset(leaf.uses) else None
-    if not isinstance(leaf, DotGeneral) or not users.issuperset(leaf.uses) or has_twin(leaf):
+        return result_in_order(leaf, order, within) if users.issuperset(users_of(leaf)) else None
+    if not isinstance(leaf, DotGeneral) or not users.issuperset(users_of(leaf)) or has_twin(leaf):
         return None
     product = read(leaf)
     left, right, _ = _without_transposes(product, leaf)

@@ -19,6 +19,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import users_of
 from windlass.rules.axes import pick
 from windlass.rules.elementwise_movement import same_everywhere
 
@@ -74,7 +75,7 @@ def list_cone(root: Op) -> tuple[list[Elementwise], list[Value]] | None:
             continue
         if isinstance(value, Elementwise) and value.block is root.block and value.shape == root.operands[0].shape:
             # It comes after all of its users: the last of them will ask for it again.
-            if all(user is root or user in cone for user in value.uses):
+            if all(user is root or user in cone for user in users_of(value)):
                 cone[value] = None
                 if len(cone) > LARGEST_CONE:
                     return None
@@ -139,7 +140,7 @@ def _without_movement(op: Transpose | Reshape | Reverse) -> Value | None:
         inner = _undone(op, leaf.operand) if isinstance(leaf, Slice) else None
         if isinstance(leaf, Slice) and isinstance(op, Transpose) and inner is not None:
             # The part is taken in the other order of axes; the old one is not needed any more.
-            if not all(user in ops for user in leaf.uses):
+            if not all(user in ops for user in users_of(leaf)):
                 return None
             p = op.permutation
             before[leaf] = Slice(inner, pick(leaf.start_indices, p), pick(leaf.limit_indices, p), pick(leaf.strides, p))

@@ -23,12 +23,12 @@ from windlass.ops.reduction import reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.contractions import sample_product, sides
 from windlass.rules.letters import (
     Letters,
     Product,
     Term,
-    feeds_only,
     is_plain,
     multiply_terms,
     operations,
@@ -170,7 +170,7 @@ def sum_of_dot(op: Reduce, inner: DotGeneral) -> Value | None:
     >>> made.lhs.owner.dimensions, made.rhs.owner.dimensions
     ((0,), (1,))
     """
-    if summed_input(op) is None or not feeds_only(inner, op) or not op.dimensions or not is_plain(inner):
+    if summed_input(op) is None or not is_alone(inner, op) or not op.dimensions or not is_plain(inner):
         return None
     product = read(inner)
     kept = tuple(letter for axis, letter in enumerate(product.result) if axis not in op.dimensions)
@@ -205,7 +205,7 @@ def slice_of_dot(op: Slice, start: Sizes, limit: Sizes, stride: Sizes) -> Value 
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
-    if op.tensor.size >= inner.tensor.size or not feeds_only(inner, op):
+    if op.tensor.size >= inner.tensor.size or not is_alone(inner, op):
         return None
     product = read(inner)
     bounds = dict(zip(product.result, zip(start, limit, stride, strict=True), strict=True))
@@ -237,7 +237,7 @@ def dynamic_slice_of_dot(op: DynamicSlice, starts: tuple[Value, ...], sizes: Siz
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
-    if op.tensor.size >= inner.tensor.size or op.tensor.rank == 0 or not feeds_only(inner, op):
+    if op.tensor.size >= inner.tensor.size or op.tensor.rank == 0 or not is_alone(inner, op):
         return None
     product = read(inner)
     places = dict(zip(product.result, zip(starts, sizes, strict=True), strict=True))

@@ -27,6 +27,7 @@ from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.known_operands import condition, free, random_type
 from windlass.rules.splats import is_splat
 
@@ -63,7 +64,7 @@ def _are_alike(left: Op, right: Value) -> bool:
     """Whether both are one op with equal attributes and one user each, on operands of one type."""
     if not isinstance(right, Op) or type(left) is not type(right) or left is right:
         return False
-    if len(left.uses) != 1 or len(right.uses) != 1:
+    if not is_alone(left) or not is_alone(right):
         return False
     names = [field.name for field in left.fields if field.kind == "attribute"]
     return all(getattr(left, name) == getattr(right, name) for name in names)
@@ -239,7 +240,7 @@ def choice_within_opposite_choice(op: Select, m: Value, n: Value, direction: str
         inner = side.pred if isinstance(side, Select) else None
         if not isinstance(side, Select) or not isinstance(inner, Compare) or inner.lhs is not m or inner.rhs is not n:
             continue
-        if len(side.uses) == 1 and inner.direction == OPPOSITE[direction]:
+        if is_alone(side) and inner.direction == OPPOSITE[direction]:
             # Where the outer condition is false the inner one is true, and the other way round.
             sides[index] = side.on_false if index == 0 else side.on_true
             return Select(op.pred, *sides)

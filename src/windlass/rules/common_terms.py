@@ -30,6 +30,7 @@ from windlass.ops.ranges import everything
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.comparisons import DIRECTIONS
 from windlass.rules.duals import LOGIC
 from windlass.rules.known_operands import bounded, free, number, random_type
@@ -376,7 +377,7 @@ def _merge_bounds(op: Op, is_and: bool) -> Compare | None:
     first, second = op.operands
     if not isinstance(first, Compare) or not isinstance(second, Compare):
         return None
-    if len(first.uses) != 1 or len(second.uses) != 1 or "TOTALORDER" in (first.compare_type, second.compare_type):
+    if not is_alone(first) or not is_alone(second) or "TOTALORDER" in (first.compare_type, second.compare_type):
         return None
     if first.lhs.tensor.is_complex or first.lhs.tensor.is_boolean or first.lhs.type is not second.lhs.type:
         return None

@@ -12,6 +12,7 @@ from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import users_of
 from windlass.rules.duals import PARTS
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute
@@ -250,7 +251,7 @@ def modulus_below_bound(op: Compare) -> Value | None:
         return None
     if not bound.is_splat or modulus.dtype not in ("f32", "f64") or not LEAST_BOUND < bound.number < LARGEST_BOUND:
         return None
-    if any(user is not op for user in modulus.uses):
+    if any(user is not op for user in users_of(modulus)):
         return None
     real, imaginary = Real(modulus.operand), Imag(modulus.operand)
     square = Constant.of(bound.number * bound.number, bound.dtype, bound.shape)

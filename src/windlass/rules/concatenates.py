@@ -24,6 +24,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, every, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes, group_axes, replace
 
 inputs, dimension = hole("inputs"), hole("dimension")
@@ -90,7 +91,7 @@ def concatenate_of_concatenates(inputs: tuple[Value, ...], dimension: int) -> Va
     """
     parts: list[Value] = []
     for part in inputs:
-        if isinstance(part, Concatenate) and part.dimension == dimension and len(part.uses) == 1:
+        if isinstance(part, Concatenate) and part.dimension == dimension and is_alone(part):
             parts += part.inputs
         else:
             parts.append(part)

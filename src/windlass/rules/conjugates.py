@@ -27,6 +27,7 @@ from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.contractions import dot
 from windlass.rules.known_operands import free, random_type
 from windlass.rules.splats import compute, is_number, splat
@@ -214,6 +215,6 @@ def complex_of_moved_parts(x: Value, y: Value) -> Value | None:
     names = [field.name for field in x.fields if field.kind == "attribute"]
     if not real.operand.tensor.is_complex or any(getattr(x, name) != getattr(y, name) for name in names):
         return None
-    if len(x.uses) != 1 or len(y.uses) != 1:
+    if not is_alone(x) or not is_alone(y):
         return None
     return x.with_operands((real.operand,))

@@ -26,7 +26,8 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import Product, Term, feeds_only, has_twin, operations, read, spread, unspread
+from windlass.rewriting.sharing import is_alone
+from windlass.rules.letters import Product, Term, has_twin, operations, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
 
@@ -131,7 +132,7 @@ lhs_contracting_dimensions=(0,), rhs_contracting_dimensions=(1,), dtype='f32')
     """
     inner = op.operand
     assert isinstance(inner, DotGeneral)
-    if not feeds_only(inner, op) or has_twin(inner):
+    if not is_alone(inner, op) or has_twin(inner):
         return None
     product = read(inner)
     made = product.rebuild(product.left, product.right, tuple(product.result[axis] for axis in p))

@@ -42,10 +42,11 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.chains import diagonal_slice, is_diagonal_slice, owner, summed_input
 from windlass.rules.contractions import sample_product, sides
 from windlass.rules.duals import LOGIC
-from windlass.rules.letters import Term, feeds_only, is_plain, read, spread
+from windlass.rules.letters import Term, is_plain, read, spread
 
 __all__ = ["Concatenate", "matmul", "tensor"]
 
@@ -496,7 +497,7 @@ def sum_of_one_hot_choice(op: Reduce) -> Value | None:
     x
     """
     picked = summed_input(op, made_by=Select | Multiply)
-    if len(op.dimensions) != 1 or picked is None or not feeds_only(picked, op) or picked.tensor.size == 0:
+    if len(op.dimensions) != 1 or picked is None or not is_alone(picked, op) or picked.tensor.size == 0:
         return None
     axis = op.dimensions[0]
     choices: list[tuple[Value, Value]] = []

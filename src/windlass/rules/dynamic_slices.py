@@ -29,6 +29,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes, group_axes, invert, pick
 
 __all__ = ["tensor"]
@@ -62,7 +63,7 @@ def dynamic_slice_at_known_start(x: Value, starts: tuple[Value, ...], sizes: Siz
 begin, end, strides = hole("begin"), hole("end"), hole("strides")
 shape, dimensions, permutation = hole("shape"), hole("dimensions"), hole("permutation")
 inner_starts, inner_sizes = hole("inner_starts"), hole("inner_sizes")
-inner = hole("inner", lambda value: isinstance(value, Elementwise) and len(value.uses) == 1)
+inner = hole("inner", lambda value: isinstance(value, Elementwise) and is_alone(value))
 
 
 def some_starts(count: int) -> tuple[Value, ...]:
@@ -408,7 +409,7 @@ def dynamic_slice_of_gather(rows: Gather, starts: tuple[Value, ...], sizes: Size
     >>> dynamic_slice_of_gather(DynamicSlice(rows, (tensor("i32", name="i"), zero), (1, 3))).start_indices
     DynamicSlice(k, (i, Constant(0)), slice_sizes=(1, 1))
     """
-    if len(rows.uses) != 1 or rows.operand_batching_dims or 0 in sizes:
+    if not is_alone(rows) or rows.operand_batching_dims or 0 in sizes:
         return None
     indices = rows.start_indices
     if any(sizes[place] != rows.shape[place] for place in rows.offset_dims) or indices.tensor.size >= rows.tensor.size:

@@ -24,6 +24,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_used_once, users_of
 from windlass.rules.axes import Sizes, replace
 from windlass.rules.dynamic_slices import FARTHEST, computes_start, sample_clamped_index, some_starts, without_clamping
 from windlass.rules.splats import number_everywhere
@@ -104,7 +105,7 @@ def update_that_hides_another(x: Value, update: Value, starts: tuple[Value, ...]
     if begin is None:
         return None
     between: list[DynamicUpdateSlice] = []
-    while isinstance(x, DynamicUpdateSlice) and len(x.uses) <= 1 and len(between) < FARTHEST:
+    while isinstance(x, DynamicUpdateSlice) and len(users_of(x)) <= 1 and len(between) < FARTHEST:
         first = known_starts(x.start_indices, x.shape, x.update.shape)
         if first is not None and all(
             a <= b and b + inner <= a + outer
@@ -269,7 +270,7 @@ def slice_around_update(
     (5,)
     """
     first = known_starts(starts, x.shape, update.shape)
-    if first is None or not isinstance(x, Elementwise) or sum(x.uses.values()) != 1 or op.shape == x.shape:
+    if first is None or not isinstance(x, Elementwise) or not is_used_once(x) or op.shape == x.shape:
         return None
     ends = (at + size for at, size in zip(first, update.shape, strict=True))
     if any(step != 1 for step in strides) or any(at < low for at, low in zip(first, begin, strict=True)):
@@ -454,7 +455,7 @@ def update_of_one_number(op: DynamicUpdateSlice, x: Value, update: Value, starts
     begin = known_starts(starts, op.shape, update.shape)
     if begin is None or not update.tensor.size or update.shape == op.shape:
         return None
-    if any(isinstance(user, DynamicUpdateSlice) for user in op.uses):
+    if any(isinstance(user, DynamicUpdateSlice) for user in users_of(op)):
         return None  # the next update of a row of them
     high = tuple(whole - part - first for whole, part, first in zip(op.shape, update.shape, begin, strict=True))
     return Pad(update, fill, begin, high, (0,) * len(begin))

@@ -22,6 +22,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone, users_of
 from windlass.rules.axes import Sizes, pick, places_after_reshape
 
 __all__ = ["Constant"]
@@ -52,7 +53,7 @@ def operands_before(
     before: list[Value] = []
     for operand in op.operands:
         if isinstance(operand, kind):
-            if not fits(operand) or len(operand.uses) != 1:
+            if not fits(operand) or not is_alone(operand):
                 return None
             before.append(operand.operands[0])
         else:
@@ -211,7 +212,7 @@ def elementwise_of_concatenates(op: Elementwise) -> Value | None:
     axis = joined[0].dimension
     sizes = [part.shape[axis] for part in joined[0].inputs]
     for each in joined:
-        if each.dimension != axis or [part.shape[axis] for part in each.inputs] != sizes or len(each.uses) != 1:
+        if each.dimension != axis or [part.shape[axis] for part in each.inputs] != sizes or not is_alone(each):
             return None
     if any(not isinstance(operand, Concatenate) and same_everywhere(operand, ()) is None for operand in op.operands):
         return None
@@ -232,7 +233,7 @@ def _turned(value: Value, shape: Sizes, p: Sizes, depth: int) -> Value | None:
         return number
     if isinstance(value, BroadcastInDim):
         return BroadcastInDim(value.operand, shape, tuple(p.index(axis) for axis in value.broadcast_dimensions))
-    if not isinstance(value, Elementwise) or depth == 0 or len(value.uses) > 1:
+    if not isinstance(value, Elementwise) or depth == 0 or len(users_of(value)) > 1:
         return None
     operands = [_turned(operand, shape, p, depth - 1) for operand in value.operands]
     found = tuple(operand for operand in operands if operand is not None)

@@ -15,9 +15,10 @@ from windlass.ops.contraction import matmul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.contractions import made_by, plain, sample_product, sides
 from windlass.rules.duals import SIGNS
-from windlass.rules.letters import Letters, Term, feeds_only, is_plain, read, spread, unspread
+from windlass.rules.letters import Letters, Term, is_plain, read, spread, unspread
 
 __all__ = ["matmul", "tensor"]
 
@@ -28,7 +29,7 @@ x, y, z = hole("x"), hole("y"), hole("z")
 
 def factors_of(value: Value, user: Op) -> Iterator[tuple[Value, Value, type[Any]]]:
     """Each way to see a value as (what is scaled, what by, Multiply or Divide), if just the user uses it."""
-    if not feeds_only(value, user):
+    if not is_alone(value, user):
         return
     if isinstance(value, Multiply):
         yield value.lhs, value.rhs, Multiply
@@ -118,7 +119,7 @@ def sample_scaled_product(draw: Draw) -> Op:
 
 
 def _scale_operand(op: Op, inner: Value, by: Value, kind: type[Any]) -> Value | None:
-    if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not is_plain(inner) or inner.tensor.is_integer:
+    if not isinstance(inner, DotGeneral) or not is_alone(inner, op) or not is_plain(inner) or inner.tensor.is_integer:
         return None
     product = read(inner)
     factor = repeating(by, product.result)
@@ -168,7 +169,7 @@ def sample_sum_with_scaled(draw: Draw) -> Op:
 def _scale_after(op: Add | Subtract) -> Value | None:
     for place in (0, 1):
         inner = op.operands[place]
-        if not isinstance(inner, DotGeneral) or not feeds_only(inner, op) or not is_plain(inner):
+        if not isinstance(inner, DotGeneral) or not is_alone(inner, op) or not is_plain(inner):
             continue
         if not made_by(inner, Multiply | Divide) or inner.tensor.is_integer:
             continue
@@ -204,7 +205,7 @@ def sum_with_scaled_product(op: Add | Subtract) -> Value | None:
 def _common(op: Add | Subtract) -> tuple[DotGeneral, DotGeneral] | None:
     """Both operands, if they are products of like axes in one precision."""
     first, second = op.lhs, op.rhs
-    if not (feeds_only(first, op) and feeds_only(second, op)):
+    if not (is_alone(first, op) and is_alone(second, op)):
         return None
     if not (isinstance(first, DotGeneral) and isinstance(second, DotGeneral)):
         return None

@@ -12,6 +12,7 @@ from windlass.ops.sampling import Draw
 from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes
 from windlass.rules.turned_operations import changed
 from windlass.rules.windows import input_of
@@ -21,7 +22,7 @@ x = hole("x")
 
 def is_for_one(windows: ReduceWindow) -> bool:
     """Whether it is a fold of windows by a plain op, and serves one op only."""
-    return len(windows.results[0].uses) == 1 and input_of(windows) is not None
+    return is_alone(windows.results[0]) and input_of(windows) is not None
 
 
 # -- signs ------------------------------------------------------------------------------------------------------------

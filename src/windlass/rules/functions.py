@@ -35,6 +35,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.known_operands import bounded, non_negative, random_type
 from windlass.rules.splats import is_number, is_splat, like, splat, splat_hole
 
@@ -214,7 +215,7 @@ def log_of_share(op: Log, x: Value, y: Value) -> Value | None:
     Subtract(x, Log(Abs(y)))
     """
     # The exponential may have other users (it has, in a softmax), but the quotient must go.
-    return Subtract(x, Log(y)) if is_real(x) and len(op.operand.uses) == 1 and range_of(y).low >= 0 else None
+    return Subtract(x, Log(y)) if is_real(x) and is_alone(op.operand) and range_of(y).low >= 0 else None
 
 
 @rewrite(Log(Add(x, one)), reassociates=True)

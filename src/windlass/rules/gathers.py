@@ -26,6 +26,7 @@ from windlass.ops import (
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes, pick
 
 __all__ = ["Constant"]
@@ -163,7 +164,7 @@ def gather_of_elementwise(op: Gather, inner: Elementwise) -> Value | None:
     >>> gather_of_elementwise(take_rows(Exponential(tensor("f32", 9)), tensor("i32", 2, 1, name="i"))).operand.shape
     (2,)
     """
-    if len(inner.uses) != 1 or op.tensor.size >= inner.tensor.size:
+    if not is_alone(inner) or op.tensor.size >= inner.tensor.size:
         return None
     operands: list[Value] = []
     for operand in inner.operands:
@@ -226,7 +227,7 @@ def gather_of_gather(op: Gather, inner: Gather) -> Value | None:
     >>> gather_of_gather(take_rows(take_rows(x, i), j)).start_indices.shape
     (2, 1)
     """
-    if len(inner.uses) != 1:
+    if not is_alone(inner):
         return None
     axis, inner_axis = _taken_axis(op), _taken_axis(inner)
     if axis is None or axis != inner_axis or op.index_vector_dim != 1 or inner.index_vector_dim != 1:
@@ -266,7 +267,7 @@ def slice_of_gather(op: Slice, inner: Gather) -> Value | None:
     >>> slice_of_gather(Slice(rows, (0, 0), (2, 4), (1, 1))).start_indices
     Slice(i, start_indices=(0, 0), limit_indices=(2, 1), strides=(1, 1))
     """
-    if len(inner.uses) != 1 or inner.operand_batching_dims or 0 in op.shape:
+    if not is_alone(inner) or inner.operand_batching_dims or 0 in op.shape:
         return None
     if op.shape == inner.shape or inner.start_indices.tensor.size >= inner.tensor.size + 1:
         return None

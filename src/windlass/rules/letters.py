@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from windlass.ir import Op, Result, Value
+from windlass.ir import Op, Value
 from windlass.ops import BroadcastInDim, Constant, DotGeneral, Reshape, Transpose
 from windlass.ops.reduction import reduce_sum
+from windlass.rewriting.sharing import users_of
 
 Letters = tuple[int, ...]
 
@@ -172,19 +173,10 @@ def is_plain(op: DotGeneral) -> bool:
     return op.lhs.dtype == op.rhs.dtype == op.dtype
 
 
-def feeds_only(value: Value, op: Op) -> bool:
-    """Whether the op alone uses a value, once, and beside it: so that it may be computed otherwise for the op.
-
-    What a loop around the op does not compute anew must not be moved into it.
-    """
-    home = value.owner if isinstance(value, Result) else value
-    return len(value.uses) == 1 and value.uses.get(op) == 1 and (not isinstance(home, Op) or home.block is op.block)
-
-
 def has_twin(op: Op) -> bool:
     """Whether an equal op is beside this one: the two will be shared, and then have two uses."""
     key = op.structural_key()
-    users = op.operands[0].uses
+    users = users_of(op.operands[0])
     return any(other is not op and type(other) is type(op) and other.structural_key() == key for other in users)
 
 

@@ -31,6 +31,7 @@ from windlass.ops.elementwise import Xor
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.conversions import holds_exactly
 from windlass.rules.known_operands import condition, free, random_type
 from windlass.rules.splats import compute, like, splat
@@ -132,7 +133,7 @@ def _after_narrowing(op: Add | Subtract, cut: Value, d: Constant) -> Value | Non
     if not isinstance(cut, Convert) or not isinstance(cut.operand, Add | Subtract):
         return None
     inner = cut.operand
-    if len(cut.uses) != 1 or len(inner.uses) != 1:
+    if not is_alone(cut) or not is_alone(inner):
         return None
     if not (op.tensor.is_integer and inner.tensor.is_integer) or holds_exactly(op.dtype, inner.dtype):
         return None

@@ -10,9 +10,9 @@ from windlass.ops.sampling import Draw
 from windlass.rewriting.duals import Dual
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.contractions import Sizes, dot, plain, sample_product
 from windlass.rules.duals import SIGNS
-from windlass.rules.letters import feeds_only
 
 __all__ = ["matmul", "tensor"]
 
@@ -74,7 +74,7 @@ def negate_of_dot(op: Negate) -> Value | None:
     assert isinstance(inner, DotGeneral)
     smaller = min((0, 1), key=lambda place: inner.operands[place].tensor.size)
     operands = list(inner.operands)
-    if operands[smaller].tensor.size >= op.tensor.size or op.tensor.is_complex or not feeds_only(inner, op):
+    if operands[smaller].tensor.size >= op.tensor.size or op.tensor.is_complex or not is_alone(inner, op):
         return None
     if operands[smaller].tensor.dtype != op.dtype:
         return None
@@ -111,7 +111,7 @@ def sum_with_negated_dot(z: Value, product: DotGeneral, dual: Dual) -> Value | N
 def _without_sign(product: DotGeneral) -> Value | None:
     """The product without the negation of one operand, if that is for it alone."""
     for place, operand in enumerate(product.operands):
-        if isinstance(operand, Negate) and feeds_only(operand, product) and operand.dtype == product.dtype:
+        if isinstance(operand, Negate) and is_alone(operand, product) and operand.dtype == product.dtype:
             operands = list(product.operands)
             operands[place] = operand.operand
             return product.with_operands(tuple(operands))

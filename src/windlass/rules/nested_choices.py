@@ -9,6 +9,7 @@ from windlass.ops.pointwise import Binary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.known_operands import condition, free, random_type
 
 __all__ = ["tensor"]
@@ -91,7 +92,7 @@ def choice_within_known_condition(op: Select) -> Value | None:
         return None
     sides: list[Value] = [op.on_true, op.on_false]
     for index, side in enumerate(sides):
-        if not isinstance(side, Select) or len(side.uses) != 1 or side.pred.type is not op.pred.type:
+        if not isinstance(side, Select) or not is_alone(side) or side.pred.type is not op.pred.type:
             continue
         found = KnownChoice(op.pred, index == 0).find(side.pred)
         if found is side.pred:

@@ -8,6 +8,7 @@ from windlass.ops import Add, Compare, Constant, Elementwise, Exponential, Multi
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.pads import is_zero, join_pads
 from windlass.rules.splats import is_splat
 
@@ -55,7 +56,7 @@ def elementwise_of_pads(op: Elementwise) -> Value | None:
     if not pads or not _pads_only(pads[0]) or not all(_is_alike(pads[0], each) for each in pads[1:]):
         return None
     first = pads[0]
-    if first.shape != op.shape or any(set(each.uses) != {op} for each in pads):
+    if first.shape != op.shape or not all(map(is_alone, pads)):
         return None
     inner: list[Value] = []
     fills: list[Value] = []

@@ -10,9 +10,9 @@ from windlass.ops import BroadcastInDim, Constant, Convolution, Negate, Pad, Rev
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes
 from windlass.rules.convolutions import changed, convolve
-from windlass.rules.letters import feeds_only
 
 start, limit, stride = hole("start"), hole("limit"), hole("stride")
 
@@ -68,7 +68,7 @@ Slice(k, start_indices=(1, 0, 0), limit_indices=(3, 2, 3), strides=(1, 1, 1)))
     """
     inner = op.operand
     assert isinstance(inner, Convolution)
-    if has_groups(inner) or not feeds_only(inner, op) or op.tensor.size in (0, inner.tensor.size):
+    if has_groups(inner) or not is_alone(inner, op) or op.tensor.size in (0, inner.tensor.size):
         return None
     batch, feature = inner.output_batch_dimension, inner.output_feature_dimension
     of_x = {inner.input_batch_dimension: (start[batch], limit[batch], stride[batch])}

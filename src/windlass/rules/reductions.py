@@ -45,7 +45,8 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import feeds_only, lay, unspread
+from windlass.rewriting.sharing import is_alone, is_needed
+from windlass.rules.letters import lay, unspread
 
 __all__ = ["reduce_max", "reduce_sum"]
 
@@ -127,7 +128,7 @@ def reduce_of_reduce(op: Reduce, inner: Reduce) -> Value | None:
     >>> reduce_of_reduce(reduce_sum(reduce_sum(tensor("f32", 2, 3, 4), (1,)), (1,)).owner).owner.dimensions
     (1, 2)
     """
-    if not feeds_only(op.inputs[0], op) or inner.combiner is not op.combiner or not begins_neutral(inner):
+    if not is_alone(op.inputs[0], op) or inner.combiner is not op.combiner or not begins_neutral(inner):
         return None
     kept = [axis for axis in range(inner.inputs[0].tensor.rank) if axis not in inner.dimensions]
     dimensions = sorted((*inner.dimensions, *(kept[axis] for axis in op.dimensions)))
@@ -308,7 +309,7 @@ def reduce_of_concatenate_aside(op: Reduce, joined: Concatenate) -> Value | None
     >>> reduce_of_concatenate_aside(reduce_sum(both, (1,)).owner).dimension
     0
     """
-    if joined.dimension in op.dimensions or not feeds_only(joined, op):
+    if joined.dimension in op.dimensions or not is_alone(joined, op):
         return None
     if op.results[0].tensor.size >= joined.tensor.size:
         return None
@@ -329,7 +330,7 @@ def reduce_of_concatenate_along(op: Reduce, joined: Concatenate) -> Value | None
     >>> type(reduce_of_concatenate_along(reduce_sum(both, (0,)).owner)).__name__
     'Add'
     """
-    if joined.dimension not in op.dimensions or not feeds_only(joined, op):
+    if joined.dimension not in op.dimensions or not is_alone(joined, op):
         return None
     if not begins_neutral(op) or len(joined.inputs) > 4:
         return None
@@ -355,7 +356,7 @@ def reduce_of_pad(op: Reduce, pad: Pad) -> Value | None:
     >>> reduce_of_pad(reduce_sum(padded, (0,)).owner).owner.inputs
     (x,)
     """
-    if not begins_neutral(op) or pad.operand.tensor.size == 0 or not feeds_only(pad, op):
+    if not begins_neutral(op) or pad.operand.tensor.size == 0 or not is_alone(pad, op):
         return None
     fill, init = pad.padding_value, op.init_values[0]
     same = isinstance(fill, Constant) and isinstance(init, Constant) and fill.value == init.value
@@ -395,7 +396,7 @@ def reduce_of_masked_rows(op: Reduce, value: Select) -> Value | None:
     >>> reduce_of_masked_rows(reduce_sum(chosen, (1,)).owner).pred
     p
     """
-    if not begins_neutral(op) or not feeds_only(value, op):
+    if not begins_neutral(op) or not is_alone(value, op):
         return None
     rest, init, result = value.on_false, op.init_values[0], op.results[0]
     if not (isinstance(rest, Constant) and rest.is_splat and isinstance(init, Constant)):
@@ -508,7 +509,7 @@ def reduce_with_unused_results(op: Reduce) -> Value | tuple[Value, ...] | None:
     [1]
     """
     count = len(op.inputs)
-    used = [index for index, result in enumerate(op.results) if result.uses]
+    used = [index for index, result in enumerate(op.results) if is_needed(result)]
     if count < 2 or not used or len(used) == count:
         return None
     found = _cone(op.body, used, count)

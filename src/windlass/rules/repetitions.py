@@ -11,6 +11,7 @@ from windlass.ops import Add, Multiply
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import users_of
 from windlass.rules.known_operands import random_type
 
 x, y, z = hole("x"), hole("y"), hole("z")
@@ -50,7 +51,7 @@ def _terms(op: Op) -> tuple[Counter[Value], int]:
         ready = [
             value
             for value in each.operands
-            if type(value) is type(op) and value.block is op.block and all(user in going for user in value.uses)
+            if type(value) is type(op) and value.block is op.block and all(user in going for user in users_of(value))
         ]
         pending += dict.fromkeys(value for value in ready if value not in going and value not in pending)
     return counts, len(going)

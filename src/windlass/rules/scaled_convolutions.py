@@ -10,8 +10,9 @@ from windlass.ops import Add, BroadcastInDim, Constant, Convolution, Divide, Mul
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.convolutions import changed, convolve
-from windlass.rules.letters import feeds_only, lay, unspread
+from windlass.rules.letters import lay, unspread
 
 __all__ = ["tensor"]
 
@@ -59,7 +60,7 @@ def scale_of_convolution(op: Multiply, y: Value) -> Value | None:
     Constant(2.0)
     """
     inner = op.rhs if op.lhs is y else op.lhs
-    return scaled(inner, y, Multiply) if isinstance(inner, Convolution) and feeds_only(inner, op) else None
+    return scaled(inner, y, Multiply) if isinstance(inner, Convolution) and is_alone(inner, op) else None
 
 
 @rewrite(Divide(any_op(Convolution), y), single_use=True, reassociates=True, sample=sample_scaled)
@@ -71,16 +72,16 @@ def quotient_of_convolution(op: Divide, y: Value) -> Value | None:
     Constant(2.0)
     """
     inner = op.lhs
-    return scaled(inner, y, Divide) if isinstance(inner, Convolution) and feeds_only(inner, op) else None
+    return scaled(inner, y, Divide) if isinstance(inner, Convolution) and is_alone(inner, op) else None
 
 
 def shifted_convolution(value: Value, user: Op) -> tuple[type[Any], Convolution, Value] | None:
     """The sum or difference that a value is, of a convolution and something else, if just the user uses them."""
-    if not isinstance(value, Add | Subtract) or not feeds_only(value, user):
+    if not isinstance(value, Add | Subtract) or not is_alone(value, user):
         return None
     pairs = [value.operands, value.operands[::-1]] if isinstance(value, Add) else [value.operands]
     for inner, added in pairs:
-        if isinstance(inner, Convolution) and feeds_only(inner, value):
+        if isinstance(inner, Convolution) and is_alone(inner, value):
             return type(value), inner, added
     return None
 

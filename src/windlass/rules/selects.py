@@ -32,6 +32,7 @@ from windlass.ops.pointwise import Binary, Unary
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import replace
 from windlass.rules.known_operands import FLOATS, condition, free, non_negative, number, random_type, zero_or_number
 from windlass.rules.masked_blocks import find_block
@@ -234,7 +235,7 @@ def op_of_choice_of_constants(op: Elementwise) -> Value | None:
     """
     operands = op.operands
     choices = [each for each in operands if isinstance(each, Select)]
-    if len(choices) != 1 or len(choices[0].uses) != 1 or not all(map(is_splat, choices[0].operands[1:])):
+    if len(choices) != 1 or not is_alone(choices[0]) or not all(map(is_splat, choices[0].operands[1:])):
         return None
     choice = choices[0]
     if not all(each is choice or is_splat(each) for each in operands) or operands.count(choice) != 1:

@@ -31,6 +31,7 @@ from windlass.ops.combiners import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone, users_of
 from windlass.rules.axes import group_axes, pick, replace
 from windlass.rules.dynamic_slices import FARTHEST
 
@@ -51,9 +52,10 @@ MOST_SLICES = 16
 
 def sliced_size(value: Value) -> int | None:
     """How many elements of a value its users look at, if all of them are slices (some elements may count twice)."""
-    if len(value.uses) > MOST_SLICES or not all(isinstance(user, Slice) for user in value.uses):
+    users = users_of(value)
+    if len(users) > MOST_SLICES or not all(isinstance(user, Slice) for user in users):
         return None
-    return sum(user.type.size for user in value.uses if isinstance(user.type, TensorType))
+    return sum(user.type.size for user in users if isinstance(user.type, TensorType))
 
 
 def is_only_sliced(value: Value) -> bool:
@@ -79,7 +81,8 @@ def stays(whole: Value, goes: Callable[[Op], bool]) -> bool:
 
     Then its computed parts are better read from it, where they are written out, than computed anew.
     """
-    return len(whole.uses) > 1 and (len(whole.uses) > MOST_SLICES or not all(goes(user) for user in whole.uses))
+    users = users_of(whole)
+    return len(users) > 1 and (len(users) > MOST_SLICES or not all(map(goes, users)))
 
 
 @rewrite(Slice(x, start, limit, stride))
@@ -310,7 +313,7 @@ def is_worth_slicing(value: Value) -> bool:
     """Whether computing the slices of an elementwise op's operands instead of those of its result is less work."""
     if not isinstance(value, Elementwise):
         return False
-    if len(value.uses) == 1:
+    if is_alone(value):
         return True
     total, full = sliced_size(value), sum(1 for operand in value.operands if operand.shape)
     return total is not None and (total < value.tensor.size or (total == value.tensor.size and full == 1))

@@ -12,7 +12,7 @@ from windlass.ops.regions import make_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import feeds_only
+from windlass.rewriting.sharing import is_alone, is_needed
 
 x, dimensions = hole("x"), hole("dimensions")
 
@@ -108,8 +108,8 @@ def sort_with_unused_results(op: Sort) -> tuple[Value, ...] | None:
     compared = [
         index for index in range(len(op.inputs)) if any(block.arguments[2 * index + side].uses for side in (0, 1))
     ]
-    kept = [index for index, result in enumerate(op.results) if result.uses or index in compared]
-    if len(kept) == len(op.inputs) or not kept or not any(result.uses for result in op.results):
+    kept = [index for index, result in enumerate(op.results) if is_needed(result) or index in compared]
+    if len(kept) == len(op.inputs) or not kept or not any(map(is_needed, op.results)):
         return None
     new = Block([block.arguments[2 * index + side].type for index in kept for side in (0, 1)])
     mapping: dict[Value, Value] = {
@@ -186,7 +186,7 @@ def end_of_sort(op: Slice, sort: Sort, start: tuple[int, ...], limit: tuple[int,
     'Maximum'
     """
     x = op.operand
-    if not x.tensor.is_integer or not feeds_only(x, op):
+    if not x.tensor.is_integer or not is_alone(x, op):
         return None
     axis, direction = axis_of(sort), direction_of(sort)
     size = x.shape[axis]

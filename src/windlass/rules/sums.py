@@ -35,7 +35,8 @@ from windlass.ops.reduction import reduce_and, reduce_max, reduce_or, reduce_sum
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import feeds_only, lay, unspread
+from windlass.rewriting.sharing import is_alone
+from windlass.rules.letters import lay, unspread
 from windlass.rules.reductions import Sizes, again, begins_neutral, broadcast, fold, sample_fold
 
 __all__ = ["BroadcastInDim", "reduce_max", "reduce_sum"]
@@ -121,7 +122,7 @@ def sum_of_scaled(op: Reduce, value: Multiply | Divide) -> Value | None:
     >>> sum_of_scaled(reduce_sum(scaled, (0,)).owner).lhs
     c
     """
-    if not feeds_only(value, op) or not begins_neutral(op):
+    if not is_alone(value, op) or not begins_neutral(op):
         return None
     if isinstance(value, Divide) and value.tensor.is_integer:
         return None
@@ -163,7 +164,7 @@ def sum_of_shifted(op: Reduce, value: Add | Subtract) -> Value | None:
     >>> sum_of_shifted(reduce_sum(shifted, (0,)).owner).rhs
     Constant(18.0)
     """
-    if not feeds_only(value, op) or not begins_neutral(op):
+    if not is_alone(value, op) or not begins_neutral(op):
         return None
     result = op.results[0]
     if 3 * result.tensor.size >= value.tensor.size or value.tensor.is_boolean:
@@ -210,7 +211,7 @@ def extreme_of_increasing(op: Reduce, value: Unary) -> Value | None:
     >>> extreme_of_increasing(reduce_max(Exponential(tensor("f32", 9)), (0,)).owner).operand.owner.inputs
     (x,)
     """
-    if not feeds_only(value, op) or not begins_neutral(op):
+    if not is_alone(value, op) or not begins_neutral(op):
         return None
     if op.results[0].tensor.size >= value.tensor.size:
         return None
@@ -229,7 +230,7 @@ def extreme_of_shifted(op: Reduce, value: Add | Subtract) -> Value | None:
     >>> extreme_of_shifted(reduce_max(shifted, (0,)).owner).rhs
     Constant(2.0)
     """
-    if not value.tensor.is_float or not feeds_only(value, op):
+    if not value.tensor.is_float or not is_alone(value, op):
         return None
     result = op.results[0]
     if not begins_neutral(op) or result.tensor.size >= value.tensor.size:

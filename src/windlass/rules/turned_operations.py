@@ -15,6 +15,7 @@ from windlass.ops.sampling import Draw
 from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes, invert, match_axes, pick
 from windlass.rules.dynamic_slices import some_starts
 from windlass.rules.sorts import ordinary_comparator, sort_by
@@ -74,7 +75,7 @@ def _untransposed(value: Value, p: Sizes) -> Value:
 def find_permutation(op: Op) -> Sizes | None:
     """How the operand of an op that may be turned is transposed, if that serves no one else."""
     first = op.operands[0] if op.operands else None
-    if not isinstance(first, Transpose) or len(first.uses) != 1:
+    if not isinstance(first, Transpose) or not is_alone(first):
         return None
     if isinstance(op, DynamicUpdateSlice):
         update, size = op.update, op.tensor.size
@@ -124,7 +125,7 @@ def transpose_after_turned_operation(op: Transpose, x: Value, q: Sizes) -> Value
     (1, 3)
     """
     inner = owner_of(x)
-    p = None if inner is None or len(x.uses) != 1 or len(inner.results) != 1 else find_permutation(inner)
+    p = None if inner is None or not is_alone(x) or len(inner.results) != 1 else find_permutation(inner)
     if inner is None or p is None:
         return None
     made = turned(inner, p)
@@ -270,7 +271,7 @@ def unit_axes_around_operation(op: Reshape, x: Value) -> Value | None:
     (2, 2)
     """
     inner = owner_of(x)
-    if inner is None or not isinstance(inner, ReduceWindow | Sort | Fft) or len(x.uses) != 1:
+    if inner is None or not isinstance(inner, ReduceWindow | Sort | Fft) or not is_alone(x):
         return None
     first = inner.operands[0]
     if len(inner.results) != 1 or not isinstance(first, Reshape):

@@ -9,6 +9,7 @@ from windlass.ops.combiners import combiner_region
 from windlass.ops.sampling import Draw
 from windlass.rewriting.pattern import any_op, hole
 from windlass.rewriting.rule import rewrite
+from windlass.rewriting.sharing import is_alone
 from windlass.rules.axes import Sizes
 from windlass.rules.scatter_order import (
     can_be_turned,
@@ -75,7 +76,7 @@ def transpose_of_scatter(op: Transpose, scatter: Scatter, q: Sizes) -> Value | N
     into = scatter.inputs[0]
     if starts_from_one_number(scatter):
         return scatter_in_order(scatter, one_number_of(into, op.shape), q)
-    if not isinstance(into, Transpose) or len(into.uses) != 1:
+    if not isinstance(into, Transpose) or not is_alone(into):
         return None
     both = tuple(into.permutation[axis] for axis in q)
     in_order = both == tuple(range(len(both)))

@@ -25,7 +25,7 @@ from windlass.ops.sampling import Draw
 from windlass.ops.windows import fold_windows
 from windlass.rewriting.pattern import any_op
 from windlass.rewriting.rule import rewrite
-from windlass.rules.letters import feeds_only
+from windlass.rewriting.sharing import is_alone, users_of
 from windlass.rules.reductions import ALL_FOLDS, FOLDS
 
 __all__ = ["reduce_sum"]
@@ -310,15 +310,16 @@ def is_last_wanted(op: ReduceWindow) -> bool:
     """Whether it is a running fold of which only the last result is looked at: rules above make it a plain one."""
     axis = prefix_axis(op)
     result = op.results[0]
-    if axis is None or len(result.uses) != 1:
+    users = users_of(result)
+    if axis is None or len(users) != 1:
         return False
-    (user,) = result.uses
+    (user,) = users
     return isinstance(user, Slice) and user.start_indices[axis] == result.shape[axis] - 1
 
 
 def _fold_of_all(op: Slice, inner: ReduceWindow) -> Value | None:
     value = op.operand
-    axis = prefix_axis(inner) if feeds_only(value, op) else None
+    axis = prefix_axis(inner) if is_alone(value, op) else None
     if axis is None or op.start_indices[axis] != value.shape[axis] - 1 or op.tensor.size == 0:
         return None
     made = Reshape(
