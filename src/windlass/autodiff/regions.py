@@ -1,7 +1,9 @@
 """Cotangents through choices and loops: branches are pulled back within, loops go round once more, from end to start.
 
 What a round backwards needs of the values that the loop carried is recorded on the way forwards, and nothing else: not
-what is the same in all rounds, not counters, and nothing at all where rounds are linear.
+what is the same in all rounds, not counters, and nothing at all where rounds are linear (recording.py). Where it is not
+known before how often the loop goes round, it is counted (rounds.py), and rounds are computed again from checkpoints
+(checkpoints.py).
 """
 
 from __future__ import annotations
@@ -10,37 +12,24 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from windlass.autodiff.activity import body_of, inputs_of, is_differentiable
+from windlass.autodiff.activity import body_of, is_differentiable
+from windlass.autodiff.checkpoints import Checkpoints
 from windlass.autodiff.cotangents import EVERYWHERE, Cotangent, Mask, condition_of, settle_all, sum_of_cotangents
 from windlass.autodiff.forward import choose
+from windlass.autodiff.recording import INDEX, Recorded, Replay, counting_down, counting_to
+from windlass.autodiff.rounds import count_rounds
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
 from windlass.ir.captures import captures
-from windlass.ops import (
-    Add,
-    Case,
-    Compare,
-    Constant,
-    Convert,
-    DynamicSlice,
-    DynamicUpdateSlice,
-    If,
-    Multiply,
-    Or,
-    Reshape,
-    Return,
-    Subtract,
-    While,
-)
-from windlass.ops.base import NoDerivative
-from windlass.ops.counting import find_counter, step_of
+from windlass.ops import Add, Case, Constant, If, Or, Return, Subtract, While
 from windlass.rewriting.driver import remove_dead_code
 
 Cotangents: TypeAlias = "dict[Value, Cotangent]"
 PullBack: TypeAlias = Callable[[Sequence[Op], Sequence[Value], Mapping[Value, Cotangent]], Cotangents]
 """The cotangents of active values through ops, from those of what is computed of them."""
 
-INDEX = tensor_type((), "i32")
+MOST_RECORDED = 1 << 30
+"""Bytes. Of a loop that would take more to be recorded, rounds are computed again from checkpoints."""
 
 
 def pull_back_choice(
@@ -112,57 +101,72 @@ class _Round(NamedTuple):
 
 
 def pull_back_loop(op: While, given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack) -> Cotangents:
-    """The cotangents of what a loop begins with and takes from outside.
-
-    Raises NoDerivative where it is not known before how often the loop goes round.
-    """
-    counter = find_counter(op)
-    if counter is None:
-        raise NoDerivative(op)
+    """The cotangents of what a loop begins with and takes from outside."""
+    rounds = count_rounds(op)
     active = [place for place, result in enumerate(op.results) if result in reached]
-    if counter.rounds == 0:
+    if rounds == 0:
         return seeds_of([op.operands[place] for place in active], [given[place] for place in active])
     backwards = _round_backwards(op, active, given, reached, pull)
-    recorded = _record(op, backwards.used, counter.rounds, reached)
+    replay = _replay(op, backwards.used, rounds, reached)
     outside, masked, parts = backwards.outside, backwards.masked, backwards.parts
     seeds = [given[place] or Cotangent(Constant.splat(0, op.operands[place].type)) for place in active]
-    initial = [
-        Constant.of(0, INDEX.dtype),
-        *(seed.settle() for seed in seeds),
-        *(Constant.splat(0, value.type) for value in outside),
-        *(_condition_at_end(op, place, given[place]) for place in masked),
-        *(Constant.of(False, "i1", value.shape) for value in parts),
+    # Rounds that are known before are counted from 0, others down from their number.
+    first = Constant.of(0, INDEX.dtype) if isinstance(rounds, int) else rounds
+    parts_of_state = [
+        [first],
+        [seed.settle() for seed in seeds],
+        [Constant.splat(0, value.type) for value in outside],
+        [_condition_at_end(op, place, given[place]) for place in masked],
+        [Constant.of(False, "i1", value.shape) for value in parts],
+        replay.initial(),
     ]
-    first, ends = len(op.operands), len(initial) - len(parts)
+    initial = [value for part in parts_of_state for value in part]
     with Builder(body := Block([value.type for value in initial])):
-        index, *carried = body.arguments
-        cotangents, totals = carried[: len(active)], carried[len(active) : len(active) + len(outside)]
-        conditions, reaches = carried[len(active) + len(outside) : ends - 1], carried[ends - 1 :]
-        place = Subtract(Constant.of(counter.rounds - 1, INDEX.dtype), index)
-        mapping: dict[Value, Value] = {backwards.block.arguments[each]: find(place) for each, find in recorded.items()}
-        mapping.update(zip(backwards.block.arguments[first:], [*cotangents, *conditions], strict=True))
+        arguments = iter(body.arguments)
+        (index,), cotangents, totals, conditions, reaches, kept = [
+            list(islice(arguments, len(part))) for part in parts_of_state
+        ]
+        one = Constant.of(1, index.dtype)
+        if isinstance(rounds, int):
+            place, following = Subtract(Constant.of(rounds - 1, INDEX.dtype), index), Add(index, one)
+        else:
+            place = following = Subtract(index, one)
+        values, kept = replay.enter(kept, place)
+        mapping: dict[Value, Value] = {backwards.block.arguments[each]: value for each, value in values.items()}
+        mapping.update(zip(backwards.block.arguments[len(op.operands) :], [*cotangents, *conditions], strict=True))
         for each in backwards.block:
             if each is not backwards.block.terminator:
                 each.clone(mapping)
         found = iter([mapping.get(value, value) for value in backwards.block.terminator.operands])
         Return(
             (
-                Add(index, Constant.of(1, INDEX.dtype)),
+                following,
                 *islice(found, len(active)),
                 *[Add(total, each) for total, each in zip(totals, islice(found, len(outside)), strict=True)],
                 *islice(found, len(masked)),
                 *[Or(reach, each) for reach, each in zip(reaches, found, strict=True)],
+                *kept,
             )
         )
     _erase(backwards.block)
-    results = While(_counting_to(counter.rounds, body), Region(body), tuple(initial)).results
-    conditions = dict(zip([*masked, *parts], results[len(active) + len(outside) + 1 :], strict=True))
+    cond = counting_to(rounds, body) if isinstance(rounds, int) else counting_down(body)
+    results = While(cond, Region(body), tuple(initial)).results
+    conditions = dict(zip([*masked, *parts], results[len(active) + len(outside) + 1 :], strict=False))
     masks = {key: frozenset({(condition, True)}) for key, condition in conditions.items()} | backwards.same
     keys = [*zip((op.operands[place] for place in active), active, strict=True), *zip(outside, outside, strict=True)]
     return seeds_of(
         [value for value, _ in keys],
         [Cotangent(each, masks.get(key, EVERYWHERE)) for (_, key), each in zip(keys, results[1:], strict=False)],
     )
+
+
+def _replay(op: While, used: Sequence[int], rounds: int | Value, reached: set[Value]) -> Replay:
+    """How the carried values at the places used are found again."""
+    if not isinstance(rounds, int):
+        return Checkpoints(op, used)
+    if rounds * Recorded.bytes_of_round(op, used) <= MOST_RECORDED:
+        return Recorded(op, used, rounds, reached)
+    return Checkpoints(op, used, MOST_RECORDED, rounds)
 
 
 def _condition_at_end(op: While, place: int, cotangent: Cotangent | None) -> Value:
@@ -231,130 +235,6 @@ def _is_known_before(mask: Mask, block: Block) -> bool:
 def _erase(block: Block) -> None:
     for each in reversed(list(block)):
         each.erase()
-
-
-def _record(op: While, used: Sequence[int], rounds: int, reached: set[Value]) -> dict[int, Callable[[Value], Value]]:
-    """How each carried value that is used is found again, by the number of the round."""
-    arguments, following = op.body.block.arguments, op.body.block.terminator.operands
-    found: dict[int, Callable[[Value], Value]] = {}
-    kept: list[int] = []
-    for place in used:
-        step = step_of(arguments[place], following[place])
-        if following[place] is arguments[place]:
-            found[place] = _constantly(op.operands[place])
-        elif step is not None:
-            found[place] = _counted(op.operands[place], step)
-        else:
-            kept.append(place)
-    tapes = _run_recording(op, kept, rounds, reached) if kept else ()
-    found.update((place, _entry_of(tape)) for place, tape in zip(kept, tapes, strict=True))
-    return found
-
-
-def _constantly(value: Value) -> Callable[[Value], Value]:
-    return lambda _: value
-
-
-def _counted(start: Value, step: int) -> Callable[[Value], Value]:
-    def count(place: Value) -> Value:
-        number = place if start.dtype == place.dtype else Convert(place, start.dtype)
-        return Add(start, Multiply(number, Constant.of(step, start.dtype)))
-
-    return count
-
-
-def _entry_of(tape: Value) -> Callable[[Value], Value]:
-    def take(place: Value) -> Value:
-        shape = tape.shape[1:]
-        zero = Constant.of(0, INDEX.dtype)
-        return Reshape(DynamicSlice(tape, (place, *(zero for _ in shape)), (1, *shape)), shape)
-
-    return take
-
-
-def _run_recording(op: While, kept: Sequence[int], rounds: int, reached: set[Value]) -> tuple[Value, ...]:
-    """What is kept of each round, in the order of rounds: an array for each, with the rounds as first axis.
-
-    A loop of its own where what is kept does not vary, for then the loop at hand is only there to be transposed; else
-    the loop itself writes it down.
-    """
-    needed = _needed_for(op, kept)
-    if all(op.results[place] not in reached for place in needed):
-        return _recording_loop(op, kept, needed, rounds)[1 + len(needed) :]
-    assert op.block is not None
-    with Builder(op.block, before=op):
-        results = _recording_loop(op, kept, range(len(op.operands)), rounds)
-    for old, new in zip(op.results, results[1:], strict=False):
-        old.replace_all_uses_with(new)
-    return results[1 + len(op.operands) :]
-
-
-def _needed_for(op: While, kept: Sequence[int]) -> list[int]:
-    """The places of the carried values that those which are kept depend on, in any round."""
-    following = op.body.block.terminator.operands
-    needed: set[int] = set()
-    waiting = list(kept)
-    while waiting:
-        place = waiting.pop()
-        if place not in needed:
-            needed.add(place)
-            waiting += _arguments_behind(following[place], op.body.block)
-    return sorted(needed)
-
-
-def _arguments_behind(value: Value, block: Block) -> set[int]:
-    """The arguments of a block that a value of it depends on."""
-    found: set[int] = set()
-    seen: set[Value] = set()
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value, Argument):
-            if value.block is block:
-                found.add(value.index)
-            continue
-        op = op_of(value)
-        if op is not None and op.block is block:
-            waiting += inputs_of(op)
-    return found
-
-
-def _recording_loop(op: While, kept: Sequence[int], places: Sequence[int], rounds: int) -> tuple[Value, ...]:
-    """A loop that carries its number of rounds, the values at these places, and the arrays of what is kept."""
-    carried = op.body.block.arguments
-    initial = [
-        Constant.of(0, INDEX.dtype),
-        *(op.operands[place] for place in places),
-        *(Constant.splat(0, tensor_type((rounds, *carried[place].shape), carried[place].dtype)) for place in kept),
-    ]
-    with Builder(body := Block([value.type for value in initial])):
-        index = body.arguments[0]
-        given = dict(zip(places, body.arguments[1:], strict=False))
-        mapping: dict[Value, Value] = {carried[place]: value for place, value in given.items()}
-        for each in body_of(op.body):
-            each.clone(mapping)
-        zero = Constant.of(0, INDEX.dtype)
-        entries = [
-            DynamicUpdateSlice(
-                tape, Reshape(given[place], (1, *carried[place].shape)), (index, *(zero for _ in carried[place].shape))
-            )
-            for place, tape in zip(kept, body.arguments[1 + len(places) :], strict=True)
-        ]
-        following = op.body.block.terminator.operands
-        values = [mapping.get(following[place], following[place]) for place in places]
-        Return((Add(index, Constant.of(1, INDEX.dtype)), *values, *entries))
-    remove_dead_code(body)
-    return While(_counting_to(rounds, body), Region(body), tuple(initial)).results
-
-
-def _counting_to(rounds: int, body: Block) -> Region:
-    """The condition of a loop whose first value counts its rounds."""
-    with Builder(cond := Block([argument.type for argument in body.arguments])):
-        Return((Compare(cond.arguments[0], Constant.of(rounds, INDEX.dtype), "LT"),))
-    return Region(cond)
 
 
 def separate(block: Block, varying: set[Value]) -> None:

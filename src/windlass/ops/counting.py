@@ -43,14 +43,10 @@ def find_counter(loop: Loop) -> Counter | None:
     >>> find_counter(While(cond, make_region([zero.type], body), (zero,)))
     Counter(position=0, start=0, step=2, rounds=4)
     """
-    (test,) = loop.cond.block.terminator.operands
-    if not isinstance(test, Compare) or len(loop.cond.blocks) != 1:
+    found = _tested(loop)
+    if found is None:
         return None
-    tested, limit, direction = test.lhs, test.rhs, test.direction
-    if not isinstance(tested, Argument):
-        tested, limit, direction = limit, tested, MIRRORED[direction]
-    if not isinstance(tested, Argument) or tested.block is not loop.cond.block or tested.dtype not in INTEGER:
-        return None
+    tested, limit, direction = found
     start, bound = loop.operands[tested.index], integer_of(limit)
     body = loop.body.block
     step = step_of(body.arguments[tested.index], body.terminator.operands[tested.index])
@@ -62,6 +58,76 @@ def find_counter(loop: Loop) -> Counter | None:
     if rounds is None or bits is None or not int(bits.min) <= first + rounds * step <= int(bits.max):
         return None
     return Counter(tested.index, first, step, rounds)
+
+
+class Bound(NamedTuple):
+    """A carried integer that begins with `start`, grows by `step` each round (which is not 0), and is tested against
+    `limit`: both are values from outside of the loop. The loop goes on while it has not passed the limit, or reached
+    it."""
+
+    start: Value
+    step: int
+    limit: Value
+    is_limit_included: bool
+
+
+def find_bound(loop: Loop) -> Bound | None:
+    """What the loop's condition tests, if that is a counter alone, with a limit that stays the same.
+
+    Of integers that are not wider than 32 bits, or of 64 with a sign: their differences have no more than 64 bits,
+    where the loop ends at all.
+
+    >>> from windlass.ir.values import tensor
+    >>> from windlass.ops import While, make_region
+    >>> zero, limit = Constant.of(0, "i32"), tensor("i32", name="n")
+    >>> cond = make_region([zero.type], lambda i: Compare(i, limit, "LT"))
+    >>> bound = find_bound(While(cond, make_region([zero.type], lambda i: Add(i, Constant.of(2, "i32"))), (zero,)))
+    >>> bound.step, bound.limit, bound.is_limit_included
+    (2, n, False)
+    """
+    tested = _tested(loop)
+    if tested is None:
+        return None
+    argument, limit, direction = tested
+    body = loop.body.block
+    step = step_of(body.arguments[argument.index], body.terminator.operands[argument.index])
+    if (
+        argument.dtype in ("ui64", "i4", "ui4")
+        or not step
+        or direction not in (("LT", "LE") if step > 0 else ("GT", "GE"))
+    ):
+        return None
+    if isinstance(limit, Argument) and limit.block is loop.cond.block:
+        if body.terminator.operands[limit.index] is not body.arguments[limit.index]:
+            return None
+        limit = loop.operands[limit.index]
+    elif isinstance(limit, Constant):
+        limit = Constant.of(int(limit.number), limit.dtype)
+    elif any(limit in op.results for op in loop.cond.block):
+        return None
+    return Bound(loop.operands[argument.index], step, limit, direction in ("LE", "GE"))
+
+
+def _tested(loop: Loop) -> tuple[Argument, Value, str] | None:
+    """The carried integer that the condition is a comparison of, and with what."""
+    (test,) = loop.cond.block.terminator.operands
+    if not isinstance(test, Compare) or len(loop.cond.blocks) != 1:
+        return None
+    tested, limit, direction = test.lhs, test.rhs, test.direction
+    is_carried = isinstance(tested, Argument) and tested.block is loop.cond.block
+    if not is_carried or (_is_tested_against(loop, tested) and not _is_tested_against(loop, limit)):
+        tested, limit, direction = limit, tested, MIRRORED[direction]
+    if not isinstance(tested, Argument) or tested.block is not loop.cond.block or tested.dtype not in INTEGER:
+        return None
+    return tested, limit, direction
+
+
+def _is_tested_against(loop: Loop, value: Value) -> bool:
+    """Whether a value of the condition is a carried one that stays the same in all rounds."""
+    if not isinstance(value, Argument) or value.block is not loop.cond.block:
+        return False
+    body = loop.body.block
+    return body.terminator.operands[value.index] is body.arguments[value.index]
 
 
 def step_of(argument: Argument, following: Value) -> int | None:

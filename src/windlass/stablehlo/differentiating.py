@@ -18,7 +18,6 @@ from windlass.autodiff import NoDerivative, tangent_function, transposed_functio
 from windlass.autodiff.activity import is_differentiable
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Function
-from windlass.ops import While
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call, program_from
 
@@ -97,14 +96,11 @@ def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
 
 def _no_derivative(program: Code, failure: NoDerivative) -> WindlassError:
     name = failure.op.name or type(failure.op).__name__
-    reason = "has no derivative"
-    if isinstance(failure.op, While):
-        reason = "goes round as often as its values say, which can't be gone backwards (jax.jvp can)"
     return WindlassError(
         Diagnostic(
             "WL0901",
             # The module is called what the user calls it, whatever was derived of it.
-            f"{program.module.name or program.name} can't be differentiated: {name} {reason}",
+            f"{program.module.name or program.name} can't be differentiated: {name} has no derivative",
             failure.op.source,
             help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
         )

@@ -1,0 +1,141 @@
+"""What the rounds of a loop began with, computed again from a few that were kept.
+
+A stack holds what some rounds began with, the first among them. To go back a round, the topmost is taken and run
+forwards up to that round, and what is passed on the way is kept again as long as there is room. Where to put it is
+binomial checkpointing (Griewank and Walther, *Revolve*): with s places, C(s + t, t) rounds are gone back through with
+no round run more than t times. So the memory is the same whatever the number of rounds, which need not be known: with
+places for all rounds each is run once, as if all were recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windlass.autodiff.activity import body_of
+from windlass.autodiff.recording import INDEX, Replay, converted, counting_down, entered, entry
+from windlass.autodiff.rounds import LONG, needed_for, number
+from windlass.ir import Block, Builder, Region, Value, tensor_type
+from windlass.ops import (
+    Add,
+    And,
+    Compare,
+    Constant,
+    Divide,
+    Minimum,
+    Multiply,
+    Return,
+    Select,
+    Subtract,
+    While,
+)
+from windlass.rewriting.driver import remove_dead_code
+
+FEWEST, MOST = 16, 1024
+"""How many rounds are kept at least and at most..."""
+USUAL_BYTES = 1 << 24
+"""... and how much that takes, if it is not the fewest."""
+
+
+def places_within(bytes_: int, each: int) -> int:
+    """How many states of so many bytes are kept where so many bytes may be used.
+
+    >>> places_within(USUAL_BYTES, 8), places_within(USUAL_BYTES, 1 << 18), places_within(USUAL_BYTES, 1 << 30)
+    (1024, 64, 16)
+    """
+    return min(max(bytes_ // max(each, 1), FEWEST), MOST)
+
+
+class Checkpoints(Replay):
+    """Some of the rounds: at most so many as there are places in the stack."""
+
+    def __init__(self, op: While, used: Sequence[int], bytes_: int = USUAL_BYTES, most: int = MOST) -> None:
+        super().__init__(op, used)
+        self.needed = needed_for(op, self.kept)
+        self.stored = [place for place in self.needed if place not in self.same and place not in self.counted]
+        state = sum(op.operands[place].tensor.bytes for place in self.stored)
+        self.places = max(min(places_within(bytes_, state), most), 1)
+        """Beside these there is one for the round at hand."""
+
+    def initial(self) -> tuple[Value, ...]:
+        """How many states are kept, of which rounds, and the states: at first that of round 0."""
+        if not self.stored:
+            return ()
+        count = self.places + 1
+        begun = [self.op.operands[place] for place in self.stored]
+        zeros = [Constant.splat(0, tensor_type((count, *value.shape), value.dtype)) for value in begun]
+        first = Constant.of(0, INDEX.dtype)
+        stacks = [entered(stack, value, first) for stack, value in zip(zeros, begun, strict=True)]
+        return (Constant.of(1, INDEX.dtype), Constant.of(0, LONG.dtype, (count,)), *stacks)
+
+    def enter(self, carried: Sequence[Value], index: Value) -> tuple[dict[int, Value], tuple[Value, ...]]:
+        found = self.simple(self.used, index)
+        if not self.stored:
+            return found, ()
+        height, rounds, *stacks = carried
+        top = Subtract(height, Constant.of(1, INDEX.dtype))
+        index = converted(index, LONG.dtype)
+        distance = Subtract(index, entry(rounds, top))
+        initial = (distance, height, rounds, *stacks, *(entry(stack, top) for stack in stacks))
+        with Builder(body := Block([value.type for value in initial])):
+            distance, height, rounds, *rest = body.arguments
+            stacks, state = rest[: len(stacks)], rest[len(stacks) :]
+            at = Subtract(index, distance)
+            stride = stride_for(distance, height, self.places)
+            state = self._run(state, at, stride)
+            stacks = [entered(stack, value, height) for stack, value in zip(stacks, state, strict=True)]
+            rounds = entered(rounds, Add(at, stride), height)
+            height = Add(height, Constant.of(1, INDEX.dtype))
+            Return((Subtract(distance, stride), height, rounds, *stacks, *state))
+        remove_dead_code(body)
+        _, height, rounds, *rest = While(counting_down(body), Region(body), initial).results
+        stacks, state = rest[: len(stacks)], rest[len(stacks) :]
+        given = dict(zip(self.stored, state, strict=True))
+        found.update((place, given[place]) for place in self.kept)
+        # The topmost now is the round at hand: it is not asked for again.
+        return found, (Subtract(height, Constant.of(1, INDEX.dtype)), rounds, *stacks)
+
+    def _run(self, state: Sequence[Value], at: Value, stride: Value) -> list[Value]:
+        """The state after so many more rounds."""
+        op = self.op
+        initial = (stride, at, *state)
+        with Builder(body := Block([value.type for value in initial])):
+            left, index, *now = body.arguments
+            given = dict(zip(self.stored, now, strict=True)) | self.simple(self.needed, index)
+            mapping: dict[Value, Value] = {op.body.block.arguments[place]: value for place, value in given.items()}
+            for each in body_of(op.body):
+                each.clone(mapping)
+            following = [op.body.block.terminator.operands[place] for place in self.stored]
+            values = [mapping.get(value, value) for value in following]
+            Return((Subtract(left, number(1)), Add(index, number(1)), *values))
+        remove_dead_code(body)
+        return list(While(counting_down(body), Region(body), initial).results[2:])
+
+
+def stride_for(distance: Value, height: Value, places: int) -> Value:
+    """How many rounds to run before the next is kept: from the topmost of so many, to one that is so far away."""
+    one = number(1)
+    free = Subtract(number(places + 1), converted(height, LONG.dtype))
+    within, repetitions = _repetitions(Add(distance, one), free)
+    # As much as one repetition less reaches, but for what it does with one place less: C(s - 1 + t - 1, t - 1).
+    behind = Divide(Multiply(within, free), Add(free, Subtract(repetitions, one)))
+    stride = Minimum(within, Subtract(Add(distance, one), behind))
+    return Select(Compare(free, one, "LE"), distance, stride)
+
+
+def _repetitions(rounds: Value, places: Value) -> tuple[Value, Value]:
+    """The least t for which C(places + t, t) are at least so many rounds, after how many those of t - 1 are.
+
+    Not looked for where there is but one place.
+    """
+    one = number(1)
+    initial = (one, Add(places, one), one, rounds, places)
+    types = [value.type for value in initial]
+    with Builder(cond := Block(types)):
+        _, reached, _, wanted, given = cond.arguments
+        Return((And(Compare(reached, wanted, "LT"), Compare(given, one, "GT")),))
+    with Builder(body := Block(types)):
+        _, reached, count, wanted, given = body.arguments
+        count = Add(count, one)
+        Return((reached, Divide(Multiply(reached, Add(given, count)), count), count, wanted, given))
+    less, _, count, *_ = While(Region(cond), Region(body), initial).results
+    return less, count

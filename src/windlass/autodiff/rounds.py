@@ -1,0 +1,106 @@
+"""How often a loop goes round, as a value of the program: known before, by a counter, or counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from windlass.autodiff.activity import body_of, inputs_of
+from windlass.facts.terms import op_of
+from windlass.ir import Argument, Block, Builder, Region, Value, tensor_type
+from windlass.ops import Add, Compare, Constant, Convert, Divide, Return, Select, Subtract, While
+from windlass.ops.counting import find_bound, find_counter
+from windlass.rewriting.driver import remove_dead_code
+
+LONG = tensor_type((), "i64")
+"""The type of numbers of rounds that are not known before."""
+
+
+def number(value: int) -> Value:
+    """A constant of that type."""
+    return Constant.of(value, LONG.dtype)
+
+
+def count_rounds(op: While) -> int | Value:
+    """How often the loop goes round. Ops that find it out are placed where the active builder is.
+
+    It follows from a counter that grows by a constant up to a limit that stays the same. Else the loop is run once for
+    its number of rounds alone, with what its condition depends on and nothing else.
+    """
+    counter = find_counter(op)
+    if counter is not None:
+        return counter.rounds
+    bound = find_bound(op)
+    if bound is None:
+        return _run_counting(op)
+    start, limit = (
+        Convert(each, LONG.dtype) if each.dtype != LONG.dtype else each for each in (bound.start, bound.limit)
+    )
+    step = bound.step
+    if step < 0:
+        start, limit, step = limit, start, -step
+    if bound.is_limit_included:
+        # Before the test, as it is where an integer could wrap around that nothing is lost by it.
+        goes = Compare(start, limit, "LE")
+        distance = Add(Subtract(limit, start), number(step))
+    else:
+        goes = Compare(start, limit, "LT")
+        distance = Add(Subtract(limit, start), number(step - 1))
+    rounds = distance if step == 1 else Divide(distance, number(step))
+    return Select(goes, rounds, number(0))
+
+
+def _run_counting(op: While) -> Value:
+    """The number of rounds of a loop with nothing but what its condition depends on."""
+    cond = op.cond.block
+    places = needed_for(op, arguments_behind(cond.terminator.operands, cond))
+    initial = (number(0), *(op.operands[place] for place in places))
+    regions: list[Region] = []
+    for region in (op.cond, op.body):
+        with Builder(block := Block([value.type for value in initial])):
+            count, *carried = block.arguments
+            mapping: dict[Value, Value] = {
+                region.block.arguments[place]: value for place, value in zip(places, carried, strict=True)
+            }
+            for each in body_of(region):
+                each.clone(mapping)
+            returned = region.block.terminator.operands
+            chosen = returned if region is op.cond else [returned[place] for place in places]
+            given = [mapping.get(value, value) for value in chosen]
+            Return(tuple(given if region is op.cond else [Add(count, number(1)), *given]))
+        remove_dead_code(block)
+        regions.append(Region(block))
+    cond_region, body_region = regions
+    return While(cond_region, body_region, initial).results[0]
+
+
+def needed_for(op: While, kept: Iterable[int]) -> list[int]:
+    """The places of the carried values that those at these places depend on, in any round."""
+    following = op.body.block.terminator.operands
+    needed: set[int] = set()
+    waiting = list(kept)
+    while waiting:
+        place = waiting.pop()
+        if place not in needed:
+            needed.add(place)
+            waiting += arguments_behind([following[place]], op.body.block)
+    return sorted(needed)
+
+
+def arguments_behind(values: Sequence[Value], block: Block) -> set[int]:
+    """The arguments of a block that values of it depend on."""
+    found: set[int] = set()
+    seen: set[Value] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, Argument):
+            if value.block is block:
+                found.add(value.index)
+            continue
+        op = op_of(value)
+        if op is not None and op.block is block:
+            waiting += inputs_of(op)
+    return found
