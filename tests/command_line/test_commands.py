@@ -160,6 +160,10 @@ def test_opt_takes_choices(reversed_program: Path, capsys: pytest.CaptureFixture
     assert "reverse" not in capsys.readouterr().out
     assert run(["opt", "module.mlir", "--without", "reverse_of_reverse"]) == 0
     assert "reverse" in capsys.readouterr().out
+    assert run(["opt", "module.mlir", "--schedule", "seq(passes('needed_parts'))"]) == 0
+    assert "reverse" in capsys.readouterr().out
+    assert run(["opt", "module.mlir", "--schedule", "open('x')"]) == 1
+    assert "WL0806" in capsys.readouterr().err
     assert run(["opt", "module.mlir", "--assume", "luck"]) == 1
     assert "WL0803" in capsys.readouterr().err
 

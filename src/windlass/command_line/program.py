@@ -18,6 +18,7 @@ from windlass.diagnostics.environment import read_choice
 from windlass.diagnostics.limits import require_address_space
 
 if TYPE_CHECKING:
+    from windlass import schedules
     from windlass.command_line import bisect as bisecting
     from windlass.command_line import catalogue as listing
     from windlass.command_line import doctor as examining
@@ -37,6 +38,7 @@ else:
     listing = deferred("windlass.command_line.catalogue")
     optimizing = deferred("windlass.command_line.optimize")
     pages = deferred("windlass.command_line.errors")
+    schedules = deferred("windlass.schedules")
     running = deferred("windlass.command_line.run")
     scripts = deferred("windlass.command_line.script")
 
@@ -269,6 +271,7 @@ def run_program(
     _DEVICE,
     option("--seconds", type=float, default=10.0, help="How long the optimizer may take."),
     _WITHOUT,
+    option("--schedule", help="What is done in which order: \"seq(rules('slices'), passes('needed_parts'))\"."),
 )
 def opt(
     file: Path,
@@ -280,10 +283,12 @@ def opt(
     device: str | None,
     seconds: float,
     without: list[str],
+    schedule: str | None,
 ) -> int:
     """Optimize a StableHLO module with the catalogue of rewrites."""
 
-    choices = choosing.Choices.make(exact, assume, seconds, device, without=without)
+    wanted = None if schedule is None else schedules.read_schedule(schedule)
+    choices = choosing.Choices.make(exact, assume, seconds, device, without=without, schedule=wanted)
     optimizing.optimize_file(file, output, choices, statistics, explained)
     return OK
 

@@ -10,13 +10,18 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import jax
 
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.functions.trials import Trials, find_trials, key_of_arguments
 from windlass.reports.lowered import Lowered
 from windlass.rewriting import Rule
+from windlass.schedules import Schedule, read_schedule
+from windlass.schedules.schedule import fault
 from windlass.stablehlo.embedding import embed_module, find_surroundings
 from windlass.stablehlo.lowered import import_lowered, optimize_lowered
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
@@ -42,15 +47,22 @@ class OptimizedFunction:
         choices: Choices,
         static_argnums: int | Sequence[int] | None,
         static_argnames: str | Iterable[str] | None,
+        trials: int = 0,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.choices = choices
+        self.most_trials = trials
+        self._tried: dict[Hashable, tuple[Trials, OptimizedFunction] | None] = {}
 
         @functools.wraps(function)
         def apply(*positional: Any, **named: Any) -> Any:
             return self._apply(positional, named)
 
+        self._static_arguments: dict[str, Any] = {
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+        }
         self._static: dict[str, Any] = {}
         if static_argnums is not None:
             self._static["static_argnums"] = static_argnums
@@ -71,7 +83,50 @@ class OptimizedFunction:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         if getattr(jax.config, "jax_disable_jit"):  # noqa: B009 (no type has it)
             return self.function(*positional, **named)
+        if self.most_trials:
+            found = self._find_fastest(positional, named)
+            if found is not None:
+                return found[1]._jitted(*positional, **named)
         return self._jitted(*positional, **named)
+
+    def trials(self, *positional: Any, **named: Any) -> Trials:
+        """What was tried for such arguments, and how long each took; they are run if they weren't yet.
+
+        Raises WindlassError (WL0806) for a function without trials, and for arguments that are traced.
+        """
+        found = self._find_fastest(positional, named)
+        if found is None:
+            reason = "has no trials" if not self.most_trials else "is tried on arrays only, and without effects"
+            raise WindlassError(Diagnostic("WL0806", f"{self.name} {reason}", help="wl.optimize(trials=4)"))
+        return found[0]
+
+    def _find_fastest(
+        self, positional: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[Trials, OptimizedFunction] | None:
+        """The function by the schedule that is fastest for such arguments; None where nothing is tried."""
+        key = key_of_arguments(positional, named) if self.most_trials else None
+        if key is None:
+            return None
+        if key not in self._tried:
+            self._tried[key] = self._try_out(positional, named)
+        return self._tried[key]
+
+    def _try_out(self, positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[Trials, OptimizedFunction] | None:
+        traced = jax.jit(self.function, **self._static).trace(*positional, **named)
+        if traced.jaxpr.effects or not is_plain(traced.jaxpr):
+            return None  # What it does beside its results would be done in each trial.
+
+        def scheduled(schedule: Schedule) -> OptimizedFunction:
+            choices = replace(self.choices, schedule=schedule)
+            return OptimizedFunction(self.function, choices, **self._static_arguments)
+
+        def compile_with(schedule: Schedule) -> Callable[[], Any]:
+            jitted = scheduled(schedule)._jitted
+            return lambda: jitted(*positional, **named)
+
+        module = import_lowered(self.name, traced.lower())
+        found = find_trials(module, self.choices, self.most_trials, compile_with)
+        return found, scheduled(found.chosen)
 
     def _apply(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Trace the function and bind it as one operation. JAX's `jit` has made tracers of all but static arguments."""
@@ -140,6 +195,8 @@ def optimize(
     device: str | None = None,
     rules: Iterable[Rule] = (),
     without: str | Iterable[str] = (),
+    schedule: Schedule | str | None = None,
+    trials: int = 0,
 ) -> OptimizedFunction: ...
 @overload
 def optimize(
@@ -152,6 +209,8 @@ def optimize(
     device: str | None = None,
     rules: Iterable[Rule] = (),
     without: str | Iterable[str] = (),
+    schedule: Schedule | str | None = None,
+    trials: int = 0,
 ) -> Callable[[Callable[..., Any]], OptimizedFunction]: ...
 
 
@@ -167,6 +226,8 @@ def optimize(
     device: str | None = None,
     rules: Iterable[Rule] = (),
     without: str | Iterable[str] = (),
+    schedule: Schedule | str | None = None,
+    trials: int = 0,
 ) -> Any:
     """Optimize a JAX function; what comes back is used as `jax.jit(function)` would be.
 
@@ -183,6 +244,10 @@ def optimize(
     default the one that JAX compiles for. `rules` are rules of your own, declared by `wl.rewrite`, and `without` names
     rules to be left out.
 
+    `schedule` says what is done in which order (see `windlass.schedules`), as a value or as its text. With `trials=n`,
+    n programs are timed at the first call with arguments of a kind, the default among them, and the fastest is used
+    from then on, in later processes too. They are the schedule's options, or else all rules but one family.
+
     Raises WindlassError (WL08xx) where one of the rules breaks its laws and for choices that there are not.
 
     >>> import jax.numpy as jnp
@@ -194,7 +259,12 @@ def optimize(
     >>> jax.grad(trace_of_product)(jnp.eye(2), jnp.ones((2, 2))).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
+    wanted = read_schedule(schedule) if isinstance(schedule, str) else schedule
+    if wanted is not None and not isinstance(wanted, Schedule):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise fault(f"schedule is a schedule or its text, got {schedule!r}", "windlass.schedules makes them")
+    if not isinstance(trials, int) or isinstance(trials, bool) or trials < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise fault(f"trials is how many programs are timed, got {trials!r}", "trials=4")
+    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, wanted)
     if function is None:
-        return lambda each: OptimizedFunction(each, choices, static_argnums, static_argnames)
-    return OptimizedFunction(function, choices, static_argnums, static_argnames)
+        return lambda each: OptimizedFunction(each, choices, static_argnums, static_argnames, trials)
+    return OptimizedFunction(function, choices, static_argnums, static_argnames, trials)

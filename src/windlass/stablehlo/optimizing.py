@@ -20,6 +20,7 @@ from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
+from windlass.rewriting.steps import Rewriting
 from windlass.stablehlo.calibrating import cpu_device
 from windlass.stablehlo.platforms import KINDS, device_of
 
@@ -44,6 +45,8 @@ class Choices:
     device: str | None = None
     rules: tuple[Rule, ...] = ()
     without: tuple[str, ...] = ()
+    schedule: Rewriting | None = None
+    """What is done in which order; None: all rules and passes together."""
 
     @classmethod
     def make(
@@ -54,6 +57,7 @@ class Choices:
         device: str | None = None,
         rules: Iterable[Rule] = (),
         without: str | Iterable[str] = (),
+        schedule: Rewriting | None = None,
     ) -> Choices:
         """The choices, checked; each rule of the user's passes its laws first.
 
@@ -91,7 +95,7 @@ class Choices:
             if name not in names:
                 raise _unknown(f"there is no rule called '{name}'", "see the catalogue of rules for their names")
         seconds *= patience()
-        return cls(exact, tuple(sorted(set(granted))), float(seconds), device, own, tuple(sorted(left_out)))
+        return cls(exact, tuple(sorted(set(granted))), float(seconds), device, own, tuple(sorted(left_out)), schedule)
 
     def rule_set(self) -> RuleSet:
         """The rules that may be used, the user's own first."""
@@ -211,7 +215,8 @@ def optimize_module(
     for function in module.functions.values():
         left = None if steps is None else steps - len(report.rewrites)
         budget = Budget(left, max(deadline - time.monotonic(), 0.0))
-        ledger = rewrite_function(function, rules, budget, device, estimates)
+        rewrite = rewrite_function if choices.schedule is None else choices.schedule.rewrite
+        ledger = rewrite(function, rules, budget, device, estimates)
         _enter(report, ledger)
     report.ops_after = count_ops(module)
     if estimates:
