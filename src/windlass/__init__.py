@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from windlass import cuda, stablehlo
     from windlass.frontends.arrays import Array
     from windlass.functions.jit import jit
+    from windlass.functions.notation import notation
     from windlass.functions.optimize import optimize
     from windlass.functions.rules import check_rule, hole, rewrite
     from windlass.launching.emulation import emulate
@@ -44,6 +45,7 @@ _PLACES = {
     "explain": "windlass.launching.explaining",
     "hole": "windlass.functions.rules",
     "jit": "windlass.functions.jit",
+    "notation": "windlass.functions.notation",
     "optimize": "windlass.functions.optimize",
     "rewrite": "windlass.functions.rules",
 }
@@ -81,6 +83,7 @@ __all__ = [
     "explain",
     "hole",
     "jit",
+    "notation",
     "optimize",
     "rewrite",
     "stablehlo",

@@ -66,11 +66,18 @@ class Check:
     code: str = "WL0913"
     length: int = 1
     kind: type[WindlassError] = ArrayIndexError
+    source: str | None = None
+    """The line that the position names, where that is in no file."""
 
     def as_error(self, index: int) -> WindlassError:
         """The error for the index."""
         diagnostic = Diagnostic(
-            self.code, self.headline.replace("{index}", str(index)), self.position, self.length, help=self.help
+            self.code,
+            self.headline.replace("{index}", str(index)),
+            self.position,
+            self.length,
+            self.source,
+            help=self.help,
         )
         return self.kind(diagnostic)
 
