@@ -27,7 +27,7 @@ from windlass.diagnostics.deferral import import_at_once
 from windlass.diagnostics.limits import require_address_space
 
 if TYPE_CHECKING:
-    from windlass import cuda, stablehlo
+    from windlass import c, cuda, stablehlo
     from windlass.frontends.arrays import Array
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
@@ -49,7 +49,7 @@ _PLACES = {
     "optimize": "windlass.functions.optimize",
     "rewrite": "windlass.functions.rules",
 }
-_MODULES = frozenset({"cuda", "stablehlo"})
+_MODULES = frozenset({"c", "cuda", "stablehlo"})
 _PLANNED = frozenset(
     {
         "Active",
@@ -77,6 +77,7 @@ __all__ = [
     "RaisingError",
     "WindlassError",
     "WindlassWarning",
+    "c",
     "check_rule",
     "cuda",
     "emulate",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from windlass.llvm.names import ENTER, IN_ORDER, ITERATION, OWN_THREAD
+
 
 @dataclass(frozen=True)
 class RuntimeCall:
@@ -180,6 +182,10 @@ WITHOUT_EFFECT = (
     "llvm.assume",
     "llvm.dbg.",
     "llvm.experimental.noalias.scope.decl",
+    ENTER,
+    ITERATION,
+    IN_ORDER,
+    OWN_THREAD,
     "llvm.invariant.",
     "llvm.prefetch",
     "llvm.stackrestore",

@@ -44,7 +44,7 @@ from windlass.loops.memory import (
     combine,
 )
 from windlass.loops.subscripts import Subscript
-from windlass.loops.telling import Assert, CheckAlignment, CheckRange, DeviceCall, Print
+from windlass.loops.telling import Assert, CheckAlignment, CheckRange, DeviceCall, Mark, Print
 from windlass.loops.threads import Buffer, StoppedError
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "LaunchSize",
     "Load",
     "LoopOp",
+    "Mark",
     "NullBuffer",
     "Parallel",
     "Print",

@@ -229,6 +229,9 @@ class For(LoopOp):
     `reductions`, if they are declared, name for each carried value the operation by which it is one, "" if it is none
     (see `windlass.loops.reductions`): such a value may be folded in parts, each from the operation's identity on.
     `serializes` says that the iterations are the `BLOCKS` or `THREADS` of a launch.
+    `is_independent` claims that they may run in any order: none touches memory that the launch was given where another
+    one stores, but by atomic operations. What it carries are reductions, and it stores to no memory of the kernel's own
+    (see `windlass.loops.independence`).
     """
 
     name = "windlass.for"
@@ -239,6 +242,7 @@ class For(LoopOp):
     counts_elements: bool = False
     reductions: tuple[str, ...] = ()
     serializes: str = ""
+    is_independent: bool = False
 
     def infer(self) -> tuple[Type, ...]:
         expect_scalar(self.trip_count, "i64", "the trip count")
@@ -258,7 +262,8 @@ class For(LoopOp):
         """Run the iterations; where what has no order is run in a drawn one, each makes its own part of a reduction."""
         count, *carried = operands
         kinds = self.kinds if thread.launch.order is not None else (None,) * len(carried)
-        for iteration in range(int(count)):
+        iterations = range(int(count))
+        for iteration in thread.launch.in_some_order(iterations) if self.is_independent else iterations:
             parts = [
                 before if kind is None else np.asarray(kind.identity(False)).astype(initial.tensor.numpy_dtype)
                 for kind, before, initial in zip(kinds, carried, self.initial, strict=True)
@@ -285,6 +290,8 @@ class For(LoopOp):
             told.append("windlass.reductions = [" + ", ".join(f'"{name}"' for name in self.reductions) + "]")
         if self.serializes:
             told.append(f'windlass.serializes = "{self.serializes}"')
+        if self.is_independent:
+            told.append("windlass.is_independent")
         writer.line("}" + (f" {{{', '.join(told)}}}" if told else ""))
 
 

@@ -105,6 +105,27 @@ class Print(LoopOp):
         writer.line(f"gpu.printf {quoted(self.format)}{inputs}")
 
 
+class Mark(LoopOp):
+    """What a front end says of the loop around by a function that it calls, one of those of `windlass.llvm.names`.
+
+    It stands there until `windlass.parallel.independence` has taken it.
+    """
+
+    name = "windlass.mark"
+    is_pure: ClassVar[bool] = False
+    function: str
+    number: int = -1
+
+    def infer(self) -> tuple[Type, ...]:
+        return ()
+
+    def evaluate(self, thread: Thread, *operands: Any) -> tuple[()]:
+        return ()
+
+    def write_loop(self, writer: LoopWriter) -> None:
+        writer.line(f'"{self.name}"() {{function = "{self.function}", number = {self.number}}} : () -> ()')
+
+
 class DeviceCall(LoopOp):
     """A call that the loop level has no word for; `callee` is its linker name. Nothing raises it but an explanation."""
 

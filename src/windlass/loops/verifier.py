@@ -15,6 +15,7 @@
   then one of kind "lane" over the block's threads. Their sizes are the same for each block and warp.
 * L12: a `Launch` names a kernel of the program, and gives what the kernel's parameters take.
 * L13: an access at a subscript is of a whole element: strides and start are multiples of its width.
+* L14: nothing to be seen forbids that an independent `For` runs in any order (`windlass.loops.independence`).
 
 By profile: kernels as front ends *imported* them or as loop passes *transformed* them, and the main function of a
 *program* of launches. Rules that are not in the table hold in all of them.
@@ -36,6 +37,7 @@ from typing import Literal, TypeAlias
 
 from windlass import loops
 from windlass.ir import Block, BufferType, Function, Module, Op, TensorType, Value
+from windlass.loops.independence import why_in_order
 from windlass.loops.reductions import find_reductions
 from windlass.loops.subscripts import counts_elements
 from windlass.ops.conversion import bit_width, byte_width
@@ -189,6 +191,8 @@ class _LoopChecker:
             for place, (told, found) in enumerate(zip(op.reductions, find_reductions(op), strict=True)):
                 if told not in ("", found):
                     yield f"L10: carried value {place} of {name} is no reduction by {told}"
+        if isinstance(op, loops.For) and op.is_independent and (reason := why_in_order(op)):
+            yield f"L14: an independent loop: {reason}"
         if isinstance(op, loops.Launch):
             yield f"L12: @{op.callee} is launched within the parallel loop"
         if isinstance(op, loops.LaunchSize):

@@ -9,6 +9,7 @@ from windlass.ir import Block, Function, Op, Value
 from windlass.parallel.compare_and_swap_loops import replace_compare_and_swap_loops
 from windlass.parallel.dead_code import remove_unused
 from windlass.parallel.guards import remove_guards
+from windlass.parallel.independence import take_marks
 from windlass.parallel.loop_reductions import declare_reductions
 from windlass.parallel.register_tiles import mark_register_tiles
 from windlass.parallel.rerolling import reroll
@@ -51,6 +52,13 @@ for (int k = 0; k < n; k++)
 for (int i = 0; i < 8; i++) p[8 * threadIdx.x + i] = sums[i];
 """
 
+_MARKED = """
+__device__ void mark(int) __asm__("__windlass_iteration");
+for (int i = 0; i < n; i++) {
+    mark(0);
+    p[p[i]] = i;
+}
+"""
 _SQUARE = """
 __shared__ int tile[16][17];
 tile[threadIdx.y][threadIdx.x] = p[threadIdx.x];
@@ -68,6 +76,7 @@ def passes_of_import(guards: Guards) -> tuple[LoopPass, ...]:
         LoopPass("typed subscripts", type_subscripts, _SQUARE),
         LoopPass("dead code", remove_unused, _TRIPLE),
         LoopPass("reductions", declare_reductions, _SUM),
+        LoopPass("marks", take_marks, _MARKED),
     )
 
 

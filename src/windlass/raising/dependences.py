@@ -28,7 +28,9 @@ class Conflict(Obstacle):
 
 
 def check_dependences(frame: VectorFrame) -> None:
-    """Raise Obstacle if the iterations of the loop can't be shown to be independent."""
+    """Raise Obstacle if the iterations of the loop can't be shown to be independent, and are not said to be."""
+    if frame.is_independent:
+        return
     by_memory: defaultdict[Memory, list[AccessRecord]] = defaultdict(list)
     for record in frame.accesses:
         if record.memory not in frame.copied:

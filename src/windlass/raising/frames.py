@@ -45,6 +45,8 @@ class VectorFrame:
     block_depths: Mapping[Block, int] = field(metadata=LASTING)
     is_fused: bool = False
     """Whether the dimension counts threads as well (see strides.py)."""
+    is_independent: bool = False
+    """Whether the source says that no iteration touches what another one stores (see loops/independence.py)."""
     inner_dimensions: set[Dimension] = field(default_factory=set[Dimension])
     copied: frozenset[Memory] = frozenset()
     """Shared memories of which each iteration has a copy (see privatization.py)."""

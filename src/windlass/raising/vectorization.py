@@ -158,6 +158,8 @@ class _VectorAttempt:
             state.while_depth,
             state.block_depths,
             self.fusion is not None,
+            # Of iterations of several threads nothing is said.
+            op.is_independent and self.fusion is None,
             copied=frozenset(each.memory for each in self.copied),
         )
         state.environment[body.arguments[0]] = self.counter

@@ -121,7 +121,7 @@ def last_iterations(state: RaisingState, index: Index) -> Domain:
             domain = Domain(
                 domain.dimensions, domain.box.restrict(dimension, max(lower, upper - 1), upper), domain.mask
             )
-        elif index.has_data:
+        elif index.has_data and not frame.is_independent:
             raise state.obstacle("iterations may store to the same place, which is known at run time only")
     return domain
 

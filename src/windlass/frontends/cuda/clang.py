@@ -63,37 +63,34 @@ _LANGUAGE_FLAGS = shlex.split("""
 
 # Positions are those of the source for every operation; a compilation folder of "." leaves file names as they were
 # given. Nothing is optimized yet, but everything is emitted for optimization.
-_CODE_FLAGS = shlex.split("""
+CODE_FLAGS = shlex.split("""
 -O1 -disable-llvm-passes -debug-info-kind=standalone -dwarf-version=4 -debugger-tuning=gdb -fdebug-compilation-dir=.
 """)
 
 # -O1 with everything inlined keeps loops as they are written: higher levels unroll and vectorize. None is unrolled
 # because the source asks for it: one may be a contraction, and raising repeats short ones itself.
 # Nor does it make second versions of loops that compare the addresses of arrays as the program runs.
-_OPTIMIZATION_FLAGS = shlex.split("""
+OPTIMIZATION_FLAGS = shlex.split("""
 -O1 -mllvm -inline-threshold=100000 -mllvm -disable-loop-idiom-all -mllvm -runtime-check-per-loop-load-elim=0
 -mllvm -pragma-unroll-threshold=0 -mllvm -unroll-threshold=0 -mllvm -unroll-partial-threshold=0
 """)
 
-_MESSAGE_FLAGS = shlex.split("""
+MESSAGE_FLAGS = shlex.split("""
 -Wno-everything -ferror-limit 20 -fno-caret-diagnostics -fmessage-length=0 -ftemplate-backtrace-limit=4
 """)
 
 
 @lru_cache
-def _header_flags() -> tuple[str, ...]:
+def library_flags(*first: Path, has_cpp: bool = True) -> tuple[str, ...]:
+    """Flags that make the headers known of the C library, and of C++'s with `has_cpp`, behind these folders."""
     library = ZIG_FOLDER / "lib"
     flags = ["-nostdsysteminc", "-nobuiltininc"]
-    for folder in (
-        INCLUDE_FOLDER,
-        library / "libcxx" / "include",
-        library / "libcxxabi" / "include",
-        library / "include",
-    ):
+    cpp = (library / "libcxx" / "include", library / "libcxxabi" / "include") if has_cpp else ()
+    for folder in (*first, *cpp, library / "include"):
         flags += ["-internal-isystem", str(folder)]
     for name in ("x86-linux-gnu", "generic-glibc", "x86-linux-any", "any-linux-any"):
         flags += ["-internal-externc-isystem", str(library / "libc" / "include" / name)]
-    for macro in (*_LIBRARY_MACROS, *_REMOVED_FEATURES):
+    for macro in (*_LIBRARY_MACROS, *_REMOVED_FEATURES) if has_cpp else ("__GLIBC_MINOR__=31", "_GNU_SOURCE"):
         flags += ["-D", macro]
     return tuple(flags)
 
@@ -109,22 +106,22 @@ def device_flags(standard: str = "gnu++20", fast_math: bool = False) -> list[str
         *_TARGET_FLAGS,
         *_DEVICE_FLAGS,
         *_LANGUAGE_FLAGS,
-        *_CODE_FLAGS,
-        *_MESSAGE_FLAGS,
+        *CODE_FLAGS,
+        *MESSAGE_FLAGS,
         f"-std={standard}",
         *contraction,
-        *_header_flags(),
+        *library_flags(INCLUDE_FOLDER),
     ]
 
 
 def host_flags(standard: str = "gnu++20") -> list[str]:
     """Flags of a host-side compilation to LLVM IR, without inputs and outputs."""
-    return [*_HOST_FLAGS, *_LANGUAGE_FLAGS, *_MESSAGE_FLAGS, f"-std={standard}", *_header_flags()]
+    return [*_HOST_FLAGS, *_LANGUAGE_FLAGS, *MESSAGE_FLAGS, f"-std={standard}", *library_flags(INCLUDE_FOLDER)]
 
 
 def optimization_flags(fast_math: bool = False) -> list[str]:
     """Flags that make clang optimize LLVM IR for a device, without inputs and outputs."""
-    return [*_TARGET_FLAGS, *_OPTIMIZATION_FLAGS, f"-ffp-contract={'fast' if fast_math else 'off'}", "-x", "ir"]
+    return [*_TARGET_FLAGS, *OPTIMIZATION_FLAGS, f"-ffp-contract={'fast' if fast_math else 'off'}", "-x", "ir"]
 
 
 def run_clang(arguments: Sequence[str], seconds: float | None = None) -> Outcome:

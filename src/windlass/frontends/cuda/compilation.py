@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -118,8 +118,32 @@ def compile_unit(
     `extra` are further arguments, such as include folders, which the precompiled header is not made for; `seconds` is
     as for `run_clang`. The outcome says what was read.
     """
-    text = adapt_text(unit, instances)
-    define = {**platform_macros(unit), **define}
+    extra_define = {**platform_macros(unit), **define}
+    with clang_reading(unit, adapt_text(unit, instances), extra, extra_define, emit, seconds) as run:
+        header = precompiled_header(flags)
+        if header is not None:
+            outcome = run([*flags, "-include-pch", str(header)])
+            is_told = re.search(r"\berror: ", outcome.messages) or outcome.stopped_by is not None
+            blames_header = re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages)
+            if outcome.status == 0 or (is_told and not blames_header):
+                return outcome
+            discard_precompiled_header(flags)
+        return run([*flags, "-include", UMBRELLA_HEADER])
+
+
+@contextmanager
+def clang_reading(
+    unit: Source,
+    text: bytes,
+    extra: Sequence[str],
+    define: Mapping[str, object],
+    emit: Sequence[str] = ("-emit-llvm", "-o", "-"),
+    seconds: float | None = None,
+) -> Generator[Callable[[Sequence[str]], Outcome]]:
+    """What runs clang on this text of a unit, with the flags that it is given; the rest is as for `compile_unit`.
+
+    Raises CompilationError (WL0114, WL0427).
+    """
     refuse_irregular_includes(unit, [folder for flag, folder in pairwise(extra) if flag == "-I"])
     with temporary_folder() as folder, main_file(unit, text, folder) as main:
         macros: list[str] = []
@@ -132,22 +156,14 @@ def compile_unit(
         listing = ["-dependency-file", str(listed), "-MT", "unit", "-sys-header-deps"]
         tail = [*macros, *extra, *listing, *main, *emit]
 
-        def run(included: Sequence[str]) -> Outcome:
-            outcome = run_clang([*flags, *included, *tail], seconds)
+        def run(flags: Sequence[str]) -> Outcome:
+            outcome = run_clang([*flags, *tail], seconds)
             if outcome.status != 0:
                 return outcome
             read = read_dependencies(listed.read_text("utf-8", "surrogateescape"))
             return replace(outcome, read=tuple(each for each in read if not each.startswith(f"{folder}/")))
 
-        header = precompiled_header(flags)
-        if header is not None:
-            outcome = run(["-include-pch", str(header)])
-            is_told = re.search(r"\berror: ", outcome.messages) or outcome.stopped_by is not None
-            blames_header = re.search(r"precompiled|\bPCH\b|\.pch\b|AST file", outcome.messages)
-            if outcome.status == 0 or (is_told and not blames_header):
-                return outcome
-            discard_precompiled_header(flags)
-        return run(["-include", UMBRELLA_HEADER])
+        yield run
 
 
 def optimize_device(llvm_ir: str, fast_math: bool) -> Outcome:

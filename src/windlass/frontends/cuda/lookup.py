@@ -12,11 +12,12 @@ from windlass.ir.signature import DeviceCode, KernelSignature
 _MOST_NAMES = 12
 
 
-def find_kernel(code: DeviceCode, name: str) -> KernelSignature:
+def find_kernel(code: DeviceCode, name: str, what: str = "kernel") -> KernelSignature:
     """The kernel with this name: readable ("ns::axpy<float>"), mangled, or unqualified where that is unambiguous.
 
-    A list of parameter types may follow, "scale(float *, int)": it chooses among overloads, and is ignored where there
-    are none. Raises CompilationError: WL0107 for a template that needs an instance, WL0106 for anything else.
+    A list of parameter types may follow, "scale(float *, int)": it chooses among overloads, and is ignored where
+    there are none. `what` messages call what is looked for. Raises CompilationError: WL0107 for a template that
+    needs an instance, WL0106 for anything else.
 
     >>> from windlass.frontends.cuda.compilation import compile_device
     >>> code = compile_device("namespace a { __global__ void f(int *x) { *x = 1; } }")
@@ -27,7 +28,7 @@ def find_kernel(code: DeviceCode, name: str) -> KernelSignature:
         if kernel.mangled == name:
             return kernel
     if name != name.strip() or not name.isprintable():
-        raise CompilationError(_not_found(code, name))
+        raise CompilationError(_not_found(code, name, what))
     base, types = _split_types(name)
     wanted = comparable(base)
     found = [kernel for kernel in code.kernels if comparable(kernel.name) == wanted]
@@ -36,19 +37,20 @@ def find_kernel(code: DeviceCode, name: str) -> KernelSignature:
         found = [kernel for kernel in code.kernels if _base(kernel.name) == wanted]
         found = found or [kernel for kernel in code.kernels if unqualified(_base(kernel.name)) == wanted]
         if len({kernel.mangled for kernel in found}) > 1:
-            _require_instance(base, found)
+            _require_instance(base, found, what)
     if len(found) > 1 and types is not None:
         found = [kernel for kernel in found if _types(kernel) == types] or found
     if len({kernel.mangled for kernel in found}) > 1:
-        _refuse_ambiguous(base, found)
+        _refuse_ambiguous(base, found, what)
     if found:
         return found[0]
     template = unqualified(base).partition("<")[0]
     if template in code.templates or any(
         unqualified(_base(k.name)) == template and "<" in k.name for k in code.kernels
     ):
-        _require_instance(base, [kernel for kernel in code.kernels if unqualified(_base(kernel.name)) == template])
-    raise CompilationError(_not_found(code, base))
+        instances = [kernel for kernel in code.kernels if unqualified(_base(kernel.name)) == template]
+        _require_instance(base, instances, what)
+    raise CompilationError(_not_found(code, base, what))
 
 
 def _split_types(name: str) -> tuple[str, str | None]:
@@ -73,13 +75,13 @@ def _spelled(kernel: KernelSignature) -> str:
     return f"{kernel.name}({', '.join(p.type_name.replace(' __restrict__', '') for p in kernel.parameters)})"
 
 
-def _require_instance(name: str, instances: list[KernelSignature]) -> None:
+def _require_instance(name: str, instances: list[KernelSignature], what: str) -> None:
     base = name.partition("<")[0]
     if "<" in name:
         raise CompilationError(
             Diagnostic(
                 "WL0107",
-                f"'{name}' is an instance of a kernel template that is not compiled in",
+                f"'{name}' is an instance of a {what} template that is not compiled in",
                 help=f'ask for it when compiling: instances=["{name}"]',
             )
         )
@@ -87,25 +89,25 @@ def _require_instance(name: str, instances: list[KernelSignature]) -> None:
     raise CompilationError(
         Diagnostic(
             "WL0107",
-            f"kernel '{base}' is a template: name an instance of it",
+            f"{what} '{base}' is a template: name an instance of it",
             notes=tuple(notes),
             help=f'give template arguments, as in module["{base}<float>"]',
         )
     )
 
 
-def _refuse_ambiguous(name: str, kernels: list[KernelSignature]) -> None:
+def _refuse_ambiguous(name: str, kernels: list[KernelSignature], what: str) -> None:
     raise CompilationError(
         Diagnostic(
             "WL0106",
-            f"'{name}' names {len(kernels)} kernels",
+            f"'{name}' names {len(kernels)} {what}s",
             notes=tuple(f"{_spelled(kernel)} is {kernel.mangled}" for kernel in kernels),
             help="name one with its namespace and parameter types, or by its mangled name",
         )
     )
 
 
-def _not_found(code: DeviceCode, name: str) -> Diagnostic:
+def _not_found(code: DeviceCode, name: str, what: str) -> Diagnostic:
     names = list(dict.fromkeys([*(kernel.name for kernel in code.kernels), *code.templates]))
     by_plain = {plain: full for full in names for plain in (unqualified(full), unqualified(_base(full)), full)}
     close = difflib.get_close_matches(name, list(by_plain), n=1)
@@ -114,7 +116,7 @@ def _not_found(code: DeviceCode, name: str) -> Diagnostic:
     )
     return Diagnostic(
         "WL0106",
-        f"there is no kernel named '{name}'",
-        notes=(f"kernels here: {shown}",) if names else (),
+        f"there is no {what} named '{name}'",
+        notes=(f"{what}s here: {shown}",) if names else (),
         help=f"did you mean '{by_plain[close[0]]}'?" if close else None,
     )

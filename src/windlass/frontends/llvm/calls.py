@@ -16,7 +16,7 @@ from windlass.frontends.llvm.values import AddressNumber, LLVMValue, PointerValu
 from windlass.ir import Block, BufferType, Builder, Region, Value
 from windlass.ir.types import MLIR_DTYPES
 from windlass.llvm.layout import LLVMType, StructType, VectorType, members_of
-from windlass.llvm.names import collective_name
+from windlass.llvm.names import ENTER, IN_ORDER, ITERATION, OWN_THREAD, collective_name
 from windlass.llvm.syntax import Expression, Global, Instruction, Number, Operand, Text
 from windlass.loops import (
     Assert,
@@ -26,6 +26,7 @@ from windlass.loops import (
     DeviceCall,
     For,
     Load,
+    Mark,
     Print,
     Store,
     Yield,
@@ -262,6 +263,13 @@ def translate_arrival(translator: Translator, instruction: Instruction) -> LLVMV
 )  # fmt: skip
 def translate_nothing(translator: Translator, instruction: Instruction) -> None:
     """Fences order memory within one thread's view, which the loop level does by itself; hints change no result."""
+
+
+@called(ENTER, ITERATION, IN_ORDER, OWN_THREAD)
+def translate_mark(translator: Translator, instruction: Instruction) -> None:
+    """What the source says of the loop around; the number is none where several loops have become one."""
+    number = instruction.operands[0] if instruction.operands else None
+    Mark(instruction.callee, int(number.value) if isinstance(number, Number) else -1)
 
 
 @translates("fence")

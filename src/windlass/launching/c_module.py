@@ -1,0 +1,200 @@
+"""A compiled C or C++ source: its functions by name, to be called on NumPy arrays and numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
+from windlass.frontends.cpp import RESULT, compile_functions
+from windlass.frontends.cpp.clang import Language
+from windlass.frontends.cuda import find_kernel
+from windlass.ir.signature import KernelSignature
+from windlass.launching.kernel import Kernel
+from windlass.launching.loaded_module import LoadedModule
+from windlass.launching.textures import TextureReferences
+from windlass.launching.variables import Variables
+from windlass.runtime.arguments import order_arguments
+
+if TYPE_CHECKING:
+    from windlass.reports.lowered import Lowered
+    from windlass.reports.report import Report
+
+Array: TypeAlias = NDArray[Any]
+
+ONE = (1, 1)
+"""The grid and block that functions run as."""
+
+
+class CModule(LoadedModule):
+    """The functions of one source. Made by `windlass.c.compile`.
+
+    `module["name"]` is a function by its name. Iterating gives the names; `module.functions` lists them.
+    `module.variables` are its variables, which keep what calls leave in them.
+    """
+
+    def __init__(self, source: str | Path, language: Language | None, options: Mapping[str, Any]) -> None:
+        self._source = source
+        self._language: Language | None = language
+        self._options = dict(options)
+        self._functions: dict[str, CFunction] = {}
+        self._together: LoadedModule | None = None
+        self._compiled = compile_functions(source, language, is_apart=True, **self._options)
+        super().__init__(self._compiled.code, False, Variables(), TextureReferences())
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of all functions that can be called."""
+        return tuple(signature.name for signature in self.code.kernels)
+
+    @property
+    def together(self) -> LoadedModule:
+        """The same for calls whose arrays may overlap; compiled when it is first asked for."""
+        if self._together is None:
+            self._together = self.with_code(compile_functions(self._source, self._language, **self._options).code)
+        return self._together
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.code.kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions
+
+    def __getitem__(self, name: str) -> CFunction:
+        found = self._functions.get(name)
+        if found is None:
+            entry = self._find(name)
+            found = self._functions.setdefault(entry.mangled, CFunction(self, entry))
+            self._functions[name] = found
+        return found
+
+    def _find(self, name: str) -> KernelSignature:
+        names = self.functions
+        for refused, position, reason in self._compiled.refused:
+            if name == refused and name not in names:
+                raise CompilationError(
+                    Diagnostic("WL0121", f"'{name}' can't be called: {reason}", position, help=_HELP)
+                )
+        found = find_kernel(replace(self.code, kernels=tuple(map(as_declared, self.code.kernels))), name, "function")
+        return next(each for each in self.code.kernels if each.mangled == found.mangled)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its source, which is compiled anew."""
+        return CModule, (self._source, self._language, self._options)
+
+    def __repr__(self) -> str:
+        return f"<windlass module of C: {', '.join(self.functions)}>"
+
+
+def as_declared(entry: KernelSignature) -> KernelSignature:
+    """The signature without the parameter that takes what is returned."""
+    return replace(entry, parameters=tuple(each for each in entry.parameters if each.name != RESULT))
+
+
+_HELP = "write a function around it that takes pointers and numbers, and returns a number or nothing"
+
+
+class CFunction:
+    """A function of a C or C++ module.
+
+    `function(*arguments)` runs it on NumPy arrays, which are updated in place, and numbers; a returned number is
+    returned. `function.jax(*arguments)` is pure, for JAX. Arguments may be given by parameter name.
+    """
+
+    def __init__(self, module: CModule, entry: KernelSignature) -> None:
+        self.module = module
+        self.entry = entry
+        self.signature = as_declared(entry)
+        is_returning = len(entry.parameters) > len(self.signature.parameters)
+        self._result = entry.parameters[-1].dtype if is_returning else None
+        self.as_kernel = Kernel(module, entry)
+        """The function as a kernel of one thread, which takes memory for what is returned as its last argument.
+
+        It is right where the arrays that it is given are apart; `kernel_for` gives one that is right for any."""
+        self._together: Kernel | None = None
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        ordered = order_arguments(self.signature, arguments, named)
+        launch = self.kernel_for(ordered)[ONE]
+        if self._result is None:
+            launch(*ordered)
+            return None
+        returned = np.zeros(1, self._result)
+        launch(*ordered, returned)
+        return returned[0]
+
+    def kernel_for(self, arguments: Sequence[Any]) -> Kernel:
+        """The function as a kernel of one thread, right for these arguments."""
+        if not self._may_overlap(arguments):
+            return self.as_kernel
+        if self._together is None:
+            self._together = Kernel(self.module.together, self.entry)
+        return self._together
+
+    def _may_overlap(self, arguments: Sequence[Any]) -> bool:
+        """Whether memory that two arguments lie in may be the same, and is not for reading alone."""
+        seen: list[tuple[Array, bool]] = [(each, False) for each in self.module.variables.storage.values()]
+        for parameter, argument in zip(self.signature.parameters, arguments, strict=True):
+            if parameter.kind == "record" and parameter.pointers:
+                return True
+            if isinstance(argument, np.ndarray):
+                for other, is_read_only in seen:
+                    if not (is_read_only and parameter.is_const) and np.may_share_memory(argument, other):
+                        return True
+                seen.append((argument, parameter.is_const))
+        return False
+
+    def jax(self, *arguments: Any, **named: Any) -> Any:
+        """The function of values: it returns the new value of the array that the function writes, or a tuple of them
+        in the order of the parameters where there are several; what the function itself returns comes last.
+
+        Under `jax.jit`, `vmap` and `grad` as well. Arrays are values: the same one given twice is two memories. Python
+        integers are compiled in; traced integers stay unknown.
+        """
+        ordered = order_arguments(self.signature, arguments, named)
+        function = self.as_kernel.jax(*ONE)
+        if self._result is None:
+            return function(*ordered)
+        found = function(*ordered, np.zeros(1, self._result))
+        *arrays, returned = found if isinstance(found, tuple) else (found,)
+        return (*arrays, returned[0]) if arrays else returned[0]
+
+    def explain(self, *arguments: Any) -> Report:
+        """What becomes of the function in such a call; without arguments, what became of it in its last call."""
+        if not arguments and self.signature.parameters:
+            for kernel in (self.as_kernel, self._together):
+                if kernel is not None and kernel.last_report is not None:
+                    return kernel.last_report
+            headline = f"{self.name} was not called yet: what it becomes depends on the call"
+            raise LaunchError(Diagnostic("WL0415", headline, help="give arguments: function.explain(*arguments)"))
+        given = self._with_result(arguments)
+        return self.kernel_for(given[: len(self.signature.parameters)]).explain(*ONE, *given)
+
+    def lower(self, *arguments: Any) -> Lowered:
+        """The stages of such a call: `function.lower(*arguments).text("tensor")`."""
+        given = self._with_result(arguments)
+        return self.kernel_for(given[: len(self.signature.parameters)]).lower(*ONE, *given)
+
+    def _with_result(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        ordered = order_arguments(self.signature, arguments, {})
+        return tuple(ordered) if self._result is None else (*ordered, np.zeros(1, self._result))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return operator.getitem, (self.module, self.name)
+
+    def __repr__(self) -> str:
+        parameters = ", ".join(f"{each.type_name} {each.name}" for each in self.signature.parameters)
+        return f"<windlass function {self.name}({parameters})>"
