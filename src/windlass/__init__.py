@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from windlass.diagnostics import (
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from windlass.functions.rules import check_rule, hole, rewrite
     from windlass.launching.emulation import emulate
     from windlass.launching.explaining import explain
+    from windlass.launching.native_kernel import native
 
 __version__ = "0.1.0"
 
@@ -45,6 +48,7 @@ _PLACES = {
     "explain": "windlass.launching.explaining",
     "hole": "windlass.functions.rules",
     "jit": "windlass.functions.jit",
+    "native": "windlass.launching.native_kernel",
     "notation": "windlass.functions.notation",
     "optimize": "windlass.functions.optimize",
     "rewrite": "windlass.functions.rules",
@@ -84,6 +88,7 @@ __all__ = [
     "explain",
     "hole",
     "jit",
+    "native",
     "notation",
     "optimize",
     "rewrite",
@@ -109,6 +114,21 @@ def __getattr__(name: str) -> Any:
             )
         )
     raise AttributeError(f"module 'windlass' has no attribute {name!r}")
+
+
+class _Package(ModuleType):
+    """This package, whose `native` is the function, not the room of that name."""
+
+    @property
+    def native(self) -> Any:
+        return __getattr__("native")
+
+    @native.setter
+    def native(self, room: ModuleType) -> None:
+        """Importing the room would put it here."""
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 class _NotThereYet(WindlassError, AttributeError):

@@ -51,6 +51,17 @@ def read_seconds(name: str, usual: float) -> float:
     return usual * patience() if given is None else given
 
 
+def read_count(name: str, usual: int) -> int:
+    """How many of something a variable says there are to be, at least one, and what is usual where it says nothing.
+
+    >>> os.environ["WINDLASS_EXAMPLE"] = "3"
+    >>> read_count("WINDLASS_EXAMPLE", 8), read_count("WINDLASS_NOT_SET", 8)
+    (3, 8)
+    """
+    given = _read_number(name)
+    return usual if given is None else max(1, int(given))
+
+
 def patience() -> float:
     """By what all limits of compilers' time are multiplied: $WINDLASS_PATIENCE, for slow and loaded machines, else 1.
 

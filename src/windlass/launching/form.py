@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from windlass.runtime.launch_shape import LaunchShape
 
 How: TypeAlias = str
-"""The name of a form: "raised" or "emulated"."""
+"""The name of a form: "raised", "native" or "emulated"."""
 
 
 class PreparedLaunch(ABC):

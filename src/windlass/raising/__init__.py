@@ -16,7 +16,7 @@ makes (threads one after another, where their order decides). What is only seen 
 from typing import TYPE_CHECKING
 
 from windlass.diagnostics.deferral import deferred_names
-from windlass.raising.codes import FAULTS
+from windlass.raising.codes import FAULTS, RACE
 from windlass.raising.report import AccessNote, LoopNote, OutsideNote, RaisingReport
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ else:
 
 __all__ = [
     "FAULTS",
+    "RACE",
     "AccessNote",
     "LoopNote",
     "OutsideNote",

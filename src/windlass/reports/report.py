@@ -52,12 +52,16 @@ class Report:
     rewrites: tuple[Entry, ...] = ()
     compile_seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     obstacle: Diagnostic | None = None
+    is_native: bool = False
+    """Whether the launch runs as native code."""
     function: Function | None = field(default=None, repr=False)
     """The optimized tensor program."""
 
     @property
     def form(self) -> str:
-        """In which form the launch runs: "raised" or "emulated"."""
+        """In which form the launch runs: "raised", "native" or "emulated"."""
+        if self.is_native:
+            return "native"
         return "raised" if self.error is None else "emulated"
 
     @property

@@ -12,6 +12,12 @@ def fallback_is_allowed() -> bool:
     return not read_choice("WINDLASS_FALLBACK", {"error": True, "emulate": False})
 
 
+def vector_functions_are_allowed() -> bool:
+    """Whether native code may use glibc's vector functions, which differ from its other ones in the last bits;
+    `WINDLASS_VECTOR_FUNCTIONS=0` forbids it."""
+    return not read_choice("WINDLASS_VECTOR_FUNCTIONS", {"0": True, "false": True, "no": True, "off": True, "1": False})
+
+
 def first_calls_are_checked() -> bool:
     """Whether `WINDLASS_CHECK=1` asks for the first call of each compiled form to be compared with the emulator."""
     return read_choice("WINDLASS_CHECK")

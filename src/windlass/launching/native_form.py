@@ -1,0 +1,253 @@
+"""Launches on NumPy arrays as native code: in place, nothing copied, on this machine's threads and vectors."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import Diagnostic, EmulationError, RaisingError
+from windlass.diagnostics.deferral import deferred
+from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
+from windlass.parallel.specialization import specialize
+from windlass.raising import FAULTS, RACE
+from windlass.reports.report import Report
+from windlass.runtime.arguments import check_argument, check_written
+from windlass.runtime.call_key import overlaps
+from windlass.runtime.memories import WIDEST_VECTOR, root_offset
+from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked, vector_functions_are_allowed
+
+if TYPE_CHECKING:
+    import windlass.native as native_code
+    from windlass.ir.signature import KernelSignature, Parameter
+    from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.launching.traced_launch import TracedLaunch
+    from windlass.native import Fault, LaunchFacts, MemoryFacts, NativeCode
+    from windlass.runtime.launch_shape import LaunchShape
+else:
+    native_code = deferred("windlass.native")
+
+Array: TypeAlias = NDArray[Any]
+
+NATIVE = "native"
+_FLOATS = {4: struct.Struct("<f"), 8: struct.Struct("<d")}
+
+
+class NativeForm(Form, PreparedLaunch):
+    """A kernel's native code, and where its arguments go."""
+
+    name = NATIVE
+
+    __slots__ = ("_kernel", "_readers", "_runner", "_shape", "_variables")
+
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, code: NativeCode) -> None:
+        self._kernel = kernel
+        self._shape = shape
+        self._runner = native_code.Runner(code)
+        self._readers = tuple(_reader_of(kernel.signature, each) for each in kernel.signature.parameters)
+        self._variables = tuple(_address(each) for each in kernel.variables().values())
+
+    @classmethod
+    def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
+        assert reason is not None
+        kernel, shape = launch.kernel, launch.shape
+        if not _may_replace_emulator(reason):
+            raise reason
+        try:
+            prepared = prepare(launch)
+        except native_code.NotNative:
+            raise reason from None
+        kernel.last_report = Report(kernel.name, shape, reason, is_native=True)
+        return prepared
+
+    @classmethod
+    def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:
+        assert reason is not None
+        raise reason
+
+    @classmethod
+    def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
+        assert reason is not None
+        raise reason
+
+    def run(self, arguments: Sequence[Any]) -> None:
+        given = [read(argument) for read, argument in zip(self._readers, arguments, strict=True)]
+        fault = self._runner.run([*(bits for bits, _ in given), *self._variables])
+        if fault is not None:
+            raise fault_error(self._kernel, fault, arguments)
+
+
+def _may_replace_emulator(reason: RaisingError) -> bool:
+    """Whether a launch that is not raised for this reason may run as native code: not where the emulator has something
+    to tell of it, or the user wants it raised."""
+    code = reason.diagnostics[0].code
+    return code not in FAULTS and code != RACE and fallback_is_allowed() and not first_calls_are_checked()
+
+
+def prepare(launch: Request, *, is_independent: bool = False) -> NativeForm:
+    """The native form of a launch. `is_independent` says that its threads may run in any order.
+
+    Raises NotNative where there is none, LaunchError for an array that is written and may not be.
+    """
+    kernel = launch.kernel
+    code = compile_launch(launch, is_independent=is_independent)
+    signature = kernel.signature
+    for position in sorted(kernel.written):
+        array = launch.arguments[position]
+        if isinstance(array, np.ndarray):
+            check_written(signature, signature.parameters[position], cast("Array", array))
+    return NativeForm(kernel, launch.shape, code)
+
+
+def compile_launch(launch: Request, *, is_independent: bool = False) -> NativeCode:
+    """The native code for a launch.
+
+    Raises NotNative where there is none.
+    """
+    kernel, shape = launch.kernel, launch.shape
+    if kernel.texture_uses or kernel.has_textures_known:
+        raise native_code.NotNative("it uses textures or surfaces", kernel.signature.position)
+    try:
+        function = kernel.function
+    except RaisingError as error:
+        first = error.diagnostics[0]
+        raise native_code.NotNative(
+            f"it can't be brought to the loop level: {first.headline}", first.position
+        ) from None
+    parameters = kernel.signature.parameters
+    known = {
+        position: argument
+        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
+        if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
+    }
+    special = specialize(function, shape.grid, shape.block, known)
+    try:
+        return native_code.compile_kernel(special, _facts_of(launch), is_independent=is_independent)
+    except native_code.NotNative:
+        raise
+    except Exception as defect:  # ours, which must not take the user's result away
+        text = (str(defect).splitlines() or [""])[0]
+        raise native_code.NotNative(
+            f"a defect of Windlass ({type(defect).__name__}: {text})", function.source
+        ) from defect
+
+
+def _facts_of(launch: Request) -> LaunchFacts:
+    kernel = launch.kernel
+    parameters = kernel.signature.parameters
+    variables = kernel.variables()
+    arrays: dict[Any, Array] = {
+        position: cast("Array", argument)
+        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
+        if parameter.kind == "pointer" and argument is not None
+    }
+    arrays.update(variables)
+    places = overlaps(list(arrays.values()))
+    groups: list[int | None] = [None] * len(arrays) if places is None else [group for group, _ in places]
+    alone = {key: group is None or groups.count(group) == 1 for key, group in zip(arrays, groups, strict=True)}
+
+    def memory_of(key: Any) -> MemoryFacts:
+        array = arrays[key]
+        # Views may begin anywhere; where no vectors are read the key of a launch does not say where.
+        is_known = bool(array.flags.owndata) or kernel.alignment > 1
+        alignment = WIDEST_VECTOR if is_known else array.dtype.itemsize & -array.dtype.itemsize
+        return native_code.MemoryFacts(array.nbytes, alignment, root_offset(array) % alignment, alone[key])
+
+    memories: list[MemoryFacts | None] = []
+    for position, parameter in enumerate(parameters):
+        if parameter.kind == "record":
+            memories.append(native_code.MemoryFacts(parameter.size, WIDEST_VECTOR))
+        elif parameter.kind == "pointer":
+            memories.append(memory_of(position) if position in arrays else native_code.MemoryFacts(0, WIDEST_VECTOR))
+        else:
+            memories.append(None)
+    shape = launch.shape
+    return native_code.LaunchFacts(
+        (*shape.grid, *shape.block),
+        tuple(memories),
+        tuple((name, memory_of(name)) for name in variables),
+        is_exact=not vector_functions_are_allowed(),
+        names=tuple(f"'{parameter.name}'" for parameter in parameters),
+    )
+
+
+# -- arguments --------------------------------------------------------------------------------------------------------
+
+Read: TypeAlias = "Callable[[Any], tuple[int, Any]]"
+"""Gives what the code takes of an argument, and what must live as long as it runs."""
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _reader_of(signature: KernelSignature, parameter: Parameter) -> Read:
+    if parameter.kind == "pointer":
+        return lambda argument: (0 if argument is None else _address(argument), argument)
+    if parameter.kind == "record":
+
+        def read_record(argument: Any) -> tuple[int, Any]:
+            record = np.frombuffer(_bytes_of(signature, parameter, argument), np.uint8)
+            return _address(record), record
+
+        return read_record
+    quick = _FLOATS.get(parameter.size) if parameter.dtype is not None and parameter.dtype.kind == "f" else None
+
+    def read_number(argument: Any) -> tuple[int, Any]:
+        if quick is not None and type(argument) is float:
+            try:
+                return int.from_bytes(quick.pack(argument), "little"), None
+            except OverflowError:
+                pass  # the check below says so in more words
+        return int.from_bytes(_bytes_of(signature, parameter, argument), "little"), None
+
+    return read_number
+
+
+def _bytes_of(signature: KernelSignature, parameter: Parameter, argument: Any) -> bytes:
+    return bytes(cast("np.generic", check_argument(signature, parameter, argument)).tobytes())
+
+
+# -- faults -----------------------------------------------------------------------------------------------------------
+
+
+def fault_error(kernel: LoadedKernel, fault: Fault, arguments: Sequence[Any]) -> EmulationError:
+    """The error for an access that left its memory, in the emulator's words; arrays keep what was written."""
+    site = fault.site
+    access = f"{site.verb} of {site.size} byte{'s' if site.size != 1 else ''}"
+    place = f"block {fault.block}, thread {fault.thread}"
+    names = {f"'{parameter.name}'": index for index, parameter in enumerate(kernel.signature.parameters)}
+    array = arguments[names[site.memory]] if site.memory in names else None
+    is_null = site.memory in names and array is None
+    code, headline = "WL0602", f"{access} out of bounds"
+    if is_null:
+        headline = f"{access} through a null pointer"
+    elif fault.is_misaligned:
+        code, headline = "WL0609", f"{access} at an address that is no multiple of {site.alignment}"
+    if isinstance(array, np.ndarray) and array.dtype.itemsize:
+        item = array.dtype.itemsize
+        index = f"element {fault.byte // item}" + (f" (byte {fault.byte % item} of it)" if fault.byte % item else "")
+        kind = f"records of {item} bytes" if array.dtype.names else f"elements of {array.dtype}"
+        where = f"{index} of {site.memory}, which has {array.size} {kind}"
+    elif is_null:
+        where = f"{site.memory} is None"
+    else:
+        size = "" if site.memory_bytes is None else f", which has {site.memory_bytes} bytes"
+        where = f"byte {fault.byte} of {site.memory}{size}"
+    return EmulationError(
+        kernel.with_source_lines(
+            Diagnostic(
+                code,
+                headline,
+                site.position,
+                notes=(
+                    f"in kernel {kernel.name}, {place}",
+                    where,
+                    "it ran as native code, and arrays keep what was written until then",
+                ),
+            )
+        )
+    )

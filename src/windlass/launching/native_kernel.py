@@ -1,0 +1,93 @@
+"""Kernels as native code by the user's wish: `wl.native(kernel)[grid, block](*arguments)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.launching.form import Request
+from windlass.launching.native_form import NativeForm, prepare
+from windlass.launching.records import with_pointers_apart
+from windlass.native import NotNative
+from windlass.runtime.arguments import check_argument, order_arguments
+from windlass.runtime.call_key import CallKeys
+from windlass.runtime.compiled_store import CompiledStore
+from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
+
+if TYPE_CHECKING:
+    from windlass.launching.loaded_kernel import LoadedKernel
+
+
+class NativeKernel:
+    """A kernel as native code: `wl.native(kernel)[grid, block](*arguments)`, NumPy arrays updated in place."""
+
+    def __init__(self, kernel: LoadedKernel) -> None:
+        self.kernel = kernel
+        self._launches: dict[LaunchShape, Callable[..., None]] = {}
+
+    def __getitem__(self, brackets: Any) -> Callable[..., None]:
+        shape = read_launch_shape(self.kernel.signature, brackets)
+        found = self._launches.get(shape)
+        if found is None:
+            found = self._launches[shape] = _NativeLaunch(self.kernel, shape)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel!r} as native code>"
+
+
+class _NativeLaunch:
+    """A kernel with its grid and block as native code; call it with the kernel's arguments."""
+
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape) -> None:
+        self._kernel = kernel
+        self._shape = shape
+        self._forms: CompiledStore[tuple[Any, ...], NativeForm] = CompiledStore()
+        self._keys: CallKeys | None = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        kernel, given = with_pointers_apart(self._kernel, order_arguments(self._kernel.signature, arguments, named))
+        if self._keys is None:
+            self._keys = CallKeys(kernel.signature, takes_values=False)
+            self._keys.alignment = kernel.alignment
+            self._keys.variables = tuple(kernel.reachable_variables().values())
+        key = self._keys.key(given)
+        form = self._forms.get(key)
+        if form is None:
+            form = self._prepare(kernel, given)
+            self._forms.keep(key, form)
+        form.run(given)
+
+    def _prepare(self, kernel: LoadedKernel, given: Sequence[Any]) -> NativeForm:
+        checked = [
+            check_argument(kernel.signature, parameter, argument)
+            for parameter, argument in zip(kernel.signature.parameters, given, strict=True)
+        ]
+        try:
+            return prepare(Request(kernel, self._shape, checked))
+        except NotNative as reason:
+            raise kernel.with_source(reason.as_error(kernel.name)) from None
+
+
+def native(kernel: LoadedKernel) -> NativeKernel:
+    """The kernel as native code on this machine's threads and vectors, whatever launches would choose by themselves.
+
+    Arrays are worked on in place. The results are the emulator's to the bit, but for `exp`, `log`, `sin`, `cos` and
+    `pow` where they come from glibc's vector functions (within 4 units in the last place; WINDLASS_VECTOR_FUNCTIONS=0
+    does without). Raises RaisingError (WL0440) at the launch, with the line and the reason, where the kernel has no
+    native code, and EmulationError where a thread leaves an array.
+
+    >>> import numpy as np
+    >>> import windlass as wl
+    >>> module = wl.cuda.compile("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> wl.native(module["twice"])[1, 4](x)
+    >>> x.tolist()
+    [0.0, 2.0, 4.0, 6.0]
+    """
+    if not hasattr(kernel, "signature"):
+        raise LaunchError(
+            Diagnostic("WL0407", f"wl.native takes a kernel, got {kernel!r}", help="write wl.native(module['name'])")
+        )
+    return NativeKernel(kernel)

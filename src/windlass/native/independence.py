@@ -1,0 +1,128 @@
+"""Whether the threads of a launch may run in any order, and at the same time: no one comes to what another writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from windlass.affine.dimensions import Box, Dimension
+from windlass.affine.index import Atom, Index, RuntimeScalar, dimensions_of, range_of
+from windlass.facts.indices import IndexReader
+from windlass.ir import Argument, Block, Op, Value
+from windlass.loops import (
+    Access,
+    Allocate,
+    Atomic,
+    Load,
+    NullBuffer,
+    Parallel,
+    SelectBuffer,
+    Store,
+    ViewBuffer,
+    accessed_dtype,
+)
+from windlass.native.memory import is_orderless
+from windlass.ops.conversion import byte_width
+
+
+def is_independent(
+    launch: Parallel, indices: IndexReader, dimensions: Sequence[Dimension], overlapping: frozenset[Value]
+) -> bool:
+    """Whether it is proved that no thread reads or writes what another one writes.
+
+    `overlapping` are arguments of the function that may share bytes with others.
+    """
+    accesses: dict[Value, list[Access]] = {}
+    for op in launch.body.walk():
+        if not isinstance(op, Access):
+            continue
+        memories = list(_memories(op.buffer))
+        if not memories:
+            return False
+        for memory in memories:
+            accesses.setdefault(memory, []).append(op)
+    for memory, found in accesses.items():
+        if isinstance(memory, NullBuffer) or (isinstance(memory, Allocate) and memory.space == "local"):
+            continue
+        if all(isinstance(each, Load) for each in found):
+            if memory in overlapping and any(_is_written(other, accesses) for other in overlapping):
+                return False
+            continue
+        if memory in overlapping:
+            return False
+        if all(isinstance(each, Atomic) and is_orderless(each) for each in found) and _is_one_kind(found):
+            continue
+        if not _are_apart(found, indices, dimensions):
+            return False
+    return True
+
+
+def _is_written(memory: Value, accesses: dict[Value, list[Access]]) -> bool:
+    return any(not isinstance(each, Load) for each in accesses.get(memory, ()))
+
+
+def _is_one_kind(found: Sequence[Access]) -> bool:
+    """Whether all of them do the same on the same kind of number, so that their order does not matter."""
+    return len({(each.kind, accessed_dtype(each)) for each in found if isinstance(each, Atomic)}) == 1
+
+
+def _memories(buffer: Value) -> Iterator[Value]:
+    """The memories that a buffer may be in; none where that is not known."""
+    match buffer:
+        case ViewBuffer():
+            yield from _memories(buffer.buffer)
+        case SelectBuffer():
+            both = [list(_memories(each)) for each in (buffer.on_true, buffer.on_false)]
+            if all(both):
+                yield from (*both[0], *both[1])
+        case Op():
+            yield buffer
+        case Argument(block=Block(parent=None)):
+            yield buffer  # an argument of the function
+        case _:
+            return
+
+
+def _are_apart(found: Sequence[Access], indices: IndexReader, dimensions: Sequence[Dimension]) -> bool:
+    """Whether the bytes of any two threads are apart: all of a thread's lie in one span, and the spans side by side.
+
+    The places are like numbers of several digits: where no sum of smaller ones reaches the next, they tell the threads
+    apart.
+    """
+    threads = frozenset(dimensions)
+    shared: dict[Atom, int] | None = None
+    low = high = 0
+    hull: Box | None = None
+    for access in found:
+        if not isinstance(access, Load | Store):
+            return False
+        address = indices.affine_index_of(access.offset)
+        if address is None:
+            return False
+        box = indices.domain_at(access.block).box
+        own = {
+            atom: factor
+            for atom, factor in address.terms.items()
+            if isinstance(atom, RuntimeScalar) or not threads.isdisjoint(dimensions_of(atom))
+        }
+        rest = address - Index(0, own)
+        least, most = rest.value_range(box)
+        most += byte_width(accessed_dtype(access))
+        if shared is None:
+            shared, low, high, hull = own, least, most, box
+        elif own != shared or hull is None:
+            return False
+        else:
+            low, high, hull = min(low, least), max(high, most), hull.hull(box)
+    assert shared is not None and hull is not None
+    several = {each for each in dimensions if hull.extent(each) > 1}
+    reach = high - low - 1
+    for atom, factor in sorted(shared.items(), key=lambda term: abs(term[1])):
+        if dimensions_of(atom).isdisjoint(several):
+            continue
+        if abs(factor) <= reach:
+            return False
+        if isinstance(atom, Dimension):
+            several.remove(atom)
+        least, most = range_of(atom, hull)
+        reach += abs(factor) * (most - least)
+    return not several

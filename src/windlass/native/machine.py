@@ -1,0 +1,116 @@
+"""LLVM IR to machine code of this machine."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm_binding
+
+from windlass.llvm.object_code import undefined_symbols
+from windlass.native.arithmetic import LIBRARY, VECTOR_FUNCTIONS
+from windlass.native.refusal import NotNative
+
+llvm: Any = llvm_binding  # llvmlite has no type stubs
+
+_MEMORY = frozenset({"memset", "memcpy", "memmove"})
+"""What the code generator calls of itself."""
+THREADS = frozenset(
+    f"pthread_{name}"
+    for name in (
+        "create", "detach", "mutex_init", "mutex_lock", "mutex_unlock", "cond_init", "cond_wait", "cond_broadcast",
+    )
+)  # fmt: skip
+_compiling = threading.Lock()
+
+
+class MachineCode:
+    """Code that is loaded, until this object goes."""
+
+    def __init__(self, engine: Any, text: str) -> None:
+        self._engine = engine
+        self.text = text
+        """The LLVM IR, optimized."""
+
+    def address(self, name: str) -> int:
+        return int(self._engine.get_function_address(name))
+
+
+def compile_text(text: str) -> MachineCode:
+    """The code of a module of LLVM IR, which calls nothing but what native code may call.
+
+    Raises NotNative where it needs a function that there is not.
+    """
+    with _compiling:
+        machine = _target_machine()
+        module = llvm.parse_assembly(f'target triple = "{_triple()}"\n{text}')
+        module.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = True
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        code = machine.emit_object(module)
+        for name in sorted(undefined_symbols(code)):
+            address = _address_of(name)
+            if address is None:
+                raise NotNative(f"its machine code needs `{name}`, which there is not")
+            llvm.add_symbol(name, address)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{_triple()}"'), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return MachineCode(engine, str(module))
+
+
+def _target_machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(_triple())
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, codemodel="large", jit=True
+    )
+
+
+def _triple() -> str:
+    """This machine, with object code in ELF, which is read before it is linked."""
+    triple = llvm.get_default_triple()
+    return triple if "linux" in triple else f"{triple}-elf"
+
+
+@cache
+def _libraries() -> tuple[Any, ...]:
+    name = "libm.so.6" if sys.platform.startswith("linux") else "libm.dylib"
+    return ctypes.CDLL(name), ctypes.CDLL(None)
+
+
+@cache
+def vector_functions() -> tuple[str, ...]:
+    """Those of libmvec that there are here: none without AVX2, or where the C library is another."""
+    features = llvm.get_host_cpu_features()
+    try:
+        library = ctypes.CDLL("libmvec.so.1") if features.get("avx2") else None
+    except OSError:
+        library = None
+    return tuple(name for name in VECTOR_FUNCTIONS if library is not None and _find((library,), name))
+
+
+@cache
+def _address_of(name: str) -> int | None:
+    if name in VECTOR_FUNCTIONS:
+        return _find((ctypes.CDLL("libmvec.so.1"),), name)
+    if name in LIBRARY or name in _MEMORY or name in THREADS:
+        return _find(_libraries(), name)
+    return None
+
+
+def _find(libraries: Iterable[Any], name: str) -> int | None:
+    for library in libraries:
+        try:
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        except AttributeError:
+            continue
+    return None

@@ -1,0 +1,427 @@
+"""Native code of one launch: how many lanes, in what order the threads run, and the function that runs a part of them.
+
+The threads of a launch are rows of neighbours along x; a row is run in strips of as many threads as there are lanes.
+Parts of the work are some of the rows, or some of the strips of each row. Where the order of threads matters there is
+one part: block after block, and in each thread after thread, x first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from windlass.facts.indices import IndexReader
+from windlass.facts.threads import ThreadIds, thread_ids
+from windlass.ir import BufferType, Function, Value
+from windlass.loops import (
+    Allocate,
+    Atomic,
+    AtomicUpdate,
+    CompareExchange,
+    DeviceVariableBuffer,
+    DoWhile,
+    For,
+    Load,
+    Parallel,
+    Store,
+)
+from windlass.loops.launch_specification import LaunchSpecification
+from windlass.native.arithmetic import Arithmetic
+from windlass.native.control import BodyWriter
+from windlass.native.independence import is_independent
+from windlass.native.lanes import Lanes
+from windlass.native.launch_facts import LaunchFacts
+from windlass.native.machine import MachineCode, compile_text, vector_functions
+from windlass.native.memory import MemoryWriter, Place, Site
+from windlass.native.ranges import LaunchRanges
+from windlass.native.refusal import NeedsOneLane, NotNative
+from windlass.native.strides import Stride, find_strides, lanes_part
+from windlass.native.text import Text, scalar_type
+from windlass.ops.regions import Return
+
+WIDEST = 8
+FIRST_ARGUMENT = 2
+"""Slots of the context before the arguments: where faults are noted, and who is asked whether to stop."""
+NOTE_WORDS = 10
+"""What is noted of a fault: the site from 1 on (0 for none), six ids, the byte; then whether all are to stop."""
+STOP = 9
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """The code of one launch: `@part(context, part, parts)`, and the accesses that it checks."""
+
+    machine: MachineCode
+    entry: int
+    """The address of `part`."""
+    most_parts: int
+    """Into how many parts the work falls at most."""
+    sites: tuple[Site, ...]
+    width: int
+    """How many threads run in the lanes of a vector."""
+    is_ordered: bool
+    """Whether one thread runs after another, since their order may matter."""
+
+
+def compile_kernel(function: Function, facts: LaunchFacts, *, is_independent: bool = False) -> NativeCode:
+    """Native code for one launch of a function of the loop level, whose numbers are known (`specialize`).
+
+    The function holds one `Parallel` over a launch. `is_independent` says that its threads may run in any order, if
+    others have found that out; else it is proved here, or the threads run in order.
+
+    Raises NotNative where there is no code for something in it.
+    """
+    plan = _Plan(function, facts, is_known_independent=is_independent)
+    return plan.compile()
+
+
+class _Plan:
+    def __init__(self, function: Function, facts: LaunchFacts, *, is_known_independent: bool) -> None:
+        self.function = function
+        self.facts = facts
+        self.launch = _launch_of(function)
+        self.ranges = LaunchRanges(self.launch, facts.extents)
+        self.grid, self.block = _triples(facts.extents)
+        specification = LaunchSpecification(self.grid, self.block, 0, (), ())
+        self.ids: ThreadIds = thread_ids(function, self.launch, specification)
+        self.indices = IndexReader.of_launch(self.launch, self.ids)
+        self.is_ordered = facts.is_ordered or not (is_known_independent or self._proves_independence())
+
+    def _proves_independence(self) -> bool:
+        pairs = zip(self.function.arguments, self.facts.memories, strict=True)
+        overlapping = frozenset(argument for argument, memory in pairs if memory is not None and not memory.is_alone)
+        return math.prod(self.facts.extents) == 1 or is_independent(
+            self.launch, self.indices, self.ids.dimensions, overlapping
+        )
+
+    # -- lanes --------------------------------------------------------------------------------------------------------
+
+    def compile(self) -> NativeCode:
+        if self.is_ordered:
+            self._refuse_waiting()
+        for width in self._widths():
+            try:
+                return self._compile(width)
+            except NeedsOneLane:
+                continue
+        raise NotNative("its memory can't be told apart", self.function.source)
+
+    def _refuse_waiting(self) -> None:
+        """Raise NotNative for loops that may go on until another thread does something."""
+        for op in self.launch.body.walk():
+            if isinstance(op, DoWhile):
+                for inner in op.body.walk():
+                    is_volatile = isinstance(inner, Load) and inner.is_volatile
+                    if is_volatile or isinstance(inner, Atomic | AtomicUpdate | CompareExchange):
+                        raise NotNative("its threads may wait for one another", inner.source)
+
+    def _widths(self) -> Iterator[int]:
+        """How many lanes to try, one after the other."""
+        if not self.is_ordered and not self._is_volatile():
+            extent = self.block[0] if self.block[0] > 1 else self.grid[0]
+            width = WIDEST
+            while width > 1 and (extent < width if self.block[0] == 1 else extent % width):
+                width //= 2
+            if width > 1 and not self._gathers_in_parting_loops():
+                yield width
+        yield 1
+
+    def _is_volatile(self) -> bool:
+        return any(isinstance(op, Load | Store) and op.is_volatile for op in self.launch.body.walk())
+
+    @property
+    def lane_id(self) -> Value:
+        """The id that grows from lane to lane."""
+        return self.launch.body.block.arguments[0 if self.block[0] == 1 else 3]
+
+    def _strides(self) -> dict[Value, Stride]:
+        return find_strides(self.launch.body.block, (self.lane_id,), self.ranges)
+
+    def _gathers_in_parting_loops(self) -> bool:
+        """Whether lanes would load from many places in loops that some leave early: one thread at a time is faster."""
+        try:
+            strides = self._strides()
+        except NeedsOneLane:
+            return True
+        return any(
+            isinstance(inner, Load) and strides.get(inner.offset, 0) is None
+            for op in self.launch.body.walk()
+            if isinstance(op, For | DoWhile) and lanes_part(op, strides)
+            for inner in op.body.walk()
+        )
+
+    # -- text ---------------------------------------------------------------------------------------------------------
+
+    def _compile(self, width: int) -> NativeCode:
+        sites: list[Site] = []
+        declared: set[str] = set()
+        functions = [self._strip_function(width, sites, declared)]
+        extent = self.grid[0] * self.block[0]
+        if extent % width:
+            functions.append(self._strip_function(1, sites, declared))
+        strips = 1 if self.is_ordered else max(extent // width, 1)
+        rows = 1 if self.is_ordered else math.prod(self.facts.extents) // max(extent, 1)
+        text = "\n".join(
+            (
+                *sorted(each for each in declared if "@windlass." not in each),
+                _SUPPORT,
+                *functions,
+                self._entry(width, rows, strips),
+                '!0 = !{!"branch_weights", i32 1, i32 100000}',
+            )
+        )
+        machine = compile_text(text)
+        most_parts = max(rows, strips) if math.prod(self.facts.extents) else 0
+        return NativeCode(machine, machine.address("part"), most_parts, tuple(sites), width, self.is_ordered)
+
+    def _parameters(self) -> list[tuple[str, str]]:
+        """Type and name of all that the code is given, in the order of the context."""
+        found: list[tuple[str, str]] = []
+        for number, (argument, memory) in enumerate(zip(self.function.arguments, self.facts.memories, strict=True)):
+            if isinstance(argument.type, BufferType):
+                is_alone = memory is not None and memory.is_alone
+                found.append(("ptr noalias" if is_alone else "ptr", f"%argument.{number}"))
+            else:
+                found.append((scalar_type(argument.dtype), f"%argument.{number}"))
+        for number, (_, memory) in enumerate(self.facts.variables):
+            found.append(("ptr noalias" if memory.is_alone else "ptr", f"%variable.{number}"))
+        return found
+
+    def _strip_function(self, width: int, sites: list[Site], declared: set[str]) -> str:
+        """`@strips{width}(context, rows from, to, strips from, to, arguments)`."""
+        text = Text(width)
+        ids = self.launch.body.block.arguments
+        strides = self._strides() if width > 1 else {}
+        lanes = Lanes(text, ids, strides)
+        memory = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
+        memory.sites = sites
+        writer = BodyWriter(lanes, memory, Arithmetic(text, self.facts.vector_functions(vector_functions())))
+        self._enter(lanes, memory)
+        text.label = "body"
+        for op in self.function.body:
+            if op is self.launch:
+                break
+            if isinstance(op, Allocate):
+                raise NotNative("memory outside of its threads", op.source)
+            writer.write_op(op)
+        writer.write(self.launch.body.block)
+        declared |= text.declared
+        parameters = ", ".join(f"{type_} {name}" for type_, name in self._parameters())
+        head = f"define internal void @strips{width}(ptr %context, i64 %r0, i64 %r1, i64 %s0, i64 %s1"
+        nest = self._ordered_nest() if self.is_ordered else self._nest(width)
+        return "\n".join(
+            (
+                f"{head}{', ' if parameters else ''}{parameters}) {{",
+                "entry:",
+                *memory.allocations,
+                *nest.before,
+                *text.lines,
+                *nest.after,
+                "}",
+            )
+        )
+
+    def _enter(self, lanes: Lanes, memory: MemoryWriter) -> None:
+        """Name the arguments, the ids of threads, and the memory of device variables."""
+        for place, each in enumerate(self.launch.body.block.arguments):
+            lanes.names[each] = f"%id{place}"
+        for number, (argument, known) in enumerate(zip(self.function.arguments, self.facts.memories, strict=True)):
+            if not isinstance(argument.type, BufferType):
+                lanes.names[argument] = f"%argument.{number}"
+            elif known is None:
+                raise NotNative(f"nothing is known of {self.facts.name_of(number)}", self.function.source)
+            else:
+                memory.places[argument] = Place(
+                    f"%argument.{number}",
+                    str(known.size),
+                    self.facts.name_of(number),
+                    known.alignment,
+                    known.remainder,
+                )
+        known_variables = {name: (number, each) for number, (name, each) in enumerate(self.facts.variables)}
+        for op in self.function.walk():
+            if isinstance(op, DeviceVariableBuffer):
+                if op.variable not in known_variables:
+                    raise NotNative(f"device variable {op.variable}", op.source)
+                number, each = known_variables[op.variable]
+                memory.places[op] = Place(
+                    f"%variable.{number}", str(each.size), op.variable, each.alignment, each.remainder
+                )
+
+    def _entry(self, width: int, rows: int, strips: int) -> str:
+        """`@part(context, part, parts)`: some of the rows, or where there are few some of the strips of each."""
+        extent = self.grid[0] * self.block[0]
+        loads: list[str] = []
+        for place, (type_, name) in enumerate(self._parameters()):
+            plain = type_.removesuffix(" noalias")
+            loads.append(f"  {name}.slot = getelementptr i64, ptr %context, i64 {FIRST_ARGUMENT + place}")
+            if plain == "i1":
+                loads.append(f"  {name}.byte = load i8, ptr {name}.slot")
+                loads.append(f"  {name} = icmp ne i8 {name}.byte, 0")
+            else:
+                loads.append(f"  {name} = load {plain}, ptr {name}.slot")
+        given = "".join(f", {type_.removesuffix(' noalias')} {name}" for type_, name in self._parameters())
+        calls = [f"  call void @strips{width}(ptr %context, i64 %r0, i64 %r1, i64 %s0, i64 %s1{given})"]
+        if extent % width:  # what is left of each row, with its last strips
+            calls += [
+                f"  %is.last = icmp eq i64 %s1, {strips}",
+                f"  %rest = select i1 %is.last, i64 {extent // width * width}, i64 {extent}",
+                f"  call void @strips1(ptr %context, i64 %r0, i64 %r1, i64 %rest, i64 {extent}{given})",
+            ]
+        return "\n".join(
+            (
+                "define void @part(ptr %context, i64 %part, i64 %parts) {",
+                "entry:",
+                "  %following = add i64 %part, 1",
+                f"  %by.rows = icmp uge i64 {rows}, %parts",
+                *_share("r", rows),
+                *_share("s", strips),
+                "  %r0 = select i1 %by.rows, i64 %r.from, i64 0",
+                f"  %r1 = select i1 %by.rows, i64 %r.to, i64 {rows}",
+                "  %s0 = select i1 %by.rows, i64 0, i64 %s.from",
+                f"  %s1 = select i1 %by.rows, i64 {strips}, i64 %s.to",
+                *loads,
+                *calls,
+                "  ret void",
+                "}",
+            )
+        )
+
+    def _nest(self, width: int) -> _Nest:
+        """Loops over rows, and over the strips of each."""
+        bx, by, bz = self.block
+        gy = self.grid[1]
+        ids = (
+            *_numbers((4, f"urem i64 %row, {by}")),
+            f"  %row.by = udiv i64 %row, {by}",
+            *_numbers((1, f"urem i64 %row.by, {gy}")),
+            f"  %row.gy = udiv i64 %row.by, {gy}",
+            *_numbers((5, f"urem i64 %row.gy, {bz}"), (2, f"udiv i64 %row.gy, {bz}")),
+        )
+        x = _numbers((0, f"udiv i64 %place, {bx}"), (3, f"urem i64 %place, {bx}"))
+        before = (
+            *_loop_head("entry", "row", "%r0", "%r1", "done"),
+            *ids,
+            "  br label %row.ids",
+            "row.ids:",
+            *_loop_head("row.ids", "strip", "%s0", "%s1", "row.end"),
+            f"  %place = mul i64 %strip, {width}",
+            *x,
+            "  br label %body",
+            "body:",
+        )
+        after = (*_loop_end("strip"), *_loop_end("row"), "done:", "  ret void")
+        return _Nest(before, after)
+
+    def _ordered_nest(self) -> _Nest:
+        """One loop in another, the last id the innermost: the order in which the emulator runs threads."""
+        order = (2, 1, 0, 5, 4, 3)
+        before: list[str] = []
+        around = "entry"
+        for depth, place in enumerate(order):
+            name, leave = f"loop{place}", "done" if depth == 0 else f"loop{order[depth - 1]}.end"
+            before += _loop_head(around, name, "0", str(self.facts.extents[place]), leave)
+            before.append(f"  %id{place} = trunc i64 %{name} to i32")
+            before.append(f"  br label %{name}.inside")
+            before.append(f"{name}.inside:")
+            around = f"{name}.inside"
+        before += ["  br label %body", "body:"]
+        after = [line for place in reversed(order) for line in _loop_end(f"loop{place}")]
+        return _Nest(tuple(before), (*after, "done:", "  ret void"))
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """What stands before the body of a thread, and after it."""
+
+    before: Sequence[str]
+    after: Sequence[str]
+
+
+def _loop_head(around: str, name: str, start: str, stop: str, leave: str) -> list[str]:
+    return [
+        f"  br label %{name}.head",
+        f"{name}.head:",
+        f"  %{name} = phi i64 [ {start}, %{around} ], [ %{name}.next, %{name}.end ]",
+        f"  %{name}.more = icmp slt i64 %{name}, {stop}",
+        f"  br i1 %{name}.more, label %{name}.body, label %{leave}",
+        f"{name}.body:",
+    ]
+
+
+def _loop_end(name: str) -> list[str]:
+    return [
+        f"  br label %{name}.end",
+        f"{name}.end:",
+        f"  %{name}.next = add nsw i64 %{name}, 1",
+        f"  br label %{name}.head",
+    ]
+
+
+def _numbers(*ids: tuple[int, str]) -> list[str]:
+    return [
+        line
+        for place, what in ids
+        for line in (f"  %id{place}.long = {what}", f"  %id{place} = trunc i64 %id{place}.long to i32")
+    ]
+
+
+def _share(name: str, count: int) -> list[str]:
+    """From where to where of `count` a part has its share."""
+    return [
+        f"  %{name}.before = mul i64 %part, {count}",
+        f"  %{name}.until = mul i64 %following, {count}",
+        f"  %{name}.from = udiv i64 %{name}.before, %parts",
+        f"  %{name}.to = udiv i64 %{name}.until, %parts",
+    ]
+
+
+def _launch_of(function: Function) -> Parallel:
+    launches = [op for op in function.body if not op.is_pure and not isinstance(op, Return)]
+    if len(launches) != 1 or not isinstance(launches[0], Parallel) or launches[0].kind != "launch":
+        raise NotNative("it is no single launch", function.source)
+    return launches[0]
+
+
+def _triples(extents: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    gx, gy, gz, bx, by, bz = extents
+    return (gx, gy, gz), (bx, by, bz)
+
+
+_SUPPORT = (
+    f"""
+define internal void @windlass.note(ptr %context, i64 %site,
+    i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f, i64 %byte) cold noinline {{
+  %note = load ptr, ptr %context
+  %stop = getelementptr i64, ptr %note, i64 {STOP}
+  store atomic i64 1, ptr %stop monotonic, align 8
+  %pair = cmpxchg ptr %note, i64 0, i64 %site monotonic monotonic, align 8
+  %is.first = extractvalue {{ i64, i1 }} %pair, 1
+  br i1 %is.first, label %tell, label %end
+tell:
+"""
+    + "".join(
+        f"  %place.{name} = getelementptr i64, ptr %note, i64 {place}\n  store i64 %{name}, ptr %place.{name}\n"
+        for place, name in enumerate(("a", "b", "c", "d", "e", "f", "byte"), start=1)
+    )
+    + f"""  br label %end
+end:
+  ret void
+}}
+
+define internal i1 @windlass.poll(ptr %context) cold noinline {{
+  %place = getelementptr i64, ptr %context, i64 1
+  %ask = load ptr, ptr %place
+  %answer = call i32 %ask()
+  %note = load ptr, ptr %context
+  %stop.place = getelementptr i64, ptr %note, i64 {STOP}
+  %stop = load atomic i64, ptr %stop.place monotonic, align 8
+  %told = icmp ne i64 %stop, 0
+  %asked = icmp ne i32 %answer, 0
+  %stops = or i1 %told, %asked
+  ret i1 %stops
+}}
+"""
+)
+"""Functions of each module: one notes a fault, the other asks whether to stop."""

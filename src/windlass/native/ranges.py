@@ -1,0 +1,73 @@
+"""Between what integers of a kernel lie in one launch: of thread numbers, counters, and what is computed of them.
+
+What holds of threads that passed a condition `windlass.facts.indices` knows. Lanes that have not passed it compute the
+same values all the same, so what is said here holds of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windlass.ir import Argument, TensorType, Value
+from windlass.ir.values import Result
+from windlass.loops import For, If, Parallel, Subscript
+from windlass.ops.base import TensorOp
+from windlass.ops.conversion import BitcastConvert
+from windlass.ops.creation import Constant
+from windlass.ops.ranges import Range, everything
+
+
+class LaunchRanges:
+    """Ranges of the integers of one launch, in all threads wherever they are: no condition that they passed counts.
+
+    `extents` are those of its `Parallel`.
+    """
+
+    def __init__(self, launch: Parallel, extents: Sequence[int]) -> None:
+        ids = launch.body.block.arguments
+        self._found: dict[Value, Range] = {
+            each: Range(0, max(extent - 1, 0), whole=True) for each, extent in zip(ids, extents, strict=True)
+        }
+
+    def of(self, value: Value) -> Range:
+        """Between what the value lies."""
+        known = self._found.get(value)
+        if known is None:
+            known = self._found[value] = self._compute(value, value.tensor)
+        return known
+
+    def _compute(self, value: Value, type_: TensorType) -> Range:
+        if isinstance(value, Argument):
+            return self._argument(value, type_)
+        origin = value.owner if isinstance(value, Result) else value
+        if isinstance(origin, Constant):
+            return origin.find_range(self.of)
+        if type_.is_float:
+            return everything(type_)
+        if isinstance(origin, If):
+            place = origin.results.index(value)
+            one, other = (self.of(region.block.terminator.operands[place]) for region in origin.regions)
+            return one.join(other)
+        if isinstance(origin, Subscript):
+            return self._place(origin, type_)
+        if isinstance(origin, BitcastConvert) and not origin.operand.tensor.is_float:
+            operand, limits = self.of(origin.operand), everything(type_)
+            return operand if operand.lies_within(limits.low, limits.high) else limits
+        found = origin.find_range(self.of) if isinstance(origin, TensorOp) else None
+        return found if isinstance(found, Range) else everything(type_)
+
+    def _place(self, op: Subscript, type_: TensorType) -> Range:
+        low = high = op.start
+        for index, stride in zip(op.indices, op.strides, strict=True):
+            ends = [end * stride for end in (self.of(index).low, self.of(index).high)]
+            low, high = low + min(ends), high + max(ends)
+        limits = everything(type_)
+        return Range(low, high, whole=True) if limits.low <= low and high <= limits.high else limits
+
+    def _argument(self, value: Argument, type_: TensorType) -> Range:
+        """A counter lies between 0 and the number of rounds; of other arguments nothing is known."""
+        region = None if value.block is None else value.block.parent
+        loop = None if region is None else region.parent
+        if isinstance(loop, For) and value is loop.body.block.arguments[0]:
+            return Range(0, max(self.of(loop.trip_count).high - 1, 0), whole=True)
+        return everything(type_)
