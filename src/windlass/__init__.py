@@ -31,6 +31,7 @@ from windlass.diagnostics.limits import require_address_space
 if TYPE_CHECKING:
     from windlass import c, cuda, stablehlo
     from windlass.frontends.arrays import Array
+    from windlass.functions.derivatives import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
     from windlass.functions.optimize import optimize
@@ -46,12 +47,18 @@ _PLACES = {
     "check_rule": "windlass.functions.rules",
     "emulate": "windlass.launching.emulation",
     "explain": "windlass.launching.explaining",
+    "grad": "windlass.functions.derivatives",
+    "hessian": "windlass.functions.derivatives",
     "hole": "windlass.functions.rules",
+    "jacobian": "windlass.functions.derivatives",
     "jit": "windlass.functions.jit",
+    "jvp": "windlass.functions.derivatives",
     "native": "windlass.launching.native_kernel",
     "notation": "windlass.functions.notation",
     "optimize": "windlass.functions.optimize",
     "rewrite": "windlass.functions.rules",
+    "value_and_grad": "windlass.functions.derivatives",
+    "vjp": "windlass.functions.derivatives",
 }
 _MODULES = frozenset({"c", "cuda", "stablehlo"})
 _PLANNED = frozenset(
@@ -62,12 +69,6 @@ _PLANNED = frozenset(
         "Forward",
         "Reverse",
         "autodiff",
-        "grad",
-        "hessian",
-        "jacobian",
-        "jvp",
-        "value_and_grad",
-        "vjp",
     }
 )
 
@@ -86,13 +87,19 @@ __all__ = [
     "cuda",
     "emulate",
     "explain",
+    "grad",
+    "hessian",
     "hole",
+    "jacobian",
     "jit",
+    "jvp",
     "native",
     "notation",
     "optimize",
     "rewrite",
     "stablehlo",
+    "value_and_grad",
+    "vjp",
 ]
 
 

@@ -153,8 +153,8 @@ def test_programs_land_in_jaxs_compilation_cache(tmp_path: Any) -> None:
 
 
 def test_planned_names_say_that_they_are_planned() -> None:
-    with pytest.raises(wl.WindlassError, match=r"WL0905.*windlass.grad is not there yet"):
-        wl.grad  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue]
+    with pytest.raises(wl.WindlassError, match=r"WL0905.*windlass.autodiff is not there yet"):
+        wl.autodiff  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue]
     assert not hasattr(wl, "vjp")
 
 

@@ -64,10 +64,10 @@ class JitFunction:
         self.static = frozenset(static)
         self.donate = frozenset(donate)
         self.exact = exact
-        self._signature = inspect.signature(function)
+        self.signature = inspect.signature(function)
         self._compiled: CompiledStore[Any, CompiledCall] = CompiledStore()
         self._lock = threading.RLock()
-        unknown = [name for name in (*static, *donate) if name not in self._signature.parameters]
+        unknown = [name for name in (*static, *donate) if name not in self.signature.parameters]
         if unknown:
             raise LaunchError(
                 Diagnostic(
@@ -90,26 +90,37 @@ class JitFunction:
             # Within another compiled function it is a part of that one.
             return captured(self.function)(*positional, **named)
         leaves, structure = self._flatten(positional, named)
+        return self.compiled(leaves, structure).run(leaves)
+
+    def compiled(self, leaves: Sequence[Any], structure: Any) -> CompiledCall:
+        """The program for such arguments; see `flatten`."""
         key = _key(leaves, structure)
-        call = self._compiled.get(key)
-        if call is None:
-            call = self._compile(leaves, structure, key)
-        return call.run(leaves)
+        return self._compiled.get(key) or self._compile(leaves, structure, key)
 
     def lower(self, *positional: Any, **named: Any) -> Lowered:
         """The stages of the program for such arguments: "tensor" as traced, "optimized" by the rules, "hlo" by XLA."""
         leaves, structure = self._flatten(positional, named)
-        call = self._compile(leaves, structure, _key(leaves, structure))
-        return call.lowered(self.name)
+        return self.compiled(leaves, structure).lowered(self.name)
 
     def _flatten(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Any]:
         """Arrays and numbers in order, and the structure that they stand in; static arguments are in the structure."""
         if self.static or named:
-            bound = self._signature.bind(*positional, **named)
-            for name in self.static:
-                if name in bound.arguments:
-                    bound.arguments[name] = Static.of(bound.arguments[name])
-            positional, named = bound.args, bound.kwargs
+            positional, named = self.marked_static(positional, named)
+        return self.flatten(positional, named)
+
+    def marked_static(
+        self, positional: Sequence[Any], named: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments bound to their parameters, those that are static marked as such."""
+        bound = self.signature.bind(*positional, **named)
+        for name in self.static:
+            if name in bound.arguments:
+                bound.arguments[name] = Static.of(bound.arguments[name])
+        return bound.args, bound.kwargs
+
+    @staticmethod
+    def flatten(positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Any]:
+        """Arguments as `compiled` takes them: arrays and numbers in order, and the structure that they stand in."""
         leaves, structure = jax.tree.flatten((tuple(positional), dict(named)))
         kept: list[Any] = []
         marks: list[Any] = []
@@ -171,6 +182,8 @@ class CompiledCall:
     """A program for arguments of one key, and where its arguments and results go."""
 
     def __init__(self, owner: JitFunction, leaves: Sequence[Any], structure: Any) -> None:
+        self.derived: dict[Any, Any] = {}
+        """Its derivatives, as they were asked for."""
         self._owner = owner
         self._structure = structure
         self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
@@ -265,7 +278,7 @@ class CompiledCall:
         structure, marks = self._structure
         numbers = [None if mark is not None else next(marked) for mark in marks]
         positional, named = jax.tree.unflatten(structure, [_Number(each) for each in numbers])
-        bound = self._owner._signature.bind(*positional, **named)  # pyright: ignore[reportPrivateUsage]
+        bound = self._owner.signature.bind(*positional, **named)
         names = [""] * len(leaves)
         for name, value in bound.arguments.items():
             for number in jax.tree.leaves(value, is_leaf=lambda each: isinstance(each, _Number)):
@@ -338,11 +351,38 @@ class CompiledCall:
                 return index
         return None
 
-    def run(self, leaves: Sequence[Any]) -> Any:
+    def inputs(self, leaves: Sequence[Any]) -> list[Any]:
+        """What the program takes for these arguments."""
         values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else _as_argument(leaf) for leaf in leaves]
         if self._variables or self._emulated:
             self._refuse_variables(leaves)
-        values += [entering_now(storage, form) for storage, form in self._variables]
+        return values + [entering_now(storage, form) for storage, form in self._variables]
+
+    def apply(self, values: Sequence[Any]) -> tuple[Any, dict[int, Any], Any]:
+        """The program as a function of its `inputs`, for JAX to differentiate: what the user's function returns, the
+        last contents of the arrays that it writes, by their places, and the number of a check that failed, or 0."""
+        found = self.program.bind(*values)
+        failure = found.pop() if self._has_checks else 0
+        count = len(found) - len(self._written)
+        written = dict(zip(self._written, found[count:], strict=True))
+        fresh = iter(found[:count])
+        results = [
+            next(fresh)
+            if alias is None
+            else alias.value
+            if isinstance(alias, Static)
+            else written.get(alias, values[alias])
+            for alias in self._aliases
+        ]
+        return jax.tree.unflatten(self._returned, results), written, failure
+
+    def raise_failed(self, failure: Any) -> None:
+        """Raise the error of a check, by the number that `apply` gives; nothing is known within a transformation."""
+        if not isinstance(failure, Tracer) and (code := int(failure)):
+            raise self._tracing.error_for(code)
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        values = self.inputs(leaves)
         try:
             return self._run(leaves, values)
         except Exception as error:
@@ -372,8 +412,7 @@ class CompiledCall:
         if self._has_checks:
             *found, failure = found
             # Within a transformation of JAX it is not known; what JAX does with an index that is outside holds there.
-            if not isinstance(failure, Tracer) and (code := int(failure)):
-                raise self._tracing.error_for(code)
+            self.raise_failed(failure)
         count = len(found) - len(self._written)
         for index, result in zip(self._written, found[count:], strict=True):
             if self._is_numpy[index]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import jax
 import jax.numpy as jnp
@@ -63,8 +65,17 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
         return form.run(arguments)
 
     function.__name__ = function.__qualname__ = kernel.name
+    _functions.add(function)
     function.__doc__ = f"{kernel!r} as a pure function, launched with grid {shape.grid} and block {shape.block}."
     return function
+
+
+_functions: WeakSet[Callable[..., Any]] = WeakSet()
+
+
+def is_kernel_function(function: Any) -> bool:
+    """Whether the function is one of `Kernel.jax`."""
+    return inspect.isfunction(function) and function in _functions
 
 
 def _as_array(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:

@@ -1,0 +1,494 @@
+"""`wl.grad` and its kin: derivatives of kernels and functions, with NumPy arrays in and out.
+
+They mean what JAX's functions of these names mean. What they are given may be a function by `wl.jit`, one of
+`kernel.jax(...)`, a launch (`kernel[grid, block]`), one by `wl.optimize`, a plain function of NumPy or `jax.numpy`, or
+a derivative again. Arrays are values to them: those that a function writes are not changed, and what it writes last is
+its result where it returns nothing. NumPy arrays come out where no JAX arrays went in, in their own precision.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.array import wrapped
+from windlass.frontends.arrays.tracing import current_tracing
+from windlass.functions.pure_call import Key, PureCall, TakesValues, name_of, position_of, pure_call
+from windlass.launching.loaded_kernel import LoadedKernel
+
+Numbers: TypeAlias = "int | Sequence[int]"
+Names: TypeAlias = "str | Sequence[str] | None"
+Places: TypeAlias = "int | tuple[int, ...]"
+Mode: TypeAlias = Literal["forward", "reverse"]
+
+
+class DerivativeFunction(TakesValues):
+    """A function that gives derivatives of another one, by some of its arguments."""
+
+    def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, kind: str) -> None:
+        _expect_function(function, kind)
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self.kind = kind
+        self.has_aux = has_aux
+        if argnums is None and argnames is None:
+            argnums = 0
+        # As in JAX: one number gives the derivative itself, several a tuple of them.
+        self.is_single = isinstance(argnums, int) and argnames is None
+        numbers = () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        names = () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        self.keys: tuple[Key, ...] = (*numbers, *names)
+
+    def __repr__(self) -> str:
+        return f"<windlass.{self.kind} of {name_of(self.function)}>"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        call = pure_call(self.function, positional, named)
+        keys = [_found(call, key, self.kind) for key in self.keys]
+        for key in keys:
+            _require_floats(call, key, self.kind)
+        origin = replace(call, values=[])
+        run = _kept(call, (self.kind, tuple(keys), self.has_aux), lambda: functools.partial(self._run, origin, keys))
+        with call.precision():
+            found, aux, failure = run(call.values, [call.argument(key) for key in keys])
+        call.raise_failed(failure)
+        return self._give(call, found, aux)
+
+    def _run(self, call: PureCall, keys: Sequence[Key], values: Sequence[Any], chosen: Sequence[Any]) -> Any:
+        """What is found, what the function gives beside, and the number of a check that failed."""
+
+        def function(*chosen: Any) -> Any:
+            result, failure = call.with_arguments(values, keys, chosen)
+            result, aux = _without_aux(call, result, self.has_aux)
+            return self._result(call, result), (aux, failure)
+
+        places = 0 if self.is_single else tuple(range(len(keys)))
+        found, (aux, failure) = self._transformed(function, places, chosen)
+        return found, aux, failure
+
+    def _result(self, call: PureCall, result: Any) -> Any:
+        """What is differentiated. Raises WindlassError (WL0931) where it has no such derivative."""
+        _refuse_nothing(call, result, self.kind)
+        return result
+
+    def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
+        raise NotImplementedError
+
+    def _give(self, call: PureCall, found: Any, aux: Any) -> Any:
+        derivative = _given(call, found)
+        return (derivative, _given(call, aux)) if self.has_aux else derivative
+
+
+class Gradient(DerivativeFunction):
+    """The gradient, with the value or without."""
+
+    def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, has_value: bool) -> None:
+        super().__init__(function, argnums, argnames, has_aux, "value_and_grad" if has_value else "grad")
+        self.has_value = has_value
+
+    def _result(self, call: PureCall, result: Any) -> Any:
+        _refuse_nothing(call, result, self.kind)
+        leaves = jax.tree.leaves(result)
+        if (
+            len(leaves) != 1
+            or jnp.shape(leaves[0]) != ()
+            or not jnp.issubdtype(jnp.result_type(leaves[0]), np.floating)
+        ):
+            raise _refused(
+                f"{call.name} gives {_described(result)}: a gradient is that of one real number",
+                call,
+                "return a number, such as a sum; wl.jacobian and wl.vjp take functions with other results",
+            )
+        return leaves[0]
+
+    def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
+        (value, beside), gradients = jax.value_and_grad(function, places, has_aux=True)(*chosen)
+        return (value if self.has_value else (), gradients), beside
+
+    def _give(self, call: PureCall, found: Any, aux: Any) -> Any:
+        value, gradients = found
+        gradient = _given(call, gradients)
+        if not self.has_value:
+            return (gradient, _given(call, aux)) if self.has_aux else gradient
+        value = _given(call, value)
+        return ((value, _given(call, aux)), gradient) if self.has_aux else (value, gradient)
+
+
+class Jacobian(DerivativeFunction):
+    """All derivatives of the elements of the results by the elements of the arguments."""
+
+    def __init__(
+        self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, mode: Mode | None
+    ) -> None:
+        super().__init__(function, argnums, argnames, has_aux, "jacobian")
+        if mode not in (None, "forward", "reverse"):
+            raise WindlassError(
+                Diagnostic("WL0931", f"wl.jacobian: there is no mode {mode!r}", help="it is 'forward' or 'reverse'")
+            )
+        self.mode = mode
+        self.kind = "jacobian" if mode is None else f"jacobian, {mode}"
+
+    def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
+        mode = self.mode
+        if mode is None:
+            given = _size(chosen)
+            result, _ = jax.eval_shape(function, *chosen)
+            mode = "forward" if given <= _size(result) else "reverse"
+        transform = jax.jacfwd if mode == "forward" else jax.jacrev
+        return transform(function, places, has_aux=True)(*chosen)
+
+
+class Hessian(DerivativeFunction):
+    """The second derivatives."""
+
+    def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool) -> None:
+        super().__init__(function, argnums, argnames, has_aux, "hessian")
+
+    def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
+        return jax.jacfwd(jax.jacrev(function, places, has_aux=True), places, has_aux=True)(*chosen)
+
+
+def grad(
+    function: Any,
+    argnums: Numbers | None = None,
+    argnames: Names = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Gradient:
+    """A function that gives the gradient of one that returns a number, in reverse mode.
+
+    It is taken by the argument number 0, or by those of these numbers and names; for several it is a tuple. A gradient
+    has the shape and the dtype of its argument, which may be an array or a number of floats, or a pytree of them. With
+    `has_aux` the function returns the number and something else, and the gradient comes with that: `(gradient, aux)`.
+    NumPy arrays are given back as such. Arguments are values here: arrays that the function writes are not changed.
+
+    A function that is not compiled by `wl.jit` yet is compiled as by it: what it takes from outside is read once.
+    Integers among its arguments are compiled in.
+
+    Raises WindlassError: WL0931 where the function or the argument has no gradient, WL0901 where an operation has none.
+
+    >>> import numpy as np
+    >>> def energy(x, c):
+    ...     return (c * np.sin(x) ** 2).sum()
+    >>> grad(energy)(np.array([0.0, np.pi / 4]), 3.0).round(6).tolist()
+    [0.0, 3.0]
+    >>> by_x, by_c = grad(energy, (0, 1))(np.array([0.0, np.pi / 2]), 3.0)
+    >>> float(by_c)
+    1.0
+    """
+    _refuse_holomorphic(function, holomorphic, "grad")
+    return Gradient(function, argnums, argnames, has_aux, False)
+
+
+def value_and_grad(
+    function: Any,
+    argnums: Numbers | None = None,
+    argnames: Names = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Gradient:
+    """As `grad`, with the number that the function returns: `(value, gradient)`, `((value, aux), gradient)`.
+
+    >>> import numpy as np
+    >>> value, gradient = value_and_grad(lambda x: (x * x).sum())(np.array([1.0, 2.0]))
+    >>> float(value), gradient.tolist()
+    (5.0, [2.0, 4.0])
+    """
+    _refuse_holomorphic(function, holomorphic, "value_and_grad")
+    return Gradient(function, argnums, argnames, has_aux, True)
+
+
+def jacobian(
+    function: Any,
+    argnums: Numbers | None = None,
+    argnames: Names = None,
+    *,
+    mode: Mode | None = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Jacobian:
+    """A function that gives the derivatives of all elements of a result by all elements of an argument.
+
+    For a result of shape s and an argument of shape t it has the shape (*s, *t). Results and arguments may be pytrees,
+    as in JAX. In `mode` "forward" a column is computed for each element of the arguments, in "reverse" a row for each
+    of the results; by default what is less. A function that returns nothing has as its result the last contents of the
+    arrays that it writes: a single one, or a tuple in the order of the parameters.
+
+    >>> import numpy as np
+    >>> def step(u):
+    ...     u[1:-1] = (u[:-2] + u[2:]) / 2
+    >>> jacobian(step)(np.array([1.0, 2.0, 4.0])).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
+    """
+    _refuse_holomorphic(function, holomorphic, "jacobian")
+    return Jacobian(function, argnums, argnames, has_aux, mode)
+
+
+def hessian(
+    function: Any,
+    argnums: Numbers | None = None,
+    argnames: Names = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Hessian:
+    """A function that gives the second derivatives, in forward mode over reverse mode; see `jacobian` for its shape.
+
+    >>> import numpy as np
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0])).tolist()
+    [[10.0, 6.0], [6.0, 0.0]]
+    """
+    _refuse_holomorphic(function, holomorphic, "hessian")
+    return Hessian(function, argnums, argnames, has_aux)
+
+
+def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
+    """The result of a function and what it changes by, as its arguments change by the tangents: forward mode.
+
+    There is a tangent for each argument, of its shape; None stands for zero, and is what others than floats have. Gives
+    `(result, tangent)`, or `(result, tangent, aux)`. For functions that return nothing see `jacobian`.
+
+    >>> import numpy as np
+    >>> value, change = jvp(lambda x: (x * x).sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    >>> float(value), float(change)
+    (5.0, 2.0)
+    """
+    _expect_function(function, "jvp")
+    if len(primals) != len(tangents):
+        raise WindlassError(
+            Diagnostic("WL0931", f"wl.jvp: {len(primals)} primals and {len(tangents)} tangents", position_of(function))
+        )
+    call = pure_call(function, primals, {})
+    keys = [key for key, tangent in enumerate(tangents) if tangent is not None]
+    for key in keys:
+        _require_floats(call, key, "jvp")
+    origin = replace(call, values=[])
+
+    def run(values: Sequence[Any], chosen: Sequence[Any], given: Sequence[Any]) -> Any:
+        def moved(*chosen: Any) -> Any:
+            result, failure = origin.with_arguments(values, keys, chosen)
+            _refuse_nothing(origin, result, "jvp")
+            result, aux = _without_aux(origin, result, has_aux)
+            return result, (aux, failure)
+
+        return jax.jvp(moved, tuple(chosen), tuple(given), has_aux=True)
+
+    with call.precision():
+        chosen = [call.argument(key) for key in keys]
+        given = [_like(call, key, each, tangents[key], "tangent") for key, each in zip(keys, chosen, strict=True)]
+        if keys:
+            result, changes, (aux, failure) = _kept(call, ("jvp", tuple(keys), has_aux), lambda: run)(
+                call.values, chosen, given
+            )
+        else:
+            result, failure = call.apply(call.values)
+            result, aux = _without_aux(call, result, has_aux)
+            changes = jax.tree.map(jnp.zeros_like, result)
+    call.raise_failed(failure)
+    found = (_given(call, result), _given(call, changes))
+    return (*found, _given(call, aux)) if has_aux else found
+
+
+def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
+    """The result of a function, and a function from cotangents of the result to those of the arguments: reverse mode.
+
+    Gives `(result, pullback)`, or `(result, pullback, aux)`. `pullback(cotangent)` takes what has the structure and the
+    shapes of the result, and gives a tuple: for each argument what has its shape, or None for those that are no floats.
+    For functions that return nothing see `jacobian`.
+
+    >>> import numpy as np
+    >>> result, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), 3.0)
+    >>> by_x, by_y = pullback(np.array([1.0, 10.0]))
+    >>> by_x.tolist(), float(by_y)
+    ([3.0, 30.0], 21.0)
+    """
+    _expect_function(function, "vjp")
+    call = pure_call(function, primals, {})
+    keys: list[Key] = [key for key in range(len(primals)) if _is_of_floats(call, key)]
+    if not keys:
+        raise _refused(f"{call.name}: no argument is of floats", call, "pass the arrays that vary as arrays of floats")
+
+    def pulled(*chosen: Any) -> Any:
+        result, failure = call.with_arguments(call.values, keys, chosen)
+        _refuse_nothing(call, result, "vjp")
+        result, aux = _without_aux(call, result, has_aux)
+        return result, (aux, failure)
+
+    with call.precision():
+        result, pull, (aux, failure) = jax.vjp(pulled, *[call.argument(key) for key in keys], has_aux=True)
+    call.raise_failed(failure)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        with call.precision():
+            found = dict(zip(keys, pull(_like(call, None, result, cotangent, "cotangent")), strict=True))
+        return tuple(_given(call, found.get(key)) for key in range(len(primals)))
+
+    found = (_given(call, result), pullback)
+    return (*found, _given(call, aux)) if has_aux else found
+
+
+def _kept(call: PureCall, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """What is made for calls of this kind, compiled; made anew each time where nothing can be kept of them."""
+    if call.derived is None:
+        return make()
+    found = call.derived.get(key)
+    if found is None:
+        found = call.derived[key] = jax.jit(make())
+    return found
+
+
+def _without_aux(call: PureCall, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    if not has_aux:
+        return result, ()
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise _refused(
+            f"{call.name} gives {_described(result)}, not a result and something else", call, "leave out has_aux"
+        )
+    return result
+
+
+def _given(call: PureCall, tree: Any) -> Any:
+    """Derivatives as the user has it: NumPy's arrays where there were no others, arrays of `wl.jit` within it."""
+    if current_tracing() is not None:
+        return jax.tree.map(wrapped, tree)
+    return jax.tree.map(_as_numpy, tree) if call.gives_numpy else tree
+
+
+def _as_numpy(leaf: Any) -> Any:
+    if not isinstance(leaf, jax.Array) or isinstance(leaf, Tracer):
+        return leaf
+    array = np.array(leaf)
+    return array if array.ndim else array[()]
+
+
+def _like(call: PureCall, key: Key | None, values: Any, given: Any, what: str) -> Any:
+    """Tangents or cotangents for these values: of their structure, shapes and dtypes; for what is no float, none.
+
+    Raises WindlassError (WL0931) where they don't fit.
+    """
+    subject = f"{call.name}: the {what}" + ("" if key is None else f" of argument {key}")
+    given = jax.tree.map(lambda each: each.value if isinstance(each, TracedArray) else each, given, is_leaf=_is_array)
+    leaves, structure = jax.tree.flatten(values)
+    own, given_structure = jax.tree.flatten(given, is_leaf=lambda each: each is None)
+    if len(own) != len(leaves) or (len(leaves) > 1 and structure != given_structure):
+        raise _refused(f"{subject} has the structure {given_structure}, the value {structure}", call, None)
+    found: list[Any] = []
+    for value, each in zip(leaves, own, strict=True):
+        dtype = jnp.result_type(value)
+        if not jnp.issubdtype(dtype, np.inexact):
+            found.append(np.zeros(np.shape(value), jax.dtypes.float0))
+        elif each is None:
+            found.append(jnp.zeros_like(value))
+        elif np.shape(each) != np.shape(value):
+            raise _refused(f"{subject} has shape {np.shape(each)}, the value {np.shape(value)}", call, None)
+        else:
+            found.append(jnp.asarray(each, dtype))
+    return jax.tree.unflatten(structure, found)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, TracedArray)
+
+
+def _found(call: PureCall, key: Key, kind: str) -> Key:
+    found = call.find(key)
+    if found is None:
+        what = f"called {key!r}" if isinstance(key, str) else f"number {key}"
+        raise _refused(f"wl.{kind}: {call.name} was given no argument {what}", call, "check argnums= and argnames=")
+    return found
+
+
+def _is_of_floats(call: PureCall, key: Key) -> bool:
+    dtypes = [jnp.result_type(call.values[place]) for place in call.places[key]]
+    flags = [jnp.issubdtype(dtype, np.inexact) for dtype in dtypes]
+    if any(flags) and not all(flags):
+        listed = ", ".join(dict.fromkeys(dtype.name for dtype in dtypes))
+        raise _refused(
+            f"{call.name}: argument {key} holds {listed}", call, "pass floats and others as arguments of their own"
+        )
+    return bool(flags) and all(flags)
+
+
+def _require_floats(call: PureCall, key: Key, kind: str) -> None:
+    """Raises WindlassError (WL0931) for an argument that has no derivative of this kind."""
+    if not _is_of_floats(call, key):
+        dtypes = [jnp.result_type(call.values[place]).name for place in call.places[key]]
+        what = ", ".join(dict.fromkeys(dtypes)) or "a Python value that is no float"
+        raise _refused(
+            f"wl.{kind}: {call.name} can't be differentiated by argument {key}: it is {what}",
+            call,
+            "choose arguments of floats with argnums=, or pass a float",
+        )
+    if kind != "jvp" and any(
+        jnp.issubdtype(jnp.result_type(call.values[place]), np.complexfloating) for place in call.places[key]
+    ):
+        raise _refused(
+            f"wl.{kind}: argument {key} of {call.name} is complex, and a gradient by it is one of several",
+            call,
+            "pass real and imaginary parts as two arguments; wl.jvp and wl.vjp take complex arrays",
+        )
+
+
+def _refuse_nothing(call: PureCall, result: Any, kind: str) -> None:
+    if not jax.tree.leaves(result):
+        raise _refused(
+            f"{call.name} returns nothing and writes no array: wl.{kind} has nothing to differentiate",
+            call,
+            "return what is wanted",
+        )
+
+
+def _refuse_holomorphic(function: Any, holomorphic: bool, kind: str) -> None:
+    if holomorphic:
+        raise WindlassError(
+            Diagnostic(
+                "WL0931",
+                f"wl.{kind}: derivatives of holomorphic functions are not there",
+                position_of(function),
+                help="jax.grad(f, holomorphic=True) has them; real and imaginary parts may be two arguments here",
+            )
+        )
+
+
+def _expect_function(function: Any, kind: str) -> None:
+    if isinstance(function, LoadedKernel):
+        raise WindlassError(
+            Diagnostic(
+                "WL0931",
+                f"wl.{kind}: kernel '{function.name}' is no function before it has a grid and a block",
+                function.signature.position,
+                help=f"pass {function.name}.jax(grid, block), which gives the arrays that it writes",
+            )
+        )
+    if not callable(function):
+        raise WindlassError(
+            Diagnostic(
+                "WL0931", f"wl.{kind}: {type(function).__name__} is no function", help="pass the function itself"
+            )
+        )
+
+
+def _described(result: Any) -> str:
+    leaves = jax.tree.leaves(result)
+    if len(leaves) != 1:
+        return f"{len(leaves)} results" if leaves else "nothing"
+    return f"{jnp.result_type(leaves[0]).name} of shape {jnp.shape(leaves[0])}"
+
+
+def _refused(headline: str, call: PureCall, help_: str | None) -> WindlassError:
+    return WindlassError(Diagnostic("WL0931", headline, call.position, help=help_))
+
+
+def _size(tree: Any) -> int:
+    return sum(int(np.prod(jnp.shape(leaf))) for leaf in jax.tree.leaves(tree))
