@@ -16,6 +16,7 @@ from windlass.diagnostics.message import (
     ProgramError,
     RaisingError,
     Step,
+    UnboundNameError,
     WindlassError,
     WindlassWarning,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "ProgramError",
     "RaisingError",
     "Step",
+    "UnboundNameError",
     "WindlassError",
     "WindlassWarning",
 ]

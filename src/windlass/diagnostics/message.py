@@ -145,5 +145,9 @@ class ArrayAttributeError(WindlassError, AttributeError):
     """Something that NumPy's arrays have, and arrays inside a function compiled by `wl.jit` have not."""
 
 
+class UnboundNameError(WindlassError, UnboundLocalError):
+    """A name that is read where no statement that binds it has run, inside a function compiled by `wl.jit`."""
+
+
 class WindlassWarning(UserWarning):
     """Something that works, but not as well as it could."""

@@ -271,17 +271,19 @@ def test_decorators_stay() -> None:
 # -- messages ---------------------------------------------------------------------------------------------------------
 
 
-def returns_in_a_branch(x: Any) -> Any:
+def raises_in_a_branch(x: Any) -> Any:
     if x[0] > 1:
-        return x
+        raise ValueError("x is too large")
     return -x
 
 
-def breaks(x: Any) -> None:
-    while x[0] < 9:
-        if x[1] > 3:
-            break
-        x += 1
+def breaks_in_a_try(x: Any) -> None:
+    while x.shape[0]:
+        try:
+            if x[1] > 3:
+                break
+        finally:
+            x += 1
 
 
 def has_and(x: Any) -> None:
@@ -345,11 +347,11 @@ def adds_a_string(x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "code", "kind", "words"),
     [
-        (returns_in_a_branch, "WL0904", wl.WindlassError, "an `if` that holds a `return` can't become"),
-        (breaks, "WL0904", wl.WindlassError, "that holds a `break` can't become an operation"),
+        (raises_in_a_branch, "WL0904", wl.WindlassError, "an `if` that holds a `raise` can't become"),
+        (breaks_in_a_try, "WL0904", wl.WindlassError, "that holds a `break` can't become an operation"),
         (has_and, "WL0904", wl.WindlassError, "write numpy.logical_and(a, b), or (a) & (b)"),
         (has_or, "WL0904", wl.WindlassError, "which side `or` gives is not known"),
-        (has_a_choice, "WL0910", wl.WindlassError, "the two sides give different things that are no numbers"),
+        (has_a_choice, "WL0910", wl.WindlassError, "the value is 'low' on one way and 'high' on another"),
         (has_max, "WL0904", wl.WindlassError, "or a.max()"),
         (unique, "WL0904", wl.WindlassError, "how much numpy.unique gives is not known"),
         (picks, "WL0904", wl.WindlassError, "how many elements a mask picks is not known"),

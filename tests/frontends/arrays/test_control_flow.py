@@ -198,13 +198,3 @@ def test_changing_shapes_are_explained() -> None:
 
     with pytest.raises(wl.WindlassError, match=r"WL0910"):
         wl.jit(function)(U.copy(), 3)
-
-
-def test_branch_that_returns_can_not_be_captured() -> None:
-    def function(u: Any) -> Any:
-        if u[0] > 1:
-            return u
-        return u + 1
-
-    with pytest.raises(wl.WindlassError, match=r"WL0904"):
-        wl.jit(function)(U.copy())

@@ -145,7 +145,7 @@ class Array:
     @property
     def is_traced(self) -> bool:
         """Whether the elements are not known while the function is compiled."""
-        return isinstance(self.storage.value, Tracer) or isinstance(self.value, Tracer)
+        return isinstance(self.storage.value, Tracer) or not self.is_static
 
     def __jax_array__(self) -> Any:
         return jnp.asarray(self.value)
@@ -375,6 +375,14 @@ class Array:
             return wrapped(found.value)
         # NumPy gives copies for indices that are arrays, also for those that have no axes.
         return found.copy() if any(indexing.is_zero_dimensional_array(entry) for entry in entries) else found
+
+    def row(self, number: Any) -> Any:
+        """`a[number]` for a traced number that is a place along the first axis: nothing is checked."""
+        shadow = self._shadow[0]
+        rest = self.shape[1:]
+        starts, ones = (jnp.asarray(number), *(0,) * len(rest)), (1,) * self.ndim
+        view = self._view(ViewTake(starts, ones, (1, *rest), (0,), rest), shadow)
+        return view if rest else wrapped(view.value)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         entries = index if isinstance(index, tuple) else (index,)

@@ -13,9 +13,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Scalar, wrapped
+from windlass.frontends.arrays.array import Array, Scalar
+from windlass.frontends.arrays.joins import Join, join_of
 from windlass.frontends.arrays.states import (
     UNDEFINED,
     Body,
@@ -23,13 +25,10 @@ from windlass.frontends.arrays.states import (
     State,
     Trial,
     aval_of,
-    common_shape,
-    converted,
     explained,
-    is_memory,
     is_number,
     is_traced,
-    laid_alike,
+    names_of,
     plain,
     run_on_trial,
     stays,
@@ -38,9 +37,10 @@ from windlass.frontends.arrays.states import (
     without_leaks,
 )
 from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, live_storages
+from windlass.frontends.arrays.unsure import is_bound
 from windlass.frontends.arrays.values import as_jax
 
-ENTRY_POINTS = ("run_if", "choose", "both", "either", "negated", "compared")
+ENTRY_POINTS = ("run_if", "choose", "both", "either", "negated", "compared", "among")
 """What captured functions call."""
 
 
@@ -51,7 +51,7 @@ def run_if(test: Any, then: Body, otherwise: Body, getters: Sequence[Callable[[]
         return then(*state) if test else otherwise(*state)
     try:
         with keeping_memories():
-            return branch(plain(test), then, otherwise, state)
+            return branch(plain(test), then, otherwise, state, names_of(getters))
     except NotCapturable as error:
         raise explained(error) from error
 
@@ -92,6 +92,28 @@ def compared(names: tuple[str, ...], left: Any, *operands: Callable[[], Any]) ->
     return both(found, lambda: compared(names[1:], right, *operands[1:]), False)
 
 
+def among(value: Any, things: Any) -> Any:
+    """`value in things`."""
+    if isinstance(things, range) and is_traced(value):
+        low, *_, high = sorted((things[0], things[-1])) if things else (0, -1)
+        return (value >= low) & (value <= high) & ((value - low) % abs(things.step) == 0)
+    if isinstance(things, Array) and (is_traced(things) or is_traced(value)):
+        return np.any(things == value)
+    items: Any = list(things) if isinstance(things, tuple | list | set | frozenset | dict) else []
+    if not any(map(is_traced, (value, *items))):
+        return value in things
+    found: Any = False
+    for item in items:
+        if item is value:
+            return True
+        same = item == value
+        if is_traced(same):
+            found = same if found is False else found | same
+        elif same:
+            return True
+    return found
+
+
 def _side(word: str, left: Any, side: Callable[[], Any], is_condition: bool) -> Callable[[], Any]:
     """A side of `and` and `or`, as what the other is: a truth, or a value of the left side's dtype."""
 
@@ -114,60 +136,45 @@ def _side(word: str, left: Any, side: Callable[[], Any], is_condition: bool) -> 
 
 @dataclass
 class BranchPlan:
-    """What the two sides of a branch do to the names: `values` are positions whose values the branch gives.
-
-    `fixed` are names that are bound to the same thing that is no number, or unbound, on either side; `uncertain` are
-    those of `values` that stand for a memory from outside on one of them.
-    """
+    """What the two sides of a branch do to the names: `joins` are those whose values the branch gives, by position;
+    `fixed` are those that are the same on either side, or unbound."""
 
     trials: list[Trial]
-    values: list[int]
+    joins: dict[int, Join]
     fixed: dict[int, Any]
-    uncertain: set[int]
 
     def written(self) -> list[Storage]:
         """The memories that one side or the other writes."""
         return list({id(each): each for trial in self.trials for each in trial.written}.values())
 
-    def types(self) -> list[tuple[Any, Any]]:
-        """The dtype (None where it is weak) and shape of each value."""
-        types: list[tuple[Any, Any]] = []
-        for position in self.values:
-            avals = [aval_of(trial.after[position]) for trial in self.trials]
-            shape = common_shape(*(each.shape for each in avals))
-            dtype = jnp.result_type(*avals)
-            is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
-            types.append((None if is_weak else dtype, shape))
-        return types
 
-
-def _plan(then: Body, otherwise: Body, state: State) -> BranchPlan:
+def _plan(then: Body, otherwise: Body, state: State, names: Sequence[str]) -> BranchPlan:
     """Raises NotCapturable."""
     outer = {id(storage) for storage in live_storages()}
     trials = [run_on_trial(lambda: then(*state)), run_on_trial(lambda: otherwise(*state))]
-    plan = BranchPlan(trials, [], {}, set())
+    plan = BranchPlan(trials, {}, {})
     for position, before in enumerate(state):
         first, second = (trial.after[position] for trial in trials)
         if stays(before, first, outer) and stays(before, second, outer):
             continue
-        if is_number(first) and is_number(second):
-            plan.values.append(position)
-            if any(is_memory(each) and id(each.storage) in outer for each in (first, second)):
-                plan.uncertain.add(position)
-        elif first is UNDEFINED or second is UNDEFINED:
-            plan.fixed[position] = UNDEFINED
-        elif first is second:
+        if first is second or stays(first, second, outer):
             plan.fixed[position] = first
         else:
-            raise NotCapturable("the two sides give different things that are no numbers")
+            plan.joins[position] = join_of(names[position] if names else "", first, second, outer)
     return plan
 
 
-def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
+def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence[str] = ()) -> State:
     """The state after one operation that runs either side. Raises NotCapturable."""
-    plan = _plan(then, otherwise, state)
-    written, types = plan.written(), plan.types()
+    plan = _plan(then, otherwise, state, names)
+    written = plan.written()
+    truth = truth_of(test)
     kept = [as_jax(storage.value) for storage in written]
+    bounds = {
+        position: _bound_by(truth, *(trial.after[position] for trial in plan.trials))
+        for position, join in plan.joins.items()
+        if join.is_unsure
+    }
 
     def side(run: Body) -> Callable[[], Any]:
         def branch() -> Any:
@@ -175,24 +182,34 @@ def branch(test: Any, then: Body, otherwise: Body, state: State) -> State:
                 storage.value = value
             with at_this_level():
                 after = run(*state)
-            news = [
-                converted(plain(after[position]), dtype, shape)
-                for position, (dtype, shape) in zip(plan.values, types, strict=True)
-            ]
-            return [as_jax(storage.value) for storage in written], news
+            news = [join.values_on(after[position]) for position, join in plan.joins.items()]
+            flags = [is_bound(after[position]) for position, bound in bounds.items() if bound is None]
+            return [as_jax(storage.value) for storage in written], news, [jnp.asarray(each) for each in flags]
 
         return branch
 
-    results, news = jax.lax.cond(truth_of(test), side(then), side(otherwise))
+    if written or any(join.ways for join in plan.joins.values()) or None in bounds.values():
+        results, news, flags = jax.lax.cond(truth, side(then), side(otherwise))
+    else:
+        results, news, flags = [], [[] for _ in plan.joins], []
     for storage, value in zip(written, results, strict=True):
         storage.value = value
+    remaining = iter(flags)
     after = list(state)
-    for position, value in zip(plan.values, news, strict=True):
-        is_array = any(is_memory(trial.after[position]) for trial in plan.trials)
-        after[position] = array = laid_alike(
-            wrapped(value, is_array), *(trial.after[position] for trial in plan.trials)
-        )
-        array.storage.is_uncertain = position in plan.uncertain
+    for (position, join), values in zip(plan.joins.items(), news, strict=True):
+        bound = bounds.get(position, True)
+        after[position] = join.value(values, next(remaining) if bound is None else bound)
     for position, value in plan.fixed.items():
         after[position] = without_leaks(value)
     return tuple(after)
+
+
+def _bound_by(truth: Any, first: Any, second: Any) -> Any:
+    """Whether a name is bound after a branch, from the condition alone; None where the sides have to tell."""
+    match is_bound(first), is_bound(second):
+        case True, False:
+            return truth
+        case False, True:
+            return ~truth
+        case _:
+            return None

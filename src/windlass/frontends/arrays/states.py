@@ -49,6 +49,16 @@ def values_of(getters: Sequence[Callable[[], Any]]) -> State:
     return tuple(values)
 
 
+def names_of(getters: Sequence[Callable[[], Any]]) -> tuple[str, ...]:
+    """The names that getters give the values of."""
+    found: list[str] = []
+    for getter in getters:
+        code = getter.__code__
+        (name,) = (*code.co_freevars, *code.co_names) or ("",)
+        found.append("" if name.startswith("__") or name == "UNDEFINED" else name)
+    return tuple(found)
+
+
 class NotCapturable(Exception):
     """The body can't be one operation; the text says why."""
 
@@ -59,7 +69,7 @@ CAPTURE_ERRORS = (NotCapturable, WindlassError, TypeError, IndexError, KeyError,
 
 def is_traced(value: Any) -> bool:
     """Whether the value is not known while the function is compiled."""
-    return isinstance(value.value if isinstance(value, Array) else value, Tracer)
+    return value.is_traced if isinstance(value, Array) else isinstance(value, Tracer)
 
 
 def changing(owner: Any, is_outside: bool) -> None:
@@ -151,7 +161,7 @@ def stays(before: Any, after: Any, outer: set[int]) -> bool:
     if before is after:
         return True
     if isinstance(before, int | float | complex | str) and type(before) is type(after):
-        return bool(before == after)
+        return repr(before) == repr(after)  # 0.0 is not -0.0
     return False
 
 
@@ -178,6 +188,8 @@ def aval_of(value: Any) -> Any:
     """Shape, dtype and weakness of a value that a trial left behind."""
     if isinstance(value, Array) and value.is_whole:
         return jax.typeof(value.storage.value)
+    if isinstance(value, Array) and not value.is_static:
+        return jax.ShapeDtypeStruct(value.shape, value.dtype)
     return jax.eval_shape(lambda: jnp.asarray(plain(value)))
 
 
@@ -185,7 +197,7 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
 
 
-def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+def common_shape(first: tuple[int, ...], second: tuple[int, ...], name: str = "") -> tuple[int, ...]:
     """One shape for a name that has both; a number may become an array.
 
     Raises NotCapturable.
@@ -194,7 +206,8 @@ def common_shape(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, 
         return first
     if not first:
         return second
-    raise NotCapturable(f"a name is bound to an array of shape {first} and to one of shape {second}")
+    what = f"'{name}'" if name else "a name"
+    raise NotCapturable(f"{what} is bound to an array of shape {first} and to one of shape {second}")
 
 
 def converted(value: Any, dtype: Any, shape: tuple[int, ...]) -> Any:

@@ -1,0 +1,383 @@
+"""How a loop's names and memories go round: found by running its body on trial, before it becomes one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.states import (
+    UNDEFINED,
+    NotCapturable,
+    State,
+    Trial,
+    aval_of,
+    common_shape,
+    converted,
+    is_memory,
+    is_number,
+    is_traced,
+    laid_alike,
+    place_of,
+    plain,
+    run_on_trial,
+    stays,
+    without_leaks,
+)
+from windlass.frontends.arrays.tracing import Storage, live_storages
+from windlass.frontends.arrays.unsure import (
+    Returned,
+    Unsure,
+    gathered,
+    is_bound,
+    left_by,
+    possible_value,
+    possibly,
+    spread,
+    zeros_like,
+)
+from windlass.frontends.arrays.values import as_jax
+
+LONGEST_PERIOD = 6
+MOST_TRIALS = 6
+Advance = Callable[[Any, State], State]
+
+
+@dataclass
+class Slot:
+    """A name whose value goes round: the parts of it that do."""
+
+    name: str
+    structure: Any
+    known: list[Any]
+    """The parts that stay what they are, by number; those that go round are None."""
+    goes: list[bool]
+    """Which parts go round."""
+    before: list[Any]
+    """The parts that go round as they are before the loop, UNDEFINED where the name is unbound."""
+    after: list[Any]
+    """The same after a round."""
+    tells: str
+    """What tells whether the name is bound: it is "always", by there having been a "round", or a "flag" of its own."""
+    places: Any = None
+    """The lines that return it, where it is what the function returns."""
+    outer: frozenset[int] = frozenset()
+    """The memories from before the loop: what goes round is a copy of what shows one of them, not to be written."""
+
+    @property
+    def wraps(self) -> list[bool]:
+        """Whether the parts are arrays even where they have no axes."""
+        return [is_memory(each) and each.ndim == 0 for each in self.after]
+
+    def parts_of(self, value: Any) -> list[Any]:
+        """The parts of the name's value that go round.
+
+        Raises NotCapturable where it is made of other parts.
+        """
+        inner = _unpacked(possible_value(value))
+        if inner is UNDEFINED:
+            return [UNDEFINED for goes in self.goes if goes]
+        leaves, structure = spread(inner)
+        if structure != self.structure:
+            raise NotCapturable(f"'{self.name}' is made of other parts from round to round")
+        return [leaf for leaf, goes in zip(leaves, self.goes, strict=True) if goes]
+
+    def value(self, parts: Sequence[Any], bound: Any) -> Any:
+        """What the name holds; `parts` are arrays of JAX."""
+        made = [
+            laid_alike(wrapped(jnp.asarray(part), is_array=wraps), before, after)
+            for part, wraps, before, after in zip(parts, self.wraps, self.before, self.after, strict=True)
+        ]
+        for array, like in zip(made, self.after, strict=True):
+            if is_memory(array) and is_memory(like) and id(like.storage) in self.outer:
+                array.storage.is_uncertain = True
+        rest = iter(made)
+        found = gathered(
+            self.structure, [next(rest) if goes else known for goes, known in zip(self.goes, self.known, strict=True)]
+        )
+        return possibly(found if self.places is None else Returned(found, self.places), bound)
+
+
+@dataclass
+class LoopPlan:
+    """How the names of a body are carried: the values of those with slots go round; the rest stay as they are.
+
+    `period` is how often the body runs until names that swap memories stand where they stood.
+    """
+
+    slots: dict[int, Slot]
+    period: int
+    written: list[Storage]
+    fixed: dict[int, Any] = field(default_factory=dict[int, Any])
+    """Names that the body binds to something that is no number, or to a known number, the same each time."""
+
+
+def plan_of(body: Advance, state: State, index: Any, names: Sequence[str], stops: Sequence[int]) -> LoopPlan:
+    """Find how a loop's names are carried.
+
+    Raises NotCapturable.
+    """
+    outer = {id(storage) for storage in live_storages()}
+    changing: dict[int, Slot] = {}
+    while True:
+        # What is bound to another number must not be known in the trial, nor is what follows from it.
+        def run(number: Any, values: Any) -> State:
+            current = list(state)
+            for (position, slot), parts in zip(changing.items(), values, strict=True):
+                current[position] = slot.value(parts, True)
+            return body(number, tuple(current))
+
+        try:
+            trial = run_on_trial(
+                run, index, [[jnp.asarray(plain(each)) for each in slot.before] for slot in changing.values()]
+            )
+        except UnboundLocalError as error:
+            raise NotCapturable(f"{error}: bind the name before the loop") from error
+        plan, moving = _plan_from(state, trial, outer, names, stops)
+        more = {
+            position: slot
+            for position, slot in plan.slots.items()
+            if position not in changing and state[position] is not UNDEFINED and not isinstance(state[position], Unsure)
+        }
+        if not more:
+            break
+        changing.update(more)
+        for position, slot in plan.slots.items():
+            if position in changing:
+                changing[position] = slot
+    if moving:
+        plan.period = _find_period(body, state, index, moving)
+    return plan
+
+
+def _plan_from(
+    state: State, trial: Trial, outer: set[int], names: Sequence[str], stops: Sequence[int]
+) -> tuple[LoopPlan, list[int]]:
+    """What a trial shows of the names, and which of them change places; see `LoopPlan`.
+
+    Raises NotCapturable.
+    """
+    plan = LoopPlan({}, 1, trial.written)
+    moving: list[int] = []
+    for position, (before, after) in enumerate(zip(state, trial.after, strict=True)):
+        if stays(before, after, outer):
+            continue
+        name = names[position]
+        if is_memory(before) and is_memory(after) and id(after.storage) in outer:
+            moving.append(position)
+        elif after is UNDEFINED:
+            raise NotCapturable(f"'{name}' is unbound after the loop's body")
+        elif before is UNDEFINED and position not in stops and is_bound(after) is True and not _is_traced(after):
+            plan.fixed[position] = after
+        else:
+            if isinstance(before, Array) and before.storage in trial.written:
+                raise NotCapturable(f"the array '{name}' is written in place and its name then bound to a new one")
+            plan.slots[position] = _slot_of(name, before, after, outer)
+    return plan, moving
+
+
+def _slot_of(name: str, before: Any, after: Any, outer: set[int]) -> Slot:
+    places = [each.places for each in map(possible_value, (before, after)) if isinstance(each, Returned)]
+    first, second = (_unpacked(possible_value(each)) for each in (before, after))
+    leaves, structure = spread(second)
+    if first is UNDEFINED:
+        goes = [is_number(each) and _is_traced(each) for each in leaves]
+        others: list[Any] = [UNDEFINED] * len(leaves)
+    else:
+        others, other = spread(first)
+        if structure != other:
+            raise NotCapturable(f"'{name}' is bound to {_kind(second)} where it was {_kind(first)}")
+        goes = [not stays(one, two, outer) for one, two in zip(others, leaves, strict=True)]
+        for one, two, does_go in zip(others, leaves, goes, strict=True):
+            if does_go and not (is_number(one) and is_number(two)):
+                raise NotCapturable(f"'{name}' is bound to {_kind(two)} where it was {_kind(one)}")
+    tells = "always" if is_bound(before) is True else "flag"
+    if before is UNDEFINED and is_bound(after) is True:
+        tells = "round"
+    lines = tuple(dict.fromkeys(each for group in places for each in group)) if places else None
+    return Slot(
+        name,
+        structure,
+        [None if does_go else leaf for leaf, does_go in zip(leaves, goes, strict=True)],
+        goes,
+        [each for each, does_go in zip(others, goes, strict=True) if does_go],
+        [each for each, does_go in zip(leaves, goes, strict=True) if does_go],
+        tells,
+        lines,
+        frozenset(outer),
+    )
+
+
+def _unpacked(value: Any) -> Any:
+    return value.value if isinstance(value, Returned) else value
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether some part of it is not known."""
+    return any(is_traced(each) for each in spread(_unpacked(possible_value(value)))[0])
+
+
+def _kind(value: Any) -> str:
+    if is_memory(value):
+        return f"an array of shape {value.shape}"
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _find_period(body: Advance, state: State, index: Any, moving: list[int]) -> int:
+    def repeated(count: int) -> Callable[[Any], State]:
+        def run(number: Any) -> State:
+            current = state
+            for _ in range(count):
+                current = body(number, current)
+            return current
+
+        return run
+
+    for count in range(2, LONGEST_PERIOD + 1):
+        after = run_on_trial(repeated(count), index).after
+        if all(place_of(after[position]) == place_of(state[position]) for position in moving):
+            return count
+    raise NotCapturable("names of arrays change places in a way that does not come round")
+
+
+class Carried:
+    """The values that go round: those of memories, and the parts of names."""
+
+    def __init__(self, plan: LoopPlan, state: State) -> None:
+        self.plan = plan
+        self.state = state
+        self.storages = list(plan.written)
+        self.asks_for_round = False
+        """Whether something asked if there was a round before."""
+
+    def read(self, state: State) -> tuple[list[Any], list[list[Any]], list[Any]]:
+        """The memories, the parts of names and the flags, as they are in this state."""
+        slots = self.plan.slots.items()
+        memories = [as_jax(storage.value) for storage in self.storages]
+        parts = [[plain(each) for each in slot.parts_of(state[position])] for position, slot in slots]
+        flags = [jnp.asarray(is_bound(state[position])) for position, slot in slots if slot.tells == "flag"]
+        return memories, parts, flags
+
+    def read_alike(self, state: State, like: Any) -> tuple[list[Any], list[list[Any]], list[Any]]:
+        """The same, in the dtypes and shapes of what came in; what a name lacks that was unbound is as it was."""
+        memories, parts, flags = self.read(state)
+        parts = [
+            [
+                one if part is UNDEFINED else converted(part, one.dtype, one.shape)
+                for part, one in zip(group, ones, strict=True)
+            ]
+            for group, ones in zip(parts, like[1], strict=True)
+        ]
+        return memories, parts, flags
+
+    def initial(self, parts: list[list[Any]]) -> tuple[list[Any], list[list[Any]], list[Any]]:
+        memories = [as_jax(storage.value) for storage in self.storages]
+        flags = [
+            jnp.asarray(is_bound(self.state[position]))
+            for position, slot in self.plan.slots.items()
+            if slot.tells == "flag"
+        ]
+        return memories, parts, flags
+
+    def install(self, values: Any, has_run: Any) -> State:
+        """The state at the beginning of a round (or after all), with the memories set; `has_run` tells whether there
+        was a round before, or is what gives that."""
+        memories, parts, flags = values
+        for storage, value in zip(self.storages, memories, strict=True):
+            storage.value = value
+        current = list(self.state)
+        remaining = iter(flags)
+        for (position, slot), group in zip(self.plan.slots.items(), parts, strict=True):
+            bound = {"always": True, "round": has_run}.get(slot.tells)
+            current[position] = slot.value(group, next(remaining) if bound is None else bound)
+        return tuple(current)
+
+    def finish(self, values: Any, has_run: Any) -> State:
+        """The state after the loop."""
+        after = list(self.install(values, has_run))
+        for position, value in self.plan.fixed.items():
+            after[position] = possibly(without_leaks(value), has_run)
+        return tuple(after)
+
+    def left_by(self, stops: Sequence[int], values: Any, has_run: Any) -> Any:
+        """Whether one of the names is bound, traced; None where none ever is."""
+        if not stops:
+            return None
+        memories = [storage.value for storage in self.storages]
+        current = self.install(values, has_run)
+        for storage, value in zip(self.storages, memories, strict=True):
+            storage.value = value
+        found = left_by([current[position] for position in stops])
+        return None if found is False else jnp.asarray(found)
+
+    # -- whether there was a round, for loops that do not count -------------------------------------------------------
+
+    def ran_before(self, flags: Sequence[Any]) -> Any:
+        """What tells in a round whether there was one before."""
+
+        def tell() -> Any:
+            self.asks_for_round = True
+            return flags[0] if flags else jnp.asarray(True)
+
+        return tell
+
+    def flags_of_running(self) -> list[Any]:
+        """The flag that goes round for this, if something asks for it."""
+        return [jnp.asarray(False)] if self.asks_for_round else []
+
+
+def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
+    """First parts of the names, in the dtypes and shapes that they keep; widens `carried.storages` as needed.
+
+    Raises NotCapturable.
+    """
+    slots = list(carried.plan.slots.items())
+    initial: list[list[Any]] = []
+    for _, slot in slots:
+        pairs = zip(slot.before, slot.after, strict=True)
+        initial.append(
+            [zeros_like(aval_of(two)) if one is UNDEFINED else jnp.asarray(plain(one)) for one, two in pairs]
+        )
+    unbound = [[one is UNDEFINED for one in slot.before] for _, slot in slots]
+    for _ in range(MOST_TRIALS):
+        given: list[list[Any]] = []
+
+        def step(number: Any, values: Any, given: list[list[Any]] = given) -> State:
+            current = carried.install(values, carried.ran_before([]))
+            after = body(number, current)
+            for position, slot in slots:
+                parts = slot.parts_of(after[position])
+                given.append([None if part is UNDEFINED else jax.typeof(jnp.asarray(plain(part))) for part in parts])
+            return after
+
+        trial = run_on_trial(step, index, carried.initial(initial))
+        more = [storage for storage in trial.written if storage not in carried.storages]
+        carried.storages += more
+        is_settled = not more
+        wanted: list[list[Any]] = []
+        for group, avals, were_unbound, (_, slot) in zip(initial, given, unbound, slots, strict=True):
+            news: list[Any] = []
+            for value, aval, was_unbound in zip(group, avals, were_unbound, strict=True):
+                new = value if aval is None else _widened(value, aval, was_unbound, slot.name)
+                news.append(new)
+                is_settled = (
+                    is_settled and value.dtype == new.dtype and value.shape == new.shape and not value.weak_type
+                )
+            wanted.append(news)
+        initial = wanted
+        if is_settled:
+            return initial
+    raise NotCapturable("the dtypes or shapes of names change from step to step")
+
+
+def _widened(value: Any, aval: Any, was_unbound: bool, name: str) -> Any:
+    """A first value in the dtype and shape that it has after a round, too."""
+    if was_unbound:
+        dtype = jnp.promote_types(value.dtype, aval.dtype) if value.shape == aval.shape else aval.dtype
+        return jnp.zeros(common_shape(value.shape, aval.shape, name), dtype)
+    dtype = jnp.promote_types(value.dtype, aval.dtype) if not value.weak_type else aval.dtype
+    return jnp.broadcast_to(jax.lax.convert_element_type(value, dtype), common_shape(value.shape, aval.shape, name))

@@ -1,0 +1,185 @@
+"""What a name holds after two ways have met: the same as on both, or a value that one of them gave.
+
+A name that one way leaves unbound becomes an `Unsure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.states import (
+    UNDEFINED,
+    NotCapturable,
+    aval_of,
+    common_shape,
+    converted,
+    is_memory,
+    is_number,
+    laid_alike,
+    plain,
+    stays,
+)
+from windlass.frontends.arrays.unsure import Returned, gathered, is_bound, possible_value, possibly, spread
+
+NOTHING = object()
+"""A part of a value on a way that leaves the name unbound."""
+
+
+@dataclass
+class Join:
+    """A name whose value on two ways differs: the parts that do, by their number among all parts."""
+
+    structure: Any
+    parts: list[Any]
+    """Those that are the same on both ways; NOTHING where they are not."""
+    ways: list[tuple[Any, Any]]
+    """Of those that are not, what they are on the two ways."""
+    types: list[tuple[Any, tuple[int, ...]]]
+    """Their dtype, None where it is weak, and shape."""
+    is_unsure: bool
+    places: tuple[Any, ...] | None
+    """The lines that return it, if it is what the function returns."""
+    outer: set[int]
+
+    def values_on(self, way: Any) -> list[Any]:
+        """The parts that differ, as JAX has them, with the name's value on this way."""
+        inner = _unpacked(possible_value(way))[0]
+        if inner is UNDEFINED:
+            return [_zeros(ways, type_) for ways, type_ in zip(self.ways, self.types, strict=True)]
+        leaves, _ = spread(inner)
+        differing = [leaf for leaf, part in zip(leaves, self.parts, strict=True) if part is NOTHING]
+        return [converted(plain(leaf), *type_) for leaf, type_ in zip(differing, self.types, strict=True)]
+
+    def value(self, values: Sequence[Any], is_bound: Any) -> Any:
+        """What the name holds afterwards."""
+        made: list[Any] = []
+        for value, ways in zip(values, self.ways, strict=True):
+            there = [each for each in ways if each is not NOTHING]
+            array = laid_alike(wrapped(value, any(map(is_memory, there))), *there)
+            if isinstance(array, Array):
+                array.storage.is_uncertain = any(is_memory(each) and id(each.storage) in self.outer for each in there)
+            made.append(array)
+        rest = iter(made)
+        found = gathered(self.structure, [next(rest) if part is NOTHING else part for part in self.parts])
+        found = found if self.places is None else Returned(found, self.places)
+        return possibly(found, is_bound) if self.is_unsure else found
+
+
+def join_of(name: str, first: Any, second: Any, outer: set[int]) -> Join:
+    """How a name is carried that has these values on two ways; `outer` are the memories from before.
+
+    Raises NotCapturable.
+    """
+    known = [_unpacked(possible_value(way)) for way in (first, second)]
+    places = _places(known)
+    there = [value for value, _ in known if value is not UNDEFINED]
+    spreads = [spread(value) for value in there]
+    (leaves, structure), (others, other) = spreads[0], spreads[-1]
+    if structure != other:
+        raise NotCapturable(f"{_what(name, places)} {_kind(there[0])} on one way and {_kind(there[1])} on another")
+    parts: list[Any] = []
+    ways: list[tuple[Any, Any]] = []
+    types: list[tuple[Any, tuple[int, ...]]] = []
+    is_one_way = len(there) == 1
+    for leaf, another in zip(leaves, others, strict=True):
+        if can_be_had(leaf, outer) if is_one_way else (leaf is another or stays(leaf, another, outer)):
+            parts.append(leaf)
+        elif is_number(leaf) and is_number(another):
+            parts.append(NOTHING)
+            is_second = is_one_way and known[0][0] is UNDEFINED
+            ways.append((NOTHING if is_second else leaf, NOTHING if is_one_way and not is_second else another))
+            types.append(_type_of(name, places, leaf, another))
+        else:
+            raise NotCapturable(f"{_what(name, places)} {_kind(leaf)} on one way and {_kind(another)} on another")
+    is_unsure = is_bound(first) is not True or is_bound(second) is not True
+    lines = None if places is None else tuple(dict.fromkeys(each for group in places for each in group))
+    return Join(structure, parts, ways, types, is_unsure, lines, outer)
+
+
+def can_be_had(part: Any, outer: set[int]) -> bool:
+    """Whether a part of a value that only one way gives is there on the other, too: objects, known numbers, and arrays
+    from before."""
+    if isinstance(part, Array):
+        return id(part.storage) in outer
+    return not isinstance(part, jax.Array)
+
+
+def _unpacked(value: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """The value without the lines that return it, and these."""
+    return (value.value, value.places) if isinstance(value, Returned) else (value, None)
+
+
+def _places(known: Sequence[tuple[Any, tuple[Any, ...] | None]]) -> list[tuple[Any, ...]] | None:
+    places = [lines for _, lines in known if lines is not None]
+    return places or None
+
+
+def _type_of(name: str, places: Any, first: Any, second: Any) -> tuple[Any, tuple[int, ...]]:
+    avals = [aval_of(first), aval_of(second)]
+    shapes = [each.shape for each in avals]
+    dtype = jnp.result_type(*avals)
+    is_weak = all(each.weak_type and each.dtype == dtype for each in avals)
+    if places is not None:
+        if shapes[0] != shapes[1]:
+            one, two = map(_shape, shapes)
+            raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
+        values = zip((first, second), avals, strict=True)
+        if not all(each.dtype == dtype or _fits(value, each, dtype) for value, each in values):
+            one, two = (str(each.dtype) for each in avals)
+            raise NotCapturable(f"{_what(name, places)} {one} on one way and {two} on another")
+        shape = shapes[0]
+    else:
+        shape = common_shape(shapes[0], shapes[1], name)
+    return (None if is_weak else dtype, shape)
+
+
+def _fits(value: Any, aval: Any, dtype: Any) -> bool:
+    """Whether a number of Python's is the same in the dtype of the other way."""
+    value = plain(value)
+    if not aval.weak_type or not isinstance(value, bool | int | float | complex):
+        return False
+    if isinstance(value, bool) != (dtype == jnp.bool_) or (isinstance(value, int) and dtype.kind not in "iu"):
+        return False
+    found = np.asarray(value).astype(dtype).item()
+    return bool(found == value) or bool(np.isnan(value))
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"an array of shape {shape}" if shape else "a number"
+
+
+def _what(name: str, places: list[tuple[Any, ...]] | None) -> str:
+    if places is None:
+        return f"'{name}' is" if name else "the value is"
+    lines = list(dict.fromkeys(each.line for group in places for each in group))
+    told = " and ".join(f"line {line}" for line in lines)
+    return f"the function returns ({told})"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Array) and value.is_scalar:
+        return f"a number ({value.dtype})"
+    if isinstance(value, Array):
+        return f"an array of shape {value.shape}"
+    if value is None:
+        return "None"
+    if isinstance(value, bool | int | float | complex | str):
+        return f"{value!r}"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"  # pyright: ignore[reportUnknownArgumentType]
+    return f"an object of {type(value).__name__}"
+
+
+def _zeros(ways: tuple[Any, Any], type_: tuple[Any, tuple[int, ...]]) -> Any:
+    dtype, shape = type_
+    if dtype is not None:
+        return jnp.zeros(shape, dtype)
+    there = aval_of(next(each for each in ways if each is not NOTHING)).dtype
+    return converted(np.dtype(there).type(0).item(), None, shape)
