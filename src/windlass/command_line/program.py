@@ -66,6 +66,9 @@ _ASSUME = option(
     help='What rules may take for granted: "no NaN", "finite", "no -0.0"; may be repeated.',
 )
 _DEVICE = option("--device", help="Whose costs count: cpu, gpu or tpu.")
+_SATURATE = option(
+    "--saturate", action="store_true", help="Try rules without a choice between them, around products; takes seconds."
+)
 _WITHOUT = option("--without", action="append", default=[], help="A rule to be left out; may be repeated.")
 
 
@@ -272,6 +275,7 @@ def run_program(
     option("--seconds", type=float, default=10.0, help="How long the optimizer may take."),
     _WITHOUT,
     option("--schedule", help="What is done in which order: \"seq(rules('slices'), passes('needed_parts'))\"."),
+    _SATURATE,
 )
 def opt(
     file: Path,
@@ -284,11 +288,12 @@ def opt(
     seconds: float,
     without: list[str],
     schedule: str | None,
+    saturate: bool,
 ) -> int:
     """Optimize a StableHLO module with the catalogue of rewrites."""
 
     wanted = None if schedule is None else schedules.read_schedule(schedule)
-    choices = choosing.Choices.make(exact, assume, seconds, device, without=without, schedule=wanted)
+    choices = choosing.Choices.make(exact, assume, seconds, device, without=without, schedule=wanted, saturate=saturate)
     optimizing.optimize_file(file, output, choices, statistics, explained)
     return OK
 
@@ -309,6 +314,7 @@ def opt(
     _DEVICE,
     option("--seconds", type=float, default=60.0, help="How long the optimizer may take."),
     _WITHOUT,
+    _SATURATE,
 )
 def bisect(
     file: Path,
@@ -320,10 +326,11 @@ def bisect(
     device: str | None,
     seconds: float,
     without: list[str],
+    saturate: bool,
 ) -> int:
     """Find the rewrite after which a program behaves otherwise: by a command, or by its results on random arrays."""
 
-    choices = choosing.Choices.make(exact, assume, seconds, device, without=without)
+    choices = choosing.Choices.make(exact, assume, seconds, device, without=without, saturate=saturate)
     return OK if bisecting.bisect_file(file, command, choices, evaluated, output) else WRONG_INPUT
 
 

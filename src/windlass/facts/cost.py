@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Op, Region, TensorType, Value
@@ -546,3 +547,40 @@ def has_features_last(op: Convolution) -> bool:
 def _dtype(op: Op) -> str:
     operand = op.operands[0] if op.operands else op
     return operand.type.dtype if isinstance(operand.type, TensorType) else "other"
+
+
+class Price(NamedTuple):
+    """What an op adds to the time of a program, in seconds, of which so much is known without what is around it."""
+
+    inside: float
+    """Within a kernel that takes its result, or as a kernel of its own where no kernel can take it up."""
+    written: float
+    """More than that if the result is written out."""
+    needs_written: bool
+    """Whether its operands have to be written out: it reads them from memory."""
+
+
+def price_of(op: Op, device: Device = CPU) -> Price:
+    """The price of an op that stands anywhere: what `estimate_cost` says, but added up op by op.
+
+    >>> from windlass.ir.values import tensor
+    >>> from windlass.ops import Add
+    >>> x = tensor("f32", 1000)
+    >>> price = price_of(Add(x, x))
+    >>> price.inside < price.written, price.needs_written
+    (True, False)
+    """
+    if op.is_free or not op.operands:
+        return Price(0.0, 0.0, False)
+    if fuses(op):
+        size = 2 * sum(result.type.bytes for result in op.results if isinstance(result.type, TensorType))
+        rate = device.cache_bandwidth if size <= device.cache else device.bandwidth
+        operations = op.flops()
+        if isinstance(op, Concatenate):
+            operations += round(device.branch * (len(op.inputs) - 1) * op.tensor.size)
+        return Price(operations / device.arithmetic + SMALLEST_PRICE, device.launch + size / rate, False)
+    return Price(estimate_cost(op.results, set(op.operands), device).seconds, 0.0, True)
+
+
+SMALLEST_PRICE = 1e-9
+"""Seconds: of programs that cost the same, that of fewer ops is the better one."""

@@ -197,6 +197,7 @@ def optimize(
     without: str | Iterable[str] = (),
     schedule: Schedule | str | None = None,
     trials: int = 0,
+    saturate: bool = False,
 ) -> OptimizedFunction: ...
 @overload
 def optimize(
@@ -211,6 +212,7 @@ def optimize(
     without: str | Iterable[str] = (),
     schedule: Schedule | str | None = None,
     trials: int = 0,
+    saturate: bool = False,
 ) -> Callable[[Callable[..., Any]], OptimizedFunction]: ...
 
 
@@ -228,6 +230,7 @@ def optimize(
     without: str | Iterable[str] = (),
     schedule: Schedule | str | None = None,
     trials: int = 0,
+    saturate: bool = False,
 ) -> Any:
     """Optimize a JAX function; what comes back is used as `jax.jit(function)` would be.
 
@@ -242,7 +245,9 @@ def optimize(
     in what is computed from them: "no NaN", "finite" (implies it), "no -0.0" (signs of zeros don't count).
     `compile_seconds` bounds the time of the optimizer for each program. `device` is the one whose costs count, by
     default the one that JAX compiles for. `rules` are rules of your own, declared by `wl.rewrite`, and `without` names
-    rules to be left out.
+    rules to be left out. With `saturate` rules are also tried without a choice between them, around products,
+    convolutions and reductions, and the cheapest of all the programs that they lead to is taken (see the guide): that
+    finds more, and takes up to some seconds for a program.
 
     `schedule` says what is done in which order (see `windlass.schedules`), as a value or as its text. With `trials=n`,
     n programs are timed at the first call with arguments of a kind, the default among them, and the fastest is used
@@ -264,7 +269,7 @@ def optimize(
         raise fault(f"schedule is a schedule or its text, got {schedule!r}", "windlass.schedules makes them")
     if not isinstance(trials, int) or isinstance(trials, bool) or trials < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise fault(f"trials is how many programs are timed, got {trials!r}", "trials=4")
-    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, wanted)
+    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, wanted, saturate)
     if function is None:
         return lambda each: OptimizedFunction(each, choices, static_argnums, static_argnames, trials)
     return OptimizedFunction(function, choices, static_argnums, static_argnames, trials)

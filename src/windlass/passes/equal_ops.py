@@ -31,8 +31,8 @@ from windlass.ops import (
 from windlass.ops.base import TensorOp
 from windlass.ops.reduction import Folding
 from windlass.passes.batcher import pick_blocks
-from windlass.passes.ordering import sort_block
 from windlass.rewriting.driver import remove_dead_code
+from windlass.rewriting.ordering import sort_block
 from windlass.rewriting.passes import Change, Pass
 from windlass.rewriting.rule import catalogue
 

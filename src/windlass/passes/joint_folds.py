@@ -15,8 +15,8 @@ from windlass.facts.terms import op_of, sources
 from windlass.ir import Block, Builder, Op, Value, tensor_type
 from windlass.ops import Add, Compare, Constant, Convert, Not, Reduce
 from windlass.ops.regions import make_region
-from windlass.passes.ordering import sort_block
 from windlass.rewriting.driver import remove_dead_code
+from windlass.rewriting.ordering import sort_block
 from windlass.rewriting.passes import Change, Pass
 from windlass.rewriting.rule import catalogue
 

@@ -41,9 +41,10 @@ def _share(block: Block, scopes: list[dict[Any, Op]], on_shared: Callable[[Op], 
                 removed += _share(inner, scopes, on_shared)
         if not op.is_pure or not op.results:
             continue
-        key = _key_with_regions(op) if regions else op.structural_key()
-        if key is None:
+        held = key_of_regions(op) if regions else ()
+        if held is None:
             continue
+        key = op.structural_key(), held
         known = next((scope[key] for scope in scopes if key in scope), None)
         if known is None:
             own[key] = op
@@ -61,8 +62,8 @@ def _share(block: Block, scopes: list[dict[Any, Op]], on_shared: Callable[[Op], 
     return removed
 
 
-def _key_with_regions(op: Op) -> tuple[Any, ...] | None:
-    """Equal for ops that compute the same value, regions included; None if these hold too much to be compared."""
+def key_of_regions(op: Op) -> tuple[Any, ...] | None:
+    """Equal for ops whose regions compute the same; None if these hold too much to be compared."""
     if sum(region.remember(_count_ops) for region in op.regions) > LARGEST_REGION:
         return None
 
@@ -84,8 +85,7 @@ def _key_with_regions(op: Op) -> tuple[Any, ...] | None:
         return tuple(listed)
 
     numbers: dict[Value, int] = {}
-    regions = tuple(list_ops(region, numbers) for region in op.regions)
-    return op.structural_key(), regions
+    return tuple(list_ops(region, numbers) for region in op.regions)
 
 
 def _count_ops(region: Region) -> int:

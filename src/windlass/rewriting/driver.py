@@ -113,6 +113,8 @@ class _Driver:
         """The revision of the body in which no two ops were the same."""
         self.swept = 0
         self.sweeps_left = MOST_SWEEPS
+        self.is_rested = not rules.at_rest
+        """Whether the passes that come at rest have been run."""
         self.is_last = False
         """Whether only the rules that come last are left."""
 
@@ -126,9 +128,14 @@ class _Driver:
                 continue
             if self.is_last:
                 return
-            if not self.sweep() and not self.run_passes():
-                self.is_last = True
-                self.push_all(self.body)
+            if self.sweep() or self.run_passes():
+                continue
+            if not self.is_rested:
+                self.is_rested = True
+                if self.run_each(self.rules.at_rest):
+                    continue
+            self.is_last = True
+            self.push_all(self.body)
 
     def share(self) -> int:
         """Make ops one that are the same, if anything changed since none were; gives how many there were."""
@@ -169,10 +176,14 @@ class _Driver:
         if self.runs_left == 0 or not self.rules.passes:
             return 0
         self.runs_left -= 1
+        return self.run_each(self.rules.passes)
+
+    def run_each(self, passes: Iterable[Pass]) -> int:
+        """Let these passes change each block, the inner ones first, and queue all ops if they do."""
         blocks = [self.body]
         blocks += [block for op in self.body.walk() for region in op.regions for block in region.blocks]
         first = len(self.ledger.entries)
-        for each in self.rules.passes:
+        for each in passes:
             for block in reversed(blocks):
                 self.run_pass(each, block)
         changes = len(self.ledger.entries) - first
@@ -194,10 +205,10 @@ class _Driver:
                 self.steps_left -= 1
                 if self.steps_left <= 0 or is_late():
                     return
-        except TypeFault:
+        except (TypeFault, WindlassError):
             raise
         except Exception as error:
-            raise _failed(each.name, error) from error
+            raise failed(each.name, error) from error
         if len(self.ledger.entries) == before:
             self.settled[each.name, block] = block.revision
 
@@ -256,7 +267,7 @@ class _Driver:
                 except TypeFault:
                     raise
                 except Exception as error:
-                    raise _failed(rule.name, error, op) from error
+                    raise failed(rule.name, error, op) from error
                 is_applied = replacement is not None and self.apply(rule, op, replacement, placed)
                 if nested:
                     self.forget(nested, is_applied)
@@ -349,11 +360,8 @@ class _Driver:
             if saved < (-LOSS_FOR_LOOP * launch if loses_loop else -NOTHING):
                 return False
             kept = [each for each in placed if not each.is_free]
-            return _count(kept) < _count(find_dying(op, news, set(placed)))
-        if saved > launch:
-            return True
-        more = _count(placed) - _count(find_dying(op, news, set(placed)))
-        return more <= 0 or saved > max(LEAST_SAVING, SAVING_OF_OP * more) * launch
+            return count(kept) < count(find_dying(op, news, set(placed)))
+        return saved > launch or is_enough(saved, count(placed) - count(find_dying(op, news, set(placed))), launch)
 
     def erase(self, op: Op) -> None:
         self.generations.pop(op, None)
@@ -377,7 +385,12 @@ class _Driver:
                             self.push(next(iter(result.uses)))
 
 
-def _count(ops: Iterable[Op]) -> int:
+def is_enough(saved: float, more: int, launch: float) -> bool:
+    """Whether these seconds are worth so many more ops, on a device on which a launch takes that long."""
+    return saved > 0 and (more <= 0 or saved > min(1.0, max(LEAST_SAVING, SAVING_OF_OP * more)) * launch)
+
+
+def count(ops: Iterable[Op]) -> int:
     """How many ops there are, those inside of others too, but for constants."""
     return sum(
         1 + sum(1 for region in op.regions for inner in region.walk() if not isinstance(inner, Constant))
@@ -386,7 +399,7 @@ def _count(ops: Iterable[Op]) -> int:
     )
 
 
-def _failed(name: str, error: Exception, op: Op | None = None) -> WindlassError:
+def failed(name: str, error: Exception, op: Op | None = None) -> WindlassError:
     """What is said of a rule that was tried on an op, or of a pass."""
     notes: tuple[str, ...] = ()
     if op is not None:

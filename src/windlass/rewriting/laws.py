@@ -142,7 +142,9 @@ def _check_application(rule: Rule, application: Application, granted: frozenset[
     foreign = [each for new in news for each in list_arguments(new) if each not in arguments]
     if foreign:
         return Breach(rule.name, f"uses {foreign[0]!r}, which is not in what it replaces", shown)
-    values: dict[Value, Any] = {argument: meet(draw.array(argument.tensor), rule, granted) for argument in arguments}
+    values: dict[Value, Any] = {
+        argument: meet(draw.array(argument.tensor), rule.reassociates, granted) for argument in arguments
+    }
     # Results without users may become anything, if others have some.
     is_partly_used = any(old.uses for old in before.results)
     for old, new in zip(before.results, news, strict=True):
@@ -212,16 +214,16 @@ def _holds_floats(array: np.ndarray[Any, Any]) -> bool:
     return array.dtype.kind in "fc" or array.dtype.name == "bfloat16"
 
 
-def meet(array: np.ndarray[Any, Any], rule: Rule, granted: frozenset[str]) -> np.ndarray[Any, Any]:
+def meet(array: np.ndarray[Any, Any], reassociates: bool, granted: frozenset[str]) -> np.ndarray[Any, Any]:
     """The array, but for values that are granted not to be; without infinities and NaN where sums are reordered."""
     if not _holds_floats(array):
         return array
     array = array.copy()
-    if "no NaN" in granted or rule.reassociates:
+    if "no NaN" in granted or reassociates:
         array[np.isnan(array)] = 1
-    if "finite" in granted or rule.reassociates:
+    if "finite" in granted or reassociates:
         array[~np.isfinite(array)] = 2
-    if rule.reassociates:
+    if reassociates:
         array[np.abs(array) > 1e3] = 3
     return without_signs_of_zeros(array) if "no -0.0" in granted else array
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -91,6 +92,15 @@ class Rule:
                 return replacement
         return None
 
+    def with_sharing_open(self) -> Rule:
+        """The rule where what is shared is decided later (see sharing.py): inner ops may have other uses."""
+        if not self.single_use:
+            return self
+        opened, matcher = copy(self), self.attempts[0]
+        opened.single_use = False
+        opened.attempts = list_attempts(self.pattern, False, matcher.body, matcher.parameters)
+        return opened
+
     @property
     def equation(self) -> str:
         """The docstring's first line."""
@@ -110,6 +120,8 @@ class RuleSet:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules: list[Rule] = []
         self.passes: list[Pass] = []
+        self.at_rest: list[Pass] = []
+        """Passes that run once, when neither rules nor the others find anything to change any more."""
         self.granted: frozenset[str] = frozenset()
         """What the user says of the floats of a program (see `ranges.granting`)."""
         self._chosen: dict[tuple[int, bool, frozenset[str], bool], RuleSet] = {}
@@ -173,6 +185,7 @@ class RuleSet:
         """The set with the rules of these names left out."""
         kept = RuleSet(rule for rule in self.rules if rule.name not in names)
         kept.passes = [each for each in self.passes if each.name not in names]
+        kept.at_rest = [each for each in self.at_rest if each.name not in names]
         kept.granted = self.granted
         return kept
 

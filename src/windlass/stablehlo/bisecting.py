@@ -110,7 +110,8 @@ def _fault_at(program: str, choices: Choices, step: int, steps: int, compares: b
     found = _watched(program, choices, step)
     if found is None:
         # Not a rule but a pass over a block.
-        rule = next(each for each in choices.rule_set().passes if each.name == entry.rule)
+        rules = choices.rule_set()
+        rule = next(each for each in (*rules.passes, *rules.at_rest) if each.name == entry.rule)
         smallest = None
     else:
         rule, op = found

@@ -17,6 +17,8 @@ from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting.collecting import without_collections
+from windlass.rewriting.equalities import choose_equalities, equalities
+from windlass.rewriting.equality import SATURATION, saturating
 from windlass.rewriting.inlining import inline_calls, list_shared, remove_unreachable_modules, remove_unused_functions
 from windlass.rewriting.laws import check_rule
 from windlass.rewriting.ledger import Entry, Ledger
@@ -47,6 +49,7 @@ class Choices:
     without: tuple[str, ...] = ()
     schedule: Rewriting | None = None
     """What is done in which order; None: all rules and passes together."""
+    saturate: bool = False
 
     @classmethod
     def make(
@@ -58,6 +61,7 @@ class Choices:
         rules: Iterable[Rule] = (),
         without: str | Iterable[str] = (),
         schedule: Rewriting | None = None,
+        saturate: bool = False,
     ) -> Choices:
         """The choices, checked; each rule of the user's passes its laws first.
 
@@ -71,6 +75,8 @@ class Choices:
         own = tuple(_iterated("rules", rules, "rules"))
         if not isinstance(exact, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise _unknown(f"exact is True or False, got {exact!r}", "exact=True keeps the order of sums")
+        if not isinstance(saturate, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _unknown(f"saturate is True or False, got {saturate!r}", "saturate=True tries rules without order")
         seconds: Any = compile_seconds
         if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds >= 0:
             raise _unknown(f"compile_seconds is a time in seconds, got {compile_seconds!r}", "compile_seconds=10")
@@ -90,12 +96,13 @@ class Choices:
                 raise _unknown(f"nothing is known of the assumption '{each}'", f"one of: {', '.join(sorted(known))}")
         if device is not None and KINDS.get(device, device) not in DEVICES:
             raise _unknown(f"there is no cost model of '{device}'", f"one of: {', '.join(DEVICES)}")
-        names = {rule.name for rule in (*_catalogue(), *_catalogue().passes, *own)}
+        names = {SATURATION, *(rule.name for rule in (*_catalogue(), *_catalogue().passes, *own, *equalities))}
         for name in left_out:
             if name not in names:
                 raise _unknown(f"there is no rule called '{name}'", "see the catalogue of rules for their names")
         seconds *= patience()
-        return cls(exact, tuple(sorted(set(granted))), float(seconds), device, own, tuple(sorted(left_out)), schedule)
+        assumed, kept_out = tuple(sorted(set(granted))), tuple(sorted(left_out))
+        return cls(exact, assumed, float(seconds), device, own, kept_out, schedule, saturate)
 
     def rule_set(self) -> RuleSet:
         """The rules that may be used, the user's own first."""
@@ -148,7 +155,13 @@ def _rule_set(choices: Choices, _: int) -> RuleSet:
         chosen = together.choose(choices.exact, granted)
     else:
         chosen = _catalogue().choose(choices.exact, granted)
-    return chosen.without(*choices.without) if choices.without else chosen
+    if choices.without:
+        chosen = chosen.without(*choices.without)
+    if choices.saturate and SATURATION not in choices.without:
+        # A set of its own: the one chosen is kept for others.
+        chosen = chosen.without()
+        chosen.at_rest.append(saturating(chosen.without(), choose_equalities(choices.exact, choices.without)))
+    return chosen
 
 
 @dataclass

@@ -41,6 +41,7 @@ def optimize(
     device: str | None = None,
     rules: Iterable[Rule] = (),
     without: str | Iterable[str] = (),
+    saturate: bool = False,
 ) -> str:
     """The program (StableHLO text or bytecode) after the catalogue of rewrites, as text.
 
@@ -51,7 +52,8 @@ def optimize(
     spent; the program is valid whenever it ends. `device` ("cpu", "gpu", "tpu"; by default what JAX runs on) is the one
     whose costs count; for the CPU, values that its loops would compute several times over are kept apart by calls that
     XLA doesn't inline, and for GPUs, loops that would not fit into registers are divided by barriers. `rules` are rules
-    of your own, declared by `wl.rewrite`, used beside the catalogue's; `without` names rules to be left out.
+    of your own, declared by `wl.rewrite`, used beside the catalogue's; `without` names rules to be left out; with
+    `saturate` they are also tried without a choice between them, around products and reductions.
 
     Raises ProgramError (WL05xx) where the program can't be read, WindlassError (WL08xx) where one of the rules breaks
     its laws and for choices that there are not.
@@ -64,7 +66,7 @@ def optimize(
     >>> "reverse" in optimize(text)
     False
     """
-    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without)
+    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, saturate=saturate)
     begun = time.monotonic()
     module = read_program(program)
     optimize_module(module, choices, begun=begun)

@@ -7,6 +7,7 @@ import collections
 import faulthandler
 import sys
 import time
+from dataclasses import replace
 from itertools import count
 
 import jax
@@ -42,6 +43,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="so many programs")
     parser.add_argument("--minutes", type=float, help="for so long")
     parser.add_argument("--shrink", type=float, default=40.0, help="seconds for each failing program")
+    parser.add_argument("--saturate", action="store_true", help="saturate regions of each program")
     parser.add_argument("--failures", type=int, default=20, help="stop after so many")
     options = parser.parse_args()
     faulthandler.enable()
@@ -57,6 +59,8 @@ def main() -> None:
         faulthandler.dump_traceback_later(300, exit=True)
         print(f"-- {seed}", file=sys.stderr, flush=True)
         program, way = make(seed)
+        if options.saturate:
+            way = replace(way, saturates=True)
         outcome = run(program, way)
         counts[outcome.kind] += 1
         fired.update(outcome.rules)

@@ -36,10 +36,18 @@ from windlass.lowering.materialization import materialize_shared
 from windlass.ops import CustomCall
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting import driver as rewriting_driver
+from windlass.rewriting.equalities import choose_equalities
+from windlass.rewriting.equality import regions as equal_regions
+from windlass.rewriting.equality import saturating
+from windlass.rewriting.equality.matching import Limits
+from windlass.rewriting.equality.regions import SATURATION
 from windlass.stablehlo import export_text, import_text
 from windlass.stablehlo.optimizing import inline_module
 
 Array = NDArray[Any]
+
+LIMITS = Limits(nodes=200, rounds=4, steps=600)
+"""How far graphs of equalities grow: what is wrong with them shows on small ones."""
 
 NOISES, MANY_NOISES = 3, 40
 """How often a program is run with noise; where its results seem to differ, so often."""
@@ -64,16 +72,26 @@ class Way:
     without: frozenset[str] = frozenset()
     assumes: frozenset[str] = frozenset()
     """What is granted of floats, as far as it's true of the program as written."""
+    saturates: bool = False
+    """Regions are saturated too."""
 
     def rule_set(self) -> RuleSet:
-        return _rule_set(self.is_exact, self.shuffled, self.without, self.assumes)
+        return _rule_set(self.is_exact, self.shuffled, self.without, self.assumes, self.saturates)
 
 
 @lru_cache(maxsize=8)
-def _rule_set(is_exact: bool, shuffled: int | None, without: frozenset[str], assumes: frozenset[str]) -> RuleSet:
-    chosen = catalogue.choose(is_exact, assumes)
+def _rule_set(
+    is_exact: bool, shuffled: int | None, without: frozenset[str], assumes: frozenset[str], saturates: bool
+) -> RuleSet:
+    chosen = _shuffled(catalogue.choose(is_exact, assumes).without(*without), shuffled, without, assumes)
+    if saturates and SATURATION not in without:
+        chosen.at_rest.append(saturating(chosen.without(), choose_equalities(is_exact, without), LIMITS))
+    return chosen
+
+
+def _shuffled(chosen: RuleSet, shuffled: int | None, without: frozenset[str], assumes: frozenset[str]) -> RuleSet:
     if shuffled is None:
-        return chosen.without(*without) if without else chosen
+        return chosen
     shuffler = random.Random(shuffled)
     rules: list[Rule] = list(chosen)
     shuffler.shuffle(rules)
@@ -92,6 +110,7 @@ def choose_way(seed: int, is_exact: bool) -> Way:
     way = replace(way, is_generous=choice.random() < 0.4, is_text=choice.random() < 0.2)
     way = replace(way, settles=way.device == "cpu" and choice.random() < 0.4)
     way = replace(way, on_xla=not is_exact and choice.random() < 0.1)
+    way = replace(way, saturates=random.Random(f"saturation {seed}").random() < 0.1)
     if is_exact or choice.random() < 0.6:
         return way
     return replace(way, assumes=frozenset(each for each in ("no NaN", "no -0.0", "finite") if choice.random() < 0.7))
@@ -151,7 +170,10 @@ def _generosity(is_generous: bool) -> Generator[None]:
     if not is_generous:
         yield
         return
-    with mock.patch.object(rewriting_driver, "estimate_saving", lambda *_: 1e-6):
+    with (
+        mock.patch.object(rewriting_driver, "estimate_saving", lambda *_: 1e-6),
+        mock.patch.object(equal_regions, "is_enough", lambda *_: True),
+    ):
         yield
 
 
