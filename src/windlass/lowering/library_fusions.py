@@ -48,6 +48,7 @@ from windlass.ops import (
     Select,
 )
 from windlass.ops.combiners import combiner_region
+from windlass.ops.shardings import Sharding
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,14 @@ class Surroundings:
     One that is whole is not part of another: nobody computes with what it gives. `computed` are the places of arguments
     that the program around may have computed just before: XLA fuses across. XLA divides one that is partitioned among
     devices. There, a call would keep it from that, and folds over devices need a body that is a plain sum: values are
-    kept apart by a rounding that changes nothing, at the cost of writing them once more.
+    kept apart by a rounding that changes nothing, at the cost of writing them once more. `shardings` tell how it
+    divides the arguments, as far as that is known.
     """
 
     is_whole: bool = False
     is_partitioned: bool = False
     computed: tuple[int, ...] = ()
+    shardings: tuple[Sharding | None, ...] = ()
 
 
 def avoid_wrong_fusions(module: Module, surroundings: Surroundings) -> None:

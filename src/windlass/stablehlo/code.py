@@ -20,6 +20,7 @@ from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.polling import add_polls
 from windlass.ops import CustomDerivative, call_composites, expand_composites
+from windlass.stablehlo.distributing import distribute
 from windlass.stablehlo.exporting import export_bytecode
 
 UNKNOWN = Surroundings()
@@ -133,7 +134,8 @@ class Code:
             for function in module.functions.values():
                 keep_float_results(function)
         if not self.is_given:
-            finish(module, device)
+            module = distribute(module, surroundings, device.name)
+            finish(module, device, is_partitioned=surroundings.is_partitioned)
         avoid_miscompilations(module, device, surroundings)
         asks = surroundings.is_whole and device.name == "cpu" and add_polls(module) > 0
         text = export_bytecode(module)

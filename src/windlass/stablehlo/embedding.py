@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from windlass.lowering.finishing import Surroundings
+from windlass.stablehlo.surrounding_shardings import find_shardings
 
 ENTRY = "main"
 CALLBACK, SETTINGS, NUMBER = "_python_", "mhlo.backend_config", "index"
@@ -45,7 +46,9 @@ def find_surroundings(context: Any, arguments: Sequence[Any], is_whole: bool = F
     axes = context.module_context.axis_context
     is_partitioned = (getattr(axes, "num_devices", None) or 1) > 1
     computed = tuple(place for place, value in enumerate(arguments) if not _is_in_memory(value))
-    return Surroundings(is_whole, is_partitioned, computed)
+    shardings = find_shardings(context.module_context.module, arguments) if is_partitioned else ()
+    # Polls have no place on many devices: what has an effect can't be divided.
+    return Surroundings(is_whole and not is_partitioned, is_partitioned, computed, shardings)
 
 
 def _is_in_memory(value: Any) -> bool:

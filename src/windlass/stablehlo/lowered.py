@@ -12,6 +12,7 @@ from windlass.lowering.finishing import Surroundings, avoid_miscompilations, fin
 from windlass.ops import expand_composites, restore_composites
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
+from windlass.stablehlo.distributing import distribute
 from windlass.stablehlo.exporting import export_bytecode
 from windlass.stablehlo.importing import import_module
 from windlass.stablehlo.optimizing import Choices, optimize_module
@@ -35,11 +36,14 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     module = _read(parsed)
     for function in module.functions.values():
         expand_composites(function.body)
+    plain = module.clone() if surroundings.is_partitioned else None
     optimize_module(module, choices, platform=platforms[0], begun=begun)
     if choices.exact:
-        for function in module.functions.values():
-            keep_float_results(function)
+        for each in (module, plain):
+            for function in each.functions.values() if each is not None else ():
+                keep_float_results(function)
     device = device_for(platforms)
+    module = distribute(module, surroundings, platforms[0], plain)
     finish(module, device, begun + choices.compile_seconds, is_partitioned=surroundings.is_partitioned)
     avoid_miscompilations(module, device, surroundings)
     return export_bytecode(module)

@@ -1,0 +1,13 @@
+"""Programs on many devices: what is divided among them, and what they tell each other.
+
+Takes a tensor program whose arguments have shardings, and gives one in which ops that read their neighbours' elements
+(slices, updates of the interior, pads, rolls, periodic ghost cells) run as local code, in `sdy.manual_computation`
+regions that exchange halos: boundary faces and nothing else. What has no such form is left as it was, for XLA to
+divide. The program computes the same on any sharding. `counting` tells what a compiled program communicates.
+
+Start reading at `exchanging.py`; `places.py` has the idea.
+"""
+
+from windlass.communication.exchanging import exchange_halos_in, holds_constraints
+
+__all__ = ["exchange_halos_in", "holds_constraints"]

@@ -1,0 +1,42 @@
+"""Halo exchange in a whole program: the entry to the room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windlass.communication.halo_exchange import Channels
+from windlass.communication.propagation import CONSTRAINT, propagate
+from windlass.communication.reading import Unreadable
+from windlass.communication.regions import exchange_in_block
+from windlass.ir import Module, Value
+from windlass.ir.values import TypeFault
+from windlass.ops import Opaque
+from windlass.ops.shardings import Sharding
+
+
+def holds_constraints(module: Module) -> bool:
+    """Whether the program itself says how values in it are to be divided."""
+    ops = (op for function in module.functions.values() for op in function.walk())
+    return any(isinstance(op, Opaque) and op.operation == CONSTRAINT for op in ops)
+
+
+def exchange_halos_in(module: Module, shardings: Sequence[Sharding | None]) -> Module | None:
+    """The program with its halos exchanged by regions of local code; None where there is nothing to exchange.
+
+    `shardings` are those of the main function's arguments, where they are known. The module is not changed.
+    """
+    copy = module.clone()
+    main = copy.main
+    known: dict[Value, Sharding] = {
+        argument: sharding
+        for argument, sharding in zip(main.arguments, shardings, strict=True)
+        if sharding is not None and len(sharding.axes) == argument.tensor.rank
+    }
+    found = propagate(main, known)
+    if found is None:
+        return None
+    try:
+        count = exchange_in_block(main.body, found, Channels())
+    except (Unreadable, TypeFault):
+        return None
+    return copy if count else None

@@ -1,0 +1,176 @@
+"""Exchanging halos: what a device needs of its neighbours' parts, in as few messages as there are directions.
+
+Axes are exchanged one after another, and what came along one goes along with the next, so that corners need no
+messages of their own. Faces of all arrays that go the same way travel as one message, if they are of one type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from windlass.communication.propagation import Divisions
+from windlass.ir import Value
+from windlass.ops import CollectivePermute, Concatenate, Constant, OptimizationBarrier, Pad, Reshape, Slice
+from windlass.ops.movement import slice_along
+from windlass.ops.shardings import Mesh
+
+DEVICE_TO_DEVICE = 1
+FIRST_CHANNEL = 1 << 20
+"""Numbers of channels from here on are ours: JAX counts its own from 1 on."""
+
+
+class Channels:
+    """Numbers for the channels of one module."""
+
+    def __init__(self) -> None:
+        self._next = FIRST_CHANNEL
+
+    def take(self) -> tuple[int, int]:
+        self._next += 1
+        return self._next, DEVICE_TO_DEVICE
+
+
+Extents = tuple[tuple[int, int], ...]
+"""For each axis the positions that an array holds: from so many after the device's own first one, to so many after its
+own last one; 0 and 0 along axes that are not divided."""
+
+
+@dataclass
+class Halo:
+    """A device's part of an array, and what is needed of it: each of `boxes`, though not what is between them."""
+
+    part: Value
+    divisions: Divisions
+    boxes: Collection[Extents]
+
+    @property
+    def widths(self) -> Extents:
+        """By how much the part is extended along each axis at both ends."""
+        return tuple(
+            (max(-box[axis][0] for box in self.boxes), max(box[axis][1] for box in self.boxes))
+            if division is not None
+            else (0, 0)
+            for axis, division in enumerate(self.divisions)
+        )
+
+    def face(self, axis: int, end: int, done: Collection[int]) -> Extents:
+        """What goes along with what is beyond an end of an axis: of the axes that were exchanged before, how much."""
+        beyond = [box for box in self.boxes if (box[axis][1] if end else -box[axis][0]) > 0]
+        return tuple(
+            (min(0, *(box[each][0] for box in beyond)), max(0, *(box[each][1] for box in beyond)))
+            if each in done and beyond
+            else (0, 0)
+            for each in range(len(self.divisions))
+        )
+
+
+def count_bytes(mesh: Mesh, halos: Sequence[Halo]) -> int:
+    """How many bytes each device sends in an exchange."""
+    total = 0
+    for halo in halos:
+        shape = halo.part.shape
+        done: set[int] = set()
+        for axis in _axes_in_order(mesh, halo):
+            for end in (0, 1):
+                face = halo.face(axis, end, done)
+                sizes = [size + high - low for size, (low, high) in zip(shape, face, strict=True)]
+                sizes[axis] = max(halo.widths[axis][end], 0)
+                total += math.prod(sizes) * halo.part.tensor.numpy_dtype.itemsize
+            done.add(axis)
+    return total
+
+
+def exchange_halos(
+    mesh: Mesh, halos: Sequence[Halo], goes_round: set[tuple[str, ...]], channels: Channels
+) -> list[Value]:
+    """The parts with their halos; where there is no neighbour, or nothing is needed of it, these are zeros."""
+    parts = [halo.part for halo in halos]
+    done: list[set[int]] = [set() for _ in halos]
+    for names in _in_order(mesh, halos):
+        received: dict[tuple[int, int], list[Value | None]] = {}
+        for end, step in ((0, 1), (1, -1)):
+            faces: dict[tuple[int, int], Value] = {}
+            for index, halo in enumerate(halos):
+                for axis, division in enumerate(halo.divisions):
+                    width = max(halo.widths[axis][end], 0)
+                    if division is not None and division.names == names and width:
+                        first = division.length - width if end == 0 else 0
+                        faces[index, axis] = _cut_face(halo, parts[index], axis, end, (first, width), done[index])
+            pairs = mesh.neighbours(names, step, names in goes_round)
+            for place, face in zip(faces, _send(list(faces.values()), pairs, channels), strict=True):
+                index, axis = place
+                filled = _fill_face(halos[index], face, axis, end, done[index])
+                received.setdefault(place, [None, None])[end] = filled
+        for (index, axis), (before, after) in received.items():
+            pieces = [each for each in (before, parts[index], after) if each is not None]
+            parts[index] = Concatenate(tuple(pieces), axis)
+            done[index].add(axis)
+    # XLA would join the pieces again in every op that reads them.
+    extended = [index for index, halo in enumerate(halos) if parts[index] is not halo.part]
+    if extended:
+        barrier = OptimizationBarrier(tuple(parts[index] for index in extended))
+        for index, result in zip(extended, barrier.results, strict=True):
+            parts[index] = result
+    return parts
+
+
+def _cut_face(halo: Halo, part: Value, axis: int, end: int, along: tuple[int, int], done: Collection[int]) -> Value:
+    """Of a part with the halos so far what its neighbour needs."""
+    first, limits = [0] * len(part.shape), list(part.shape)
+    for each, (low, high) in enumerate(halo.face(axis, end, done)):
+        if each in done:
+            before, after = (max(width, 0) for width in halo.widths[each])
+            first[each] = before + low
+            limits[each] -= after - high
+    first[axis], limits[axis] = along[0], along[0] + along[1]
+    return Slice(part, tuple(first), tuple(limits), (1,) * len(first))
+
+
+def _fill_face(halo: Halo, face: Value, axis: int, end: int, done: Collection[int]) -> Value:
+    """A face as wide as the part is with its halos so far."""
+    lows, highs = [0] * len(face.shape), [0] * len(face.shape)
+    for each, (low, high) in enumerate(halo.face(axis, end, done)):
+        if each in done:
+            before, after = (max(width, 0) for width in halo.widths[each])
+            lows[each], highs[each] = before + low, after - high
+    if not any((*lows, *highs)):
+        return face
+    return Pad(face, Constant.of(0, face.dtype), tuple(lows), tuple(highs), (0,) * len(lows))
+
+
+def _axes_in_order(mesh: Mesh, halo: Halo) -> list[int]:
+    order = [name for name, _ in mesh.axes]
+    divided = [(axis, division.names) for axis, division in enumerate(halo.divisions) if division is not None]
+    return [axis for axis, _ in sorted(divided, key=lambda each: [order.index(name) for name in each[1]])]
+
+
+def _in_order(mesh: Mesh, halos: Sequence[Halo]) -> list[tuple[str, ...]]:
+    """The axes of the mesh along which something is sent."""
+    order = [name for name, _ in mesh.axes]
+    used = {
+        division.names
+        for halo in halos
+        for division, width in zip(halo.divisions, halo.widths, strict=True)
+        if division is not None and max(width) > 0
+    }
+    return sorted(used, key=lambda names: [order.index(name) for name in names])
+
+
+def _send(faces: list[Value], pairs: tuple[tuple[int, int], ...], channels: Channels) -> Iterator[Value]:
+    """What arrives in place of each face, those of one type sent together."""
+    arrived: dict[Value, Value] = {}
+    for dtype in dict.fromkeys(face.dtype for face in faces):
+        group = [face for face in faces if face.dtype == dtype]
+        if len(group) == 1:
+            arrived[group[0]] = CollectivePermute(group[0], pairs, channels.take())
+            continue
+        sizes = [math.prod(face.shape) for face in group]
+        lines = tuple(Reshape(face, (size,)) for face, size in zip(group, sizes, strict=True))
+        message: Value = CollectivePermute(Concatenate(lines, 0), pairs, channels.take())
+        start = 0
+        for face, size in zip(group, sizes, strict=True):
+            arrived[face] = Reshape(slice_along(message, 0, start, start + size), face.shape)
+            start += size
+    return (arrived[face] for face in faces)

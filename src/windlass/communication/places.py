@@ -1,0 +1,69 @@
+"""Where the elements of a value lie on the mesh, and at what distance ops read them.
+
+The devices along an axis of the mesh hold positions 0 … N-1 of what is divided among them, L each. A value of a region
+of local code is given a position for its first element, its `start`, along each axis that is divided: element k lies at
+position start + k, and the device that holds this position computes it. What an op reads is then an operand at a
+distance, and only that counts: a slice is its operand with another start.
+
+Each device holds some positions before and after its own as well, for what it reads there. Most values are *on a ring*:
+what stands at position p there is what belongs to p modulo N, so that distances count modulo N. Longer ones, such as
+arrays with ghost cells around them, are on a line: positions below 0 and from N on are there, on the first and last
+device alone, and distances are what they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windlass.communication.propagation import Divisions
+from windlass.ir import Value
+
+
+@dataclass(frozen=True)
+class Local:
+    """A value as devices hold it: the array of `base`, with its first element at `starts`, an entry for each axis."""
+
+    base: Value
+    starts: tuple[int, ...]
+    is_ring: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What an op reads: the array of `base`, at a distance along each of its axes from the result's positions.
+
+    `axes` says for each axis of the base which axis of the result it is, if it is divided.
+    """
+
+    base: Value
+    axes: tuple[int | None, ...]
+    distances: tuple[int, ...]
+
+
+class Ring:
+    """Counting modulo the extent of an axis, noting whether anything goes round."""
+
+    def __init__(self) -> None:
+        self.goes_round: set[tuple[str, ...]] = set()
+        """The mesh's axes along which the last device's neighbour is the first one."""
+
+    def centred(self, start: int, size: int, axis: int, divisions: Divisions, is_ring: bool) -> int:
+        """Where a value of this size starts best: in the middle of all positions."""
+        division = divisions[axis]
+        if division is None:
+            return 0
+        return self._reduce(start, (division.extent - size) // 2, division.extent, division.names) if is_ring else start
+
+    def distance(self, local: Local, own: int, target: int, axis: int, divisions: Divisions) -> int:
+        """How far from a position of a result, which starts at `target`, the operand has the same element."""
+        division = divisions[axis]
+        if division is None:
+            return 0
+        found = local.starts[own] - target
+        return self._reduce(found, 0, division.extent, division.names) if local.is_ring[own] else found
+
+    def _reduce(self, number: int, best: int, extent: int, names: tuple[str, ...]) -> int:
+        rounds = round((number - best) / extent)
+        if rounds:
+            self.goes_round.add(names)
+        return number - rounds * extent

@@ -1,0 +1,70 @@
+"""Which element of a value stands where on the device that runs: asked of the device's own number."""
+
+from __future__ import annotations
+
+from windlass.communication.propagation import Division
+from windlass.ir import Value
+from windlass.ops import (
+    Add,
+    And,
+    BroadcastInDim,
+    Compare,
+    Constant,
+    Convert,
+    Divide,
+    Iota,
+    Multiply,
+    PartitionId,
+    Remainder,
+)
+from windlass.ops.shardings import Mesh
+
+COUNTED = "i64"
+
+
+class Positions:
+    """Makes, at the place of the active builder, what tells devices apart."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+        self._number: Value | None = None
+        self._offsets: dict[tuple[str, ...], Value] = {}
+
+    def indices(self, division: Division, start: int, low: int, length: int, is_ring: bool) -> Value:
+        """For each of `length` positions from `low` on, counted from the device's first one, the index of the element
+        that stands there, of a value that starts at `start`: a vector."""
+        first = (low - start) % division.extent if is_ring else low - start
+        line = Iota((length,), COUNTED, 0)
+        offset = Add(self._offset(division), Constant.of(first, COUNTED))
+        found: Value = Add(line, BroadcastInDim(offset, (length,), ()))
+        if is_ring:
+            found = Remainder(found, Constant.of(division.extent, COUNTED, (length,)))
+        return found
+
+    def within(self, indices: Value, first: int, limit: int, size: int) -> Value | None:
+        """Where indices are from `first` on and below `limit`; None where all of a value of this size are."""
+        tests: list[Value] = []
+        if first > 0:
+            tests.append(Compare(indices, Constant.of(first, COUNTED, indices.shape), "GE"))
+        if limit < size:
+            tests.append(Compare(indices, Constant.of(limit, COUNTED, indices.shape), "LT"))
+        if not tests:
+            return None
+        return tests[0] if len(tests) == 1 else And(*tests)
+
+    def _offset(self, division: Division) -> Value:
+        """The first position of this device along an axis."""
+        known = self._offsets.get(division.names)
+        if known is None:
+            if self._number is None:
+                self._number = Convert(PartitionId(), COUNTED)
+            sizes = dict(self.mesh.axes)
+            part: Value | None = None
+            for name in division.names:
+                stride = Constant.of(self.mesh.stride(name), COUNTED)
+                size = Constant.of(sizes[name], COUNTED)
+                own = Remainder(Divide(self._number, stride), size)
+                part = own if part is None else Add(Multiply(part, size), own)
+            assert part is not None
+            known = self._offsets[division.names] = part
+        return Multiply(known, Constant.of(division.length, COUNTED))

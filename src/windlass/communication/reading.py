@@ -1,0 +1,505 @@
+"""How each op reads what devices hold: what it takes at which distances, and how its part is made on one device.
+
+An op that only moves its operand along divided axes, as slices do, makes nothing: its value is the operand's array with
+another start. All others are a `Step`: reads of arrays at distances, and ops on the parts that were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from windlass.communication.halo_exchange import Extents
+from windlass.communication.places import Local, Read, Ring
+from windlass.communication.positions import Positions
+from windlass.communication.propagation import Divisions, Propagation
+from windlass.facts.known_values import known_start
+from windlass.ir import Value
+from windlass.ir.captures import captures
+from windlass.ir.core import Op
+from windlass.ops import (
+    And,
+    BroadcastInDim,
+    Concatenate,
+    Constant,
+    Convert,
+    Convolution,
+    DotGeneral,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Iota,
+    Pad,
+    Reduce,
+    ReduceWindow,
+    Reshape,
+    Reverse,
+    Select,
+    Slice,
+    TensorOp,
+    Transpose,
+)
+from windlass.ops.pointwise import Elementwise
+
+BY_LETTERS = (
+    Elementwise, BroadcastInDim, Convolution, DotGeneral, DynamicSlice, Reduce, ReduceWindow, Reshape, Reverse,
+    Transpose,
+)  # fmt: skip
+"""Ops that do the same on a part of an axis as on the whole of it, where their letters keep the axis."""
+READABLE = (*BY_LETTERS, Concatenate, Constant, DynamicUpdateSlice, Iota, Pad, Slice)
+
+
+class Unreadable(Exception):
+    """The op has no form in which devices work on their parts."""
+
+    def __init__(self, op: Op) -> None:
+        super().__init__(type(op).__name__)
+        self.op = op
+
+
+@dataclass
+class Making:
+    """What the ops of one step are made for: the result's local shape and extents."""
+
+    divisions: Divisions
+    shape: tuple[int, ...]
+    extents: Extents
+    positions: Positions
+
+    def indices(self, axis: int, start: int, is_ring: bool) -> Value:
+        division = self.divisions[axis]
+        assert division is not None
+        return self.positions.indices(division, start, self.extents[axis][0], self.shape[axis], is_ring)
+
+    def spread(self, vector: Value, axis: int, shape: tuple[int, ...] | None = None) -> Value:
+        """A vector along an axis, repeated along all others."""
+        return BroadcastInDim(vector, shape or self.shape, (axis,))
+
+
+Make = Callable[[Making, Sequence[Value]], Sequence[Value]]
+
+
+@dataclass
+class Step:
+    """An op, what it reads, and how it is made from that for a part."""
+
+    op: Op
+    reads: tuple[Read, ...]
+    make: Make
+
+
+@dataclass
+class Reader:
+    """Reads the ops of one region, in their order."""
+
+    propagation: Propagation
+    ring: Ring = field(default_factory=Ring)
+    locals: dict[Value, Local] = field(default_factory=dict[Value, Local])
+    steps: list[Step] = field(default_factory=list[Step])
+    shifts: bool = False
+    """Whether anything is moved along a divided axis."""
+
+    def divisions(self, value: Value, op: Op) -> Divisions:
+        found = self.propagation.divisions(value)
+        if found is None or not all(value.shape):
+            raise Unreadable(op)
+        return found
+
+    def local(self, value: Value, op: Op) -> Local:
+        """Where the op's operand is; one from outside begins at the first device's first position.
+
+        Raises Unreadable for those that are not of the divided extent.
+        """
+        known = self.locals.get(value)
+        if known is None:
+            divisions = self.divisions(value, op)
+            for size, division in zip(value.shape, divisions, strict=True):
+                if division is not None and size != division.extent:
+                    raise Unreadable(op)
+            known = Local(value, (0,) * len(divisions), tuple(each is not None for each in divisions))
+            self.locals[value] = known
+        return known
+
+    def read(self, op: Op) -> None:
+        """Enter the op.
+
+        Raises Unreadable.
+        """
+        match op:
+            case Constant():
+                self._read_constant(op)
+            case Iota():
+                self._read_iota(op)
+            case Slice():
+                self._read_slice(op)
+            case Pad():
+                self._read_pad(op)
+            case Concatenate():
+                self._read_concatenate(op)
+            case DynamicUpdateSlice() if self._updates_part(op):
+                self._read_update(op)
+            case DynamicUpdateSlice():
+                self._read_whole_update(op)
+            case _:
+                if not isinstance(op, BY_LETTERS):
+                    raise Unreadable(op)
+                self._read_by_letters(op)
+
+    def is_cheap(self, op: Op) -> bool:
+        """Whether each region rather makes the op anew than takes its value from another."""
+        match op:
+            case Constant():
+                return op.is_splat
+            case Iota():
+                return True
+            case BroadcastInDim():
+                found = self.propagation.divisions(op.operand)
+                return found is not None and not any(found)
+            case _:
+                return False
+
+    # -- from nothing ---------------------------------------------------------------------------------------------
+
+    def _read_constant(self, op: Constant) -> None:
+        divisions = self.divisions(op, op)
+        if not op.is_splat:
+            raise Unreadable(op)
+        self._enter(op, [0] * len(divisions), [each is not None for each in divisions])
+        self.steps.append(Step(op, (), lambda making, _: [Constant.of(op.number, op.dtype, making.shape)]))
+
+    def _read_iota(self, op: Iota) -> None:
+        divisions = self.divisions(op, op)
+        axis = op.iota_dimension
+        division = divisions[axis]
+        is_ring = division is None or op.shape[axis] <= division.extent
+        flags = [each is not None for each in divisions]
+        flags[axis] = is_ring and division is not None
+
+        def make(making: Making, _: Sequence[Value]) -> list[Value]:
+            if division is None:
+                return [Iota(making.shape, op.dtype, axis)]
+            indices = making.indices(axis, 0, is_ring)
+            return [making.spread(indices if indices.dtype == op.dtype else Convert(indices, op.dtype), axis)]
+
+        self._enter(op, [0] * len(divisions), flags)
+        self.steps.append(Step(op, (), make))
+
+    # -- movement along axes --------------------------------------------------------------------------------------
+
+    def _read_slice(self, op: Slice) -> None:
+        divisions, local = self.divisions(op, op), self.local(op.operand, op)
+        bounds = list(zip(op.start_indices, op.limit_indices, op.strides, strict=True))
+        if any(division is not None and bounds[axis][2] != 1 for axis, division in enumerate(divisions)):
+            raise Unreadable(op)
+        starts = [
+            self.ring.centred(
+                local.starts[axis] + bounds[axis][0], op.shape[axis], axis, divisions, local.is_ring[axis]
+            )
+            for axis in range(len(divisions))
+        ]
+        whole = [(0, size, 1) for size in op.operand.shape]
+        self._note_shift(divisions, [bound != each for bound, each in zip(bounds, whole, strict=True)])
+        undivided = [axis for axis, division in enumerate(divisions) if division is None]
+        if all(bounds[axis] == whole[axis] for axis in undivided):
+            self.locals[op] = Local(local.base, tuple(starts), local.is_ring)
+            return
+
+        def make(making: Making, parts: Sequence[Value]) -> list[Value]:
+            cut = [
+                bounds[axis] if divisions[axis] is None else (0, size, 1) for axis, size in enumerate(parts[0].shape)
+            ]
+            first, limits, strides = zip(*cut, strict=True)
+            return [Slice(parts[0], first, limits, strides)]
+
+        self._enter(op, starts, local.is_ring)
+        self.steps.append(Step(op, (self._in_place(local, starts, divisions, op.start_indices),), make))
+
+    def _read_pad(self, op: Pad) -> None:
+        divisions, local = self.divisions(op, op), self.local(op.operand, op)
+        self.local(op.padding_value, op)
+        lows, highs, interiors = op.edge_padding_low, op.edge_padding_high, op.interior_padding
+        divided = [axis for axis, division in enumerate(divisions) if division is not None]
+        if any(interiors[axis] for axis in divided):
+            raise Unreadable(op)
+        self._note_shift(divisions, [low != 0 or high != 0 for low, high in zip(lows, highs, strict=True)])
+        starts, flags = [0] * len(divisions), list(local.is_ring)
+        masked: list[int] = []
+        for axis in divided:
+            division = divisions[axis]
+            assert division is not None
+            is_masked = lows[axis] > 0 or highs[axis] > 0
+            if is_masked:
+                masked.append(axis)
+            starts[axis] = self.ring.centred(
+                local.starts[axis] - lows[axis], op.shape[axis], axis, divisions, local.is_ring[axis]
+            )
+            flags[axis] = local.is_ring[axis] and not (is_masked and op.shape[axis] > division.extent)
+        rest = [axis for axis in range(len(divisions)) if axis not in divided]
+        pads_rest = any(lows[axis] or highs[axis] or interiors[axis] for axis in rest)
+        if not masked and not pads_rest:
+            self.locals[op] = Local(local.base, tuple(starts), local.is_ring)
+            return
+
+        def make(making: Making, parts: Sequence[Value]) -> list[Value]:
+            part, number = parts
+            if pads_rest:
+                low, high, interior = (
+                    tuple(0 if axis in divided else each[axis] for axis in range(len(divisions)))
+                    for each in (lows, highs, interiors)
+                )
+                part = Pad(part, number, low, high, interior)
+            inside = _inside(
+                making,
+                [(axis, starts[axis], flags[axis], lows[axis], lows[axis] + op.operand.shape[axis]) for axis in masked],
+                op.shape,
+            )
+            return [part if inside is None else Select(inside, part, BroadcastInDim(number, making.shape, ()))]
+
+        self._enter(op, starts, flags)
+        offsets = [-low for low in lows]
+        reads = (self._in_place(local, starts, divisions, offsets), Read(self.local(op.padding_value, op).base, (), ()))
+        self.steps.append(Step(op, reads, make))
+
+    def _read_concatenate(self, op: Concatenate) -> None:
+        divisions = self.divisions(op, op)
+        axis, division = op.dimension, divisions[op.dimension]
+        if division is None:
+            self._read_by_letters(op)
+            return
+        self.shifts = True
+        pieces = [self.local(value, op) for value in op.inputs]
+        sizes = [value.shape[axis] for value in op.inputs]
+        offsets = [sum(sizes[:index]) for index in range(len(sizes))]
+        # Those on a line can't be taken from elsewhere; else the longest stays where it is.
+        leader = max(range(len(sizes)), key=lambda index: (not all(pieces[index].is_ring), sizes[index]))
+        starts = self._starts_like([pieces[leader], *pieces], divisions)
+        starts[axis] = self.ring.centred(
+            pieces[leader].starts[axis] - offsets[leader], op.shape[axis], axis, divisions, pieces[leader].is_ring[axis]
+        )
+        reads = [
+            self._in_place(piece, starts, divisions, [-offset if each == axis else 0 for each in range(len(divisions))])
+            for piece, offset in zip(pieces, offsets, strict=True)
+        ]
+        flags = [all(piece.is_ring[each] for piece in pieces) for each in range(len(divisions))]
+        flags = [flag and divisions[each] is not None for each, flag in enumerate(flags)]
+        if len(set(reads)) == 1:
+            # All pieces are of one array, each where it is: a roll, or periodic ghost cells.
+            self.locals[op] = Local(pieces[0].base, tuple(starts), pieces[0].is_ring)
+            return
+        flags[axis] = flags[axis] and op.shape[axis] <= division.extent
+
+        def make(making: Making, parts: Sequence[Value]) -> list[Value]:
+            found = parts[-1]
+            indices = making.indices(axis, starts[axis], flags[axis])
+            for part, offset in list(zip(parts, offsets, strict=True))[-2::-1]:
+                limit = offset + sizes[offsets.index(offset)]
+                is_before = making.positions.within(indices, 0, limit, op.shape[axis])
+                assert is_before is not None
+                found = Select(making.spread(is_before, axis), part, found)
+            return [found]
+
+        # Neighbours that read the same are one.
+        merged: list[int] = []
+        for index in range(len(reads)):
+            if merged and reads[index] == reads[merged[-1]]:
+                continue
+            merged.append(index)
+        ends = [*merged[1:], len(reads)]
+        sizes = [sum(sizes[first:end]) for first, end in zip(merged, ends, strict=True)]
+        offsets = [offsets[index] for index in merged]
+        self._enter(op, starts, flags)
+        self.steps.append(Step(op, tuple(reads[index] for index in merged), make))
+
+    def _updates_part(self, op: DynamicUpdateSlice) -> bool:
+        divisions = self.divisions(op, op)
+        return any(
+            division is not None and op.update.shape[axis] != op.shape[axis] for axis, division in enumerate(divisions)
+        )
+
+    def _read_update(self, op: DynamicUpdateSlice) -> None:
+        divisions = self.divisions(op, op)
+        operand, update = self.local(op.operand, op), self.local(op.update, op)
+        self.shifts = True
+        places: list[int] = []
+        for axis, start in enumerate(op.start_indices):
+            place = known_start(start, op.shape[axis] - op.update.shape[axis])
+            if place is None:
+                raise Unreadable(op)
+            places.append(place)
+        starts = self._starts_like([operand], divisions)
+        is_ring = [
+            division is not None
+            and operand.is_ring[axis]
+            and update.is_ring[axis]
+            and (op.shape[axis] <= division.extent or op.update.shape[axis] == op.shape[axis])
+            for axis, division in enumerate(divisions)
+        ]
+        reads = (
+            self._in_place(operand, starts, divisions, [0] * len(divisions)),
+            self._in_place(update, starts, divisions, [-place for place in places]),
+        )
+        rest = [axis for axis, division in enumerate(divisions) if division is None]
+        updated = tuple(op.update.shape)
+
+        def make(making: Making, parts: Sequence[Value]) -> list[Value]:
+            whole, new = parts
+            cut = whole
+            is_partial = any(updated[axis] != op.shape[axis] for axis in rest)
+            if is_partial:
+                first = tuple(places[axis] if axis in rest else 0 for axis in range(len(divisions)))
+                limits = tuple(place + size for place, size in zip(first, new.shape, strict=True))
+                cut = Slice(whole, first, limits, (1,) * len(first))
+            limits_of = [
+                (axis, starts[axis], is_ring[axis], places[axis], places[axis] + updated[axis])
+                for axis, division in enumerate(divisions)
+                if division is not None
+            ]
+            inside = _inside(making, limits_of, op.shape, new.shape)
+            found = new if inside is None else Select(inside, new, cut)
+            if is_partial:
+                at = tuple(Constant.of(places[axis] if axis in rest else 0, "i64") for axis in range(len(divisions)))
+                found = DynamicUpdateSlice(whole, found, at)
+            return [found]
+
+        self._enter(op, starts, is_ring)
+        self.steps.append(Step(op, reads, make))
+
+    def _read_whole_update(self, op: DynamicUpdateSlice) -> None:
+        """An update of all positions along the divided axes, at computed places along the others."""
+        divisions = self.divisions(op, op)
+        operand, update = self.local(op.operand, op), self.local(op.update, op)
+        places = [self.local(start, op) for start in op.start_indices]
+        starts = self._starts_like([operand, update], divisions)
+        flags = [operand.is_ring[axis] and update.is_ring[axis] for axis in range(len(divisions))]
+
+        def make(making: Making, parts: Sequence[Value]) -> list[Value]:
+            whole, new, *at = parts
+            zero = Constant.of(0, op.start_indices[0].dtype)
+            chosen = [start if division is None else zero for start, division in zip(at, divisions, strict=True)]
+            return [DynamicUpdateSlice(whole, new, tuple(chosen))]
+
+        self._enter(op, starts, flags)
+        none = [0] * len(divisions)
+        whole = (self._in_place(each, starts, divisions, none) for each in (operand, update))
+        self.steps.append(Step(op, (*whole, *(Read(each.base, (), ()) for each in places)), make))
+
+    # -- axes kept as they are ------------------------------------------------------------------------------------
+
+    def _read_by_letters(self, op: TensorOp) -> None:
+        """An op that keeps the divided axes, of operands and results, by its letters."""
+        axes = op.axes()
+        if axes is None or any(captures(region) for region in op.regions):
+            raise Unreadable(op)
+        divisions = self.divisions(op.results[0], op)
+        if any(self.divisions(result, op) != divisions for result in op.results):
+            raise Unreadable(op)
+        owners: dict[int, int] = {}
+        for axis, letters in enumerate(axes.results[0]):
+            if divisions[axis] is not None:
+                if letters is None or len(letters) != 1:
+                    raise Unreadable(op)
+                owners[letters[0]] = axis
+        if any(row != axes.results[0] for row in axes.results):
+            raise Unreadable(op)
+        operands = [self.local(value, op) for value in op.operands]
+        placed: list[tuple[int | None, ...]] = []
+        for value, row in zip(op.operands, axes.operands, strict=True):
+            own: list[int | None] = []
+            for letters, division in zip(row, self.divisions(value, op), strict=True):
+                if division is None:
+                    if letters and any(letter in owners for letter in letters):
+                        raise Unreadable(op)
+                    own.append(None)
+                elif letters is None or len(letters) != 1 or letters[0] not in owners:
+                    raise Unreadable(op)
+                else:
+                    own.append(owners[letters[0]])
+            placed.append(tuple(own))
+        starts, flags = [0] * len(divisions), [division is not None for division in divisions]
+        for axis, division in enumerate(divisions):
+            if division is None:
+                continue
+            given = [
+                (local.starts[own.index(axis)], local.is_ring[own.index(axis)])
+                for local, own in zip(operands, placed, strict=True)
+                if axis in own
+            ]
+            flags[axis] = all(flag for _, flag in given)
+            # Those on a line can't be taken from elsewhere.
+            given.sort(key=lambda each: each[1])
+            starts[axis] = given[0][0] if given else 0
+        reads = tuple(
+            Read(
+                local.base,
+                own,
+                tuple(
+                    0 if axis is None else self.ring.distance(local, place, starts[axis], axis, divisions)
+                    for place, axis in enumerate(own)
+                ),
+            )
+            for local, own in zip(operands, placed, strict=True)
+        )
+
+        def make(making: Making, parts: Sequence[Value]) -> Sequence[Value]:
+            match op:
+                case BroadcastInDim() | Reshape():
+                    return [op.with_fields(tuple(parts), shape=making.shape)]
+                case DynamicSlice():
+                    zero = Constant.of(0, op.start_indices[0].dtype)
+                    at = [zero if divisions[axis] is not None else each for axis, each in enumerate(parts[1:])]
+                    return [op.with_fields((parts[0], *at), slice_sizes=making.shape)]
+                case _:
+                    fields = {name: getattr(op, name).clone({}) for name in op.region_names}
+                    return op.with_fields(tuple(parts), **fields).results
+
+        for result in op.results:
+            self._enter(result, starts, flags)
+        self.steps.append(Step(op, reads, make))
+
+    # -- what these share -----------------------------------------------------------------------------------------
+
+    def _enter(self, value: Value, starts: Sequence[int], is_ring: Sequence[bool]) -> None:
+        self.locals[value] = Local(value, tuple(starts), tuple(is_ring))
+
+    def _in_place(self, local: Local, starts: Sequence[int], divisions: Divisions, offsets: Sequence[int]) -> Read:
+        """The read of an operand whose axes are the result's, its element k + offset for the result's element k."""
+        distances = tuple(
+            self.ring.distance(local, axis, starts[axis] - offsets[axis], axis, divisions)
+            for axis in range(len(divisions))
+        )
+        axes = tuple(axis if division is not None else None for axis, division in enumerate(divisions))
+        return Read(local.base, axes, distances)
+
+    def _starts_like(self, operands: Sequence[Local], divisions: Divisions) -> list[int]:
+        """The starts of the first operand, along each axis of the first that is on a line."""
+        return [
+            next((local.starts[axis] for local in operands if not local.is_ring[axis]), operands[0].starts[axis])
+            for axis in range(len(divisions))
+        ]
+
+    def _note_shift(self, divisions: Divisions, moves: Sequence[bool]) -> None:
+        self.shifts |= any(move and division is not None for move, division in zip(moves, divisions, strict=True))
+
+
+def _inside(
+    making: Making,
+    limits: Sequence[tuple[int, int, bool, int, int]],
+    sizes: Sequence[int],
+    shape: tuple[int, ...] | None = None,
+) -> Value | None:
+    """Where an element is within limits along each of some axes; None where all are.
+
+    The limits: axis, start, whether it is on a ring, the first index and the first beyond.
+    """
+    tests: list[Value] = []
+    for axis, start, is_ring, first, limit in limits:
+        if (first, limit) == (0, sizes[axis]):
+            continue
+        test = making.positions.within(making.indices(axis, start, is_ring), first, limit, sizes[axis])
+        if test is not None:
+            tests.append(making.spread(test, axis, shape))
+    if not tests:
+        return None
+    found = tests[0]
+    for test in tests[1:]:
+        found = And(found, test)
+    return found

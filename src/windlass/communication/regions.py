@@ -1,0 +1,235 @@
+"""Which ops of a block become regions of local code.
+
+The ops are taken in stages: a stage computes all that can be computed from what is there before it, and what is left
+to XLA comes between. An op that keeps a stage from being a region is left to XLA, and so is a stage that moves nothing
+along a divided axis: XLA divides such ops as well by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from windlass.communication.halo_exchange import Channels
+from windlass.communication.propagation import Propagation
+from windlass.communication.reading import READABLE, Reader, Unreadable
+from windlass.communication.stages import Stage, owner_of
+from windlass.ir import Block, Builder, TensorType, Value
+from windlass.ir.captures import captures
+from windlass.ir.core import Op
+from windlass.ops import Branching, While
+
+WIDE = 0.25
+"""Of what a device holds along an axis: where a halo would be wider than this share, what is computed on the way is
+exchanged too, if anything can be."""
+
+
+def exchange_in_block(block: Block, propagation: Propagation, channels: Channels) -> int:
+    """Make regions of the block's ops, and of those within its loops and branches; gives how many there are."""
+    count = 0
+    for op in block:
+        if isinstance(op, While | Branching):
+            for region in op.regions:
+                count += exchange_in_block(region.block, propagation, channels)
+    # Either a device computes what it needs of its neighbours' results itself, or these are exchanged.
+    selections = [Selection(block, propagation, exchanges_all) for exchanges_all in (False, True)]
+    chosen = min(selections, key=Selection.bytes_sent)
+    if chosen.regions:
+        _rebuild(block, chosen, channels)
+    return count + len(chosen.regions)
+
+
+@dataclass
+class Selection:
+    """The ops of a block that become regions, and in which stage each op is."""
+
+    block: Block
+    propagation: Propagation
+    exchanges_all: bool = False
+    """Whether results that are read at a distance are exchanged, rather than computed by all that need them."""
+    delays: dict[Op, int] = field(default_factory=dict[Op, int])
+    """Ops that are in a later stage than they could be, so that halos don't become too wide."""
+
+    def __post_init__(self) -> None:
+        self.inside = {op for op in self.block if self._can_be_inside(op)}
+        self.order = {op: place for place, op in enumerate(self.block)}
+        self.stages: dict[Op, int] = {}
+        self.regions = self._find()
+        """The stages that are regions, by number."""
+
+    def _can_be_inside(self, op: Op) -> bool:
+        if not isinstance(op, READABLE) or not all(isinstance(each.type, TensorType) for each in op.operands):
+            return False
+        values = (*op.operands, *op.results)
+        divisions = [self.propagation.divisions(value) for value in values]
+        return None not in divisions and any(divisions[-1] or ()) and not self.is_cheap(op)
+
+    def is_cheap(self, op: Op) -> bool:
+        return Reader(self.propagation).is_cheap(op)
+
+    def bytes_sent(self) -> float:
+        """How many bytes each device sends for all regions; infinitely many where there are none."""
+        return sum(stage.bytes_sent() for stage in self.regions.values()) if self.regions else math.inf
+
+    def _find(self) -> dict[int, Stage]:
+        while self.inside:
+            self.stages = self._number()
+            found: dict[int, Stage] = {}
+            is_settled = True
+            for number in sorted({self.stages[op] for op in self.inside}):
+                try:
+                    stage = self._stage(number)
+                except Unreadable as error:
+                    self._leave_out(error.op, number)
+                    is_settled = False
+                    break
+                if self.exchanges_all and self._delay_reads(stage, number):
+                    is_settled = False
+                    break
+                width = stage.width()
+                if width > WIDE and self._delay(stage, number):
+                    is_settled = False
+                    break
+                if width > 1 or not stage.reader.shifts or not stage.outputs:
+                    self.inside -= set(stage.ops)
+                    is_settled = False
+                    break
+                found[number] = stage
+            if is_settled:
+                return found
+        return {}
+
+    def _leave_out(self, op: Op, number: int) -> None:
+        """Leave an op to XLA; one that each region makes anew, with what uses it there."""
+        if op in self.inside:
+            self.inside.discard(op)
+        else:
+            self.inside -= {user for user in self._users(op) if self.stages.get(user) == number} or self.inside
+
+    def _users(self, op: Op) -> Iterator[Op]:
+        for result in op.results:
+            yield from result.uses
+
+    def _number(self) -> dict[Op, int]:
+        """The stage of each op; an op that is left to XLA comes before the region of its stage."""
+        stages: dict[Op, int] = {}
+        last_effect = 0
+        for op in self.block:
+            needed = 0
+            for value in _values_used(op):
+                source = owner_of(value)
+                if source is not None and source in stages:
+                    is_from_region = source in self.inside and op not in self.inside
+                    needed = max(needed, stages[source] + is_from_region)
+            needed = max(needed, self.delays.get(op, 0))
+            if not op.is_pure:
+                needed = last_effect = max(needed, last_effect)
+            stages[op] = needed
+        return stages
+
+    def _stage(self, number: int) -> Stage:
+        """The region of this number.
+
+        Raises Unreadable.
+        """
+        ops = [op for op in self.inside if self.stages[op] == number]
+        taken: dict[Op, None] = {}
+
+        def take(op: Op) -> None:
+            for value in op.operands:
+                source = owner_of(value)
+                if source is not None and source.block is self.block and source not in taken and self.is_cheap(source):
+                    take(source)
+            taken[op] = None
+
+        for op in sorted(ops, key=self.order.__getitem__):
+            take(op)
+        own = set(ops)
+        outputs = [
+            result
+            for op in sorted(ops, key=self.order.__getitem__)
+            for result in op.results
+            if any(user not in own for user in result.uses)
+        ]
+        stage = Stage(self.propagation, list(taken), Reader(self.propagation))
+        stage.read(outputs)
+        return stage
+
+    def _delay(self, stage: Stage, number: int) -> bool:
+        """Put what is done last into the next stage; whether that leaves anything for this one.
+
+        What goes over from one stage to the next is exchanged there.
+        """
+        limit = stage.width() / 2
+        made = {step.op for step in stage.reader.steps}
+        later = {op for op in stage.ops if op in made and max(map(stage.width_of, op.results)) < limit}
+        return self._put_off(stage, number, later & self.inside)
+
+    def _delay_reads(self, stage: Stage, number: int) -> bool:
+        """Put the ops that read what is made in a stage at a distance into the next; whether there are any."""
+        made = {result for step in stage.reader.steps if step.reads for result in step.op.results}
+        later = {
+            step.op for step in stage.reader.steps for read in step.reads if read.base in made and any(read.distances)
+        }
+        return self._put_off(stage, number, later & self.inside)
+
+    def _put_off(self, stage: Stage, number: int, later: set[Op]) -> bool:
+        made = {step.op for step in stage.reader.steps}
+        own = [op for op in stage.ops if op in self.inside]
+        while True:
+            before = len(later)
+            for op in own:
+                if any(owner_of(operand) in later for operand in op.operands):
+                    later.add(op)
+            for op in reversed(own):
+                users = [user for user in self._users(op) if user in own]
+                is_moved = op not in made and users and all(user in later for user in users)
+                if is_moved or (any(user in later for user in users) and not self._can_cross(op)):
+                    later.add(op)
+            if len(later) == before:
+                break
+        if not later or len(later) == len(own):
+            return False
+        self.delays.update(dict.fromkeys(later, number + 1))
+        return True
+
+    def _can_cross(self, op: Op) -> bool:
+        """Whether the results of an op may go from one region to another."""
+        return all(
+            division is None or size == division.extent
+            for result in op.results
+            for size, division in zip(result.shape, self.propagation.divisions(result) or (), strict=True)
+        )
+
+
+def _values_used(op: Op) -> Iterator[Value]:
+    yield from op.operands
+    for region in op.regions:
+        yield from captures(region)
+
+
+def _rebuild(block: Block, selection: Selection, channels: Channels) -> None:
+    """Put regions in place of ops; what is left to XLA comes before the region of its stage."""
+    ops = list(block)
+    rest = [op for op in ops if op not in selection.inside]
+    terminator = rest.pop()
+    for op in ops:
+        block.unlink(op)
+    last = max(selection.stages.values())
+    replaced: dict[Value, Value] = {}
+    for number in range(last + 1):
+        for op in rest:
+            if selection.stages[op] == number:
+                block.append(op)
+        region = selection.regions.get(number)
+        if region is not None:
+            with Builder(block):
+                made = region.make(channels, replaced)
+            for value, result in made.items():
+                value.replace_all_uses_with(result)
+            replaced.update(made)
+    block.append(terminator)
+    for op in reversed(ops):
+        if op in selection.inside:
+            op.drop_operands()

@@ -1,0 +1,224 @@
+"""One region of local code, an `sdy.manual_computation`.
+
+It begins with the halos of what it takes. Then every op works on the device's own part, and on as much around it as
+others read of its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from windlass.communication.halo_exchange import Channels, Extents, Halo, count_bytes, exchange_halos
+from windlass.communication.places import Read
+from windlass.communication.positions import Positions
+from windlass.communication.propagation import Divisions, Propagation
+from windlass.communication.reading import Making, Reader, Step, Unreadable
+from windlass.ir import Block, Builder, Region, Value, tensor_type
+from windlass.ir.core import Op
+from windlass.ir.values import Result
+from windlass.ops import Opaque, OpaqueTerminator, Slice
+from windlass.ops.shardings import Sharding
+
+MANUAL, END = "sdy.manual_computation", "sdy.return"
+MOST_BOXES = 24
+"""So many places are told apart of which a device needs an array: of more, all that is between."""
+Parts = dict[Value, tuple[Value, Extents]]
+"""What a device holds of each array, and at which positions."""
+
+
+@dataclass
+class Stage:
+    """One region: its ops in order, those that are made anew included."""
+
+    propagation: Propagation
+    ops: list[Op]
+    reader: Reader
+    inputs: list[Value] = field(default_factory=list[Value])
+    outputs: list[Value] = field(default_factory=list[Value])
+    boxes: dict[Value, set[Extents]] = field(default_factory=dict[Value, "set[Extents]"])
+    """What is needed of each array."""
+
+    def read(self, outputs: Iterable[Value]) -> None:
+        """Read the ops, and find out what is needed for these results.
+
+        Raises Unreadable for an op that keeps the region from being one.
+        """
+        reader = self.reader
+        for op in self.ops:
+            reader.read(op)
+        for value in outputs:
+            self._give(value)
+        for step in reversed(reader.steps):
+            needed = set[Extents]().union(*(self.boxes.get(result, ()) for result in step.op.results))
+            if not needed:
+                continue
+            if len(needed) > MOST_BOXES:
+                needed = {_hull(needed)}
+            for result in step.op.results:
+                self.boxes[result] = needed
+            for read in step.reads:
+                self._need(read, needed)
+        made = {result for step in reader.steps for result in step.op.results}
+        self.inputs = [value for value in self.boxes if value not in made]
+
+    def _give(self, value: Value) -> None:
+        owner = owner_of(value)
+        assert owner is not None
+        local, divisions = self.reader.locals[value], self.reader.divisions(value, owner)
+        ring = self.reader.ring
+        distances: list[int] = []
+        for axis, (size, division) in enumerate(zip(value.shape, divisions, strict=True)):
+            if division is not None and size != division.extent:
+                raise Unreadable(owner)
+            distances.append(ring.distance(local, axis, 0, axis, divisions))
+        self.outputs.append(value)
+        axes = tuple(axis if division is not None else None for axis, division in enumerate(divisions))
+        self._need(Read(local.base, axes, tuple(distances)), [((0, 0),) * len(divisions)])
+
+    def _need(self, read: Read, boxes: Iterable[Extents]) -> None:
+        self.boxes.setdefault(read.base, set()).update(
+            tuple(
+                (0, 0) if axis is None else (box[axis][0] + distance, box[axis][1] + distance)
+                for axis, distance in zip(read.axes, read.distances, strict=True)
+            )
+            for box in boxes
+        )
+
+    def extents(self, value: Value) -> Extents:
+        """The positions that a device holds of an array; of one from outside at least its own."""
+        boxes = self.boxes[value]
+        return _hull({*boxes, ((0, 0),) * len(value.shape)} if value in self.inputs else boxes)
+
+    def width(self) -> float:
+        """The widest halo, as a share of what a device holds along that axis."""
+        return max(map(self.width_of, self.inputs), default=0.0)
+
+    def width_of(self, value: Value) -> float:
+        """How far what is needed of an array goes beyond what a device holds, as a share of that."""
+        if value not in self.boxes:
+            return 0.0
+        shares = [0.0]
+        for division, extent in zip(self._divisions(value), _hull(self.boxes[value]), strict=True):
+            if division is not None:
+                shares.append(max(-extent[0], extent[1]) / division.length)
+        return max(shares)
+
+    def bytes_sent(self) -> int:
+        """How many bytes each device sends for the region."""
+        types = [_local_type(value, self._divisions(value)) for value in self.inputs]
+        parts = Block(types).arguments
+        halos = [
+            Halo(part, self._divisions(value), self.boxes[value])
+            for value, part in zip(self.inputs, parts, strict=True)
+        ]
+        return count_bytes(self.propagation.mesh, halos)
+
+    # -- made -----------------------------------------------------------------------------------------------------
+
+    def make(self, channels: Channels, replaced: Mapping[Value, Value]) -> dict[Value, Value]:
+        """The region, at the place of the active builder; gives what stands for each output.
+
+        `replaced` tells what stands for the outputs of regions before.
+        """
+        mesh = self.propagation.mesh
+        block = Block([_local_type(value, self._divisions(value)) for value in self.inputs])
+        with Builder(block):
+            parts = self._make_parts(block, channels)
+            results: list[Value] = []
+            for value in self.outputs:
+                local = self.reader.locals[value]
+                divisions = self._divisions(value)
+                distances = tuple(
+                    self.reader.ring.distance(local, axis, 0, axis, divisions) for axis in range(len(divisions))
+                )
+                axes = tuple(axis if division is not None else None for axis, division in enumerate(divisions))
+                extents = ((0, 0),) * len(divisions)
+                results.append(self._take(Read(local.base, axes, distances), extents, parts))
+            OpaqueTerminator(END, tuple(results), (), (), ())
+
+        def list_shardings(values: Sequence[Value]) -> str:
+            texts = [
+                Sharding(mesh, tuple(() if each is None else each.names for each in self._divisions(value))).text
+                for value in values
+            ]
+            return f"#sdy.sharding_per_value<[{', '.join(texts)}]>"
+
+        names = ", ".join(f'"{name}"' for name, _ in mesh.axes)
+        texts = (
+            ("in_shardings", list_shardings(self.inputs)),
+            ("out_shardings", list_shardings(self.outputs)),
+            ("manual_axes", f"#sdy<manual_axes{{{names}}}>"),
+        )
+        types = tuple(value.type for value in self.outputs)
+        operands = tuple(replaced.get(value, value) for value in self.inputs)
+        region = Opaque(MANUAL, operands, types, texts, (Region(block),))
+        return dict(zip(self.outputs, region.results, strict=True))
+
+    def _make_parts(self, block: Block, channels: Channels) -> Parts:
+        halos = [
+            Halo(part, self._divisions(value), self.boxes[value])
+            for value, part in zip(self.inputs, block.arguments, strict=True)
+        ]
+        extended = exchange_halos(self.propagation.mesh, halos, self.reader.ring.goes_round, channels)
+        parts: Parts = {value: (part, self.extents(value)) for value, part in zip(self.inputs, extended, strict=True)}
+        positions = Positions(self.propagation.mesh)
+        for step in self.reader.steps:
+            results = step.op.results
+            if results[0] not in self.boxes:
+                continue
+            needed = self.extents(results[0])
+            with Builder(block, source=step.op.source):
+                self._make_step(step, needed, parts, positions)
+        return parts
+
+    def _make_step(self, step: Step, extents: Extents, parts: Parts, positions: Positions) -> None:
+        op = step.op
+        divisions = self._divisions(op.results[0])
+        shape = tuple(
+            size if division is None else division.length + extent[1] - extent[0]
+            for size, division, extent in zip(op.results[0].shape, divisions, extents, strict=True)
+        )
+        taken = [self._take(read, extents, parts) for read in step.reads]
+        made = step.make(Making(divisions, shape, extents, positions), taken)
+        for result, part in zip(op.results, made, strict=True):
+            if part.shape != shape:
+                raise Unreadable(op)
+            parts[result] = (part, extents)
+
+    def _take(self, read: Read, extents: Extents, parts: Parts) -> Value:
+        """The part of an array that the result's positions need."""
+        part, held = parts[read.base]
+        divisions = self._divisions(read.base)
+        first, limits = [0] * len(divisions), list(part.shape)
+        for own, axis in enumerate(read.axes):
+            division = divisions[own]
+            if axis is not None and division is not None:
+                first[own] = extents[axis][0] + read.distances[own] - held[own][0]
+                limits[own] = first[own] + division.length + extents[axis][1] - extents[axis][0]
+        if not any(first) and tuple(limits) == part.shape:
+            return part
+        return Slice(part, tuple(first), tuple(limits), (1,) * len(first))
+
+    def _divisions(self, value: Value) -> Divisions:
+        found = self.propagation.divisions(value)
+        assert found is not None
+        return found
+
+
+def owner_of(value: Value) -> Op | None:
+    """The op that gives the value; None for parameters of blocks."""
+    if isinstance(value, Op):
+        return value
+    return value.owner if isinstance(value, Result) else None
+
+
+def _local_type(value: Value, divisions: Divisions) -> Any:
+    shape = tuple(size if each is None else each.length for size, each in zip(value.shape, divisions, strict=True))
+    return tensor_type(shape, value.dtype)
+
+
+def _hull(boxes: Iterable[Extents]) -> Extents:
+    """The positions in any of the boxes, and those between."""
+    return tuple((min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*boxes, strict=True))

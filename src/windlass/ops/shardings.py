@@ -1,0 +1,125 @@
+"""How an array is divided among devices: a mesh of devices, and which of its axes divide which axes of the array."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import NamedTuple
+
+
+class Mesh(NamedTuple):
+    """Devices in a grid: the name and the size of each axis. Devices are numbered in row-major order.
+
+    >>> mesh = Mesh((("x", 4), ("y", 2)))
+    >>> mesh.devices, mesh.text
+    (8, 'mesh<["x"=4, "y"=2]>')
+    """
+
+    axes: tuple[tuple[str, int], ...]
+
+    @property
+    def devices(self) -> int:
+        """How many devices there are."""
+        return math.prod(size for _, size in self.axes)
+
+    @property
+    def text(self) -> str:
+        """The mesh as Shardy writes it in place of a name."""
+        return f"mesh<[{', '.join(f'{quoted(name)}={size}' for name, size in self.axes)}]>"
+
+    def size(self, names: tuple[str, ...]) -> int:
+        """Into how many parts these axes divide."""
+        sizes = dict(self.axes)
+        return math.prod(sizes[name] for name in names)
+
+    def stride(self, name: str) -> int:
+        """By how much the device's number grows from one device to the next along an axis."""
+        return math.prod(size for _, size in self.axes[1 + [each for each, _ in self.axes].index(name) :])
+
+    def neighbours(self, names: tuple[str, ...], step: int, is_ring: bool) -> tuple[tuple[int, int], ...]:
+        """Each device, and the one whose part follows `step` parts later along these axes.
+
+        >>> Mesh((("x", 3),)).neighbours(("x",), 1, is_ring=False)
+        ((0, 1), (1, 2))
+        """
+        sizes = dict(self.axes)
+        parts = self.size(names)
+        pairs: list[tuple[int, int]] = []
+        for place in itertools.product(*(range(size) for _, size in self.axes)):
+            where = dict(zip(sizes, place, strict=True))
+            part = 0
+            for name in names:
+                part = part * sizes[name] + where[name]
+            target = part + step
+            if not is_ring and not 0 <= target < parts:
+                continue
+            target %= parts
+            moved = dict(where)
+            for name in reversed(names):
+                target, moved[name] = divmod(target, sizes[name])
+            pairs.append((self._number(where), self._number(moved)))
+        return tuple(pairs)
+
+    def _number(self, where: dict[str, int]) -> int:
+        return sum(where[name] * self.stride(name) for name, _ in self.axes)
+
+
+class Sharding(NamedTuple):
+    """For each axis of an array the mesh's axes that divide it, the outermost first."""
+
+    mesh: Mesh
+    axes: tuple[tuple[str, ...], ...]
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether any axis is divided into more than one part."""
+        return any(self.mesh.size(names) > 1 for names in self.axes)
+
+    @property
+    def text(self) -> str:
+        """The sharding as Shardy writes it in lists.
+
+        >>> Sharding(Mesh((("x", 2),)), (("x",), ())).text
+        '<mesh<["x"=2]>, [{"x"}, {}]>'
+        """
+        axes = ", ".join("{" + ", ".join(map(quoted, names)) + "}" for names in self.axes)
+        return f"<{self.mesh.text}, [{axes}]>"
+
+
+def sharding_of(text: str, rank: int, meshes: dict[str, Mesh] | None = None) -> Sharding | None:
+    """The sharding that Shardy's text describes, for an array of this rank; None where it says more than a `Sharding`.
+
+    `meshes` are those that text may name.
+
+    >>> sharding_of('#sdy.sharding<mesh<["x"=4]>, [{}, {"x"}]>', 2)
+    Sharding(mesh=Mesh(axes=(('x', 4),)), axes=((), ('x',)))
+    """
+    found = re.fullmatch(r"\s*(?:#sdy\.sharding)?\s*<(mesh<\[.*?\]>|@[\w.\"]+), \[([^\]]*)\]>\s*", text)
+    if found is None:
+        return None
+    name, axes = found.groups()
+    mesh = (meshes or {}).get(name[1:].strip('"')) if name.startswith("@") else mesh_of(name)
+    groups = re.findall(r"\{([^}]*)\}", axes)
+    if mesh is None or len(groups) != rank or re.search(r"\"\s*:|\?|p\d", re.sub(r'"[^"]*"', '""', axes)):
+        return None
+    names = tuple(tuple(re.findall(r'"([^"]*)"', group)) for group in groups)
+    known = dict(mesh.axes)
+    return Sharding(mesh, names) if all(each in known for group in names for each in group) else None
+
+
+def mesh_of(text: str) -> Mesh | None:
+    """The mesh in Shardy's text; None where its devices stand in another order.
+
+    >>> mesh_of('#sdy.mesh<["x"=4, "y"=2]>')
+    Mesh(axes=(('x', 4), ('y', 2)))
+    """
+    if "device_ids" in text:
+        return None
+    axes = re.findall(r'"([^"]*)"\s*=\s*(\d+)', text)
+    return Mesh(tuple((name, int(size)) for name, size in axes)) if axes else None
+
+
+def quoted(name: str) -> str:
+    """A name of an axis in MLIR."""
+    return f'"{name}"'

@@ -1,0 +1,256 @@
+"""Programs on eight devices: run as a module, this runs all of them and prints what they gave and communicated.
+
+Each is compiled by Windlass for arrays divided over a mesh, and compared with plain JAX on one device.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+ENVIRONMENT = {
+    "XLA_FLAGS": "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0",
+    "JAX_PLATFORMS": "cpu",
+}
+
+MESHES: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+    "8": ((8,), ("x",)),
+    "4x2": ((4, 2), ("x", "y")),
+    "2x2x2": ((2, 2, 2), ("x", "y", "z")),
+}
+SHAPES = {"8": (64,), "4x2": (48, 32), "2x2x2": (8, 8, 12)}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function of arrays that are divided over a mesh; `ideal` is how many elements a device must receive in a step.
+
+    Where that is None, no more bytes than plain XLA's are asked for; `messages` is how many collectives there may be.
+    """
+
+    function: Callable[..., Any]
+    mesh: str
+    arguments: int = 1
+    ideal: int | None = None
+    messages: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+PROGRAMS: list[Program] = []
+
+
+def program(mesh: str, arguments: int = 1, ideal: int | None = None, messages: int | None = None) -> Any:
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        PROGRAMS.append(Program(function, mesh, arguments, ideal, messages))
+        return function
+
+    return enter
+
+
+def repeated(step: Callable[..., Any], *fields: Any) -> Any:
+    """Five steps in a loop."""
+    return jax.lax.fori_loop(0, 5, lambda _, fields: step(*fields), fields)
+
+
+# -- one axis ---------------------------------------------------------------------------------------------------------
+
+
+@program("8", ideal=2, messages=2)
+def heat_on_a_line(u: Any) -> Any:
+    return u.at[1:-1].set(u[1:-1] + 0.1 * (u[:-2] - 2 * u[1:-1] + u[2:]))
+
+
+@program("8", ideal=2, messages=2)
+def heat_on_a_ring(u: Any) -> Any:
+    return u + 0.1 * (jnp.roll(u, 1) - 2 * u + jnp.roll(u, -1))
+
+
+@program("8", ideal=6, messages=2)
+def wide_stencil(u: Any) -> Any:
+    p = jnp.pad(u, 3, mode="wrap")
+    return sum((k + 1.0) * p[k : k + u.shape[0]] for k in range(7))
+
+
+@program("8", ideal=1, messages=1)
+def upwind(u: Any) -> Any:
+    return u - 0.3 * (u - jnp.concatenate([u[:1], u[:-1]]))
+
+
+@program("8", ideal=2, messages=2)
+def fluxes_between_cells(u: Any) -> Any:
+    flux = jnp.pad(u[1:] - u[:-1], 1)
+    return u + 0.1 * (flux[1:] - flux[:-1])
+
+
+@program("8", ideal=4, messages=2)
+def two_steps_written_out(u: Any) -> Any:
+    return heat_on_a_line(heat_on_a_line(u))
+
+
+@program("8")
+def running_sum(u: Any) -> Any:
+    return jnp.cumsum(u) + jnp.roll(u, 1)
+
+
+@program("8", ideal=2)
+def steps_that_note_sums(u: Any) -> Any:
+    def step(u: Any, _: Any) -> Any:
+        u = heat_on_a_line(u)
+        return u, u.sum()
+
+    return jax.lax.scan(step, u, None, length=3)
+
+
+@program("8")
+def far_shift(u: Any) -> Any:
+    return u + jnp.roll(u, 20)
+
+
+# -- two axes ---------------------------------------------------------------------------------------------------------
+
+
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+def heat(u: Any) -> Any:
+    inner = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+    return u.at[1:-1, 1:-1].set(0.25 * inner)
+
+
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+def heat_in_a_loop(u: Any) -> Any:
+    return repeated(lambda u: (heat(u),), u)
+
+
+@program("4x2", ideal=2 * 16 + 2 * 14, messages=4)
+def nine_points(u: Any) -> Any:
+    p = jnp.pad(u, 1, mode="wrap")
+    return sum(p[i : i + 48, j : j + 32] for i in range(3) for j in range(3)) / 9
+
+
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+def zeros_around(u: Any) -> Any:
+    p = jnp.pad(u, 1)
+    return p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] - p[1:-1, 2:]
+
+
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+def rolls_under_a_mask(u: Any) -> Any:
+    rows, columns = jnp.arange(48)[:, None], jnp.arange(32)[None]
+    inside = (rows > 0) & (rows < 47) & (columns > 2) & (columns < 31)
+    around = jnp.roll(u, 1, 0) + jnp.roll(u, -1, 0) + jnp.roll(u, 1, 1) + jnp.roll(u, -1, 1)
+    return jnp.where(inside, around, u)
+
+
+@program("4x2", arguments=3, ideal=2 * 16 + 2 * 12, messages=4)
+def shallow_water(h: Any, u: Any, v: Any) -> Any:
+    def step(h: Any, u: Any, v: Any) -> Any:
+        u = u - 0.01 * (jnp.roll(h, -1, 0) - h)
+        v = v - 0.01 * (jnp.roll(h, -1, 1) - h)
+        return h - 0.01 * (u - jnp.roll(u, 1, 0) + v - jnp.roll(v, 1, 1)), u, v
+
+    return repeated(step, h, u, v)
+
+
+@program("4x2")
+def fills_its_boundary(u: Any) -> Any:
+    u = heat(u)
+    return u.at[0].set(u[-2]).at[-1].set(u[1]).at[:, 0].set(u[:, 1]).at[:, -1].set(0)
+
+
+@program("4x2")
+def until_it_settles(u: Any) -> Any:
+    def step(state: Any) -> Any:
+        u, _, rounds = state
+        new = heat(u)
+        return new, jnp.abs(new - u).max(), rounds + 1
+
+    return jax.lax.while_loop(lambda state: (state[1] > 1e-2) & (state[2] < 50), step, (u, jnp.float32(1), 0))
+
+
+@program("4x2")
+def along_one_axis_of_fields(u: Any) -> Any:
+    fields = jnp.stack([u, 2 * u, u * u])
+    return fields.at[:, 1:-1].add(fields[:, 2:] - fields[:, :-2])
+
+
+@program("4x2")
+def sums_of_neighbours(u: Any) -> Any:
+    return jax.lax.reduce_window(u, 0.0, jax.lax.add, (3, 3), (1, 1), "SAME")
+
+
+@program("4x2")
+def product(u: Any) -> Any:
+    return u @ u.T
+
+
+@program("4x2")
+def with_its_transpose(u: Any) -> Any:
+    return u + jnp.roll(u.T, 1, 0).T
+
+
+@program("4x2")
+def uneven_pieces(u: Any) -> Any:
+    return (u[1:] - u[:-1]).sum(), u[3:7] * 2
+
+
+@program("4x2")
+def gradient_of_a_step(u: Any) -> Any:
+    return jax.grad(lambda u: (heat(u) ** 2).sum())(u)
+
+
+# -- three axes -------------------------------------------------------------------------------------------------------
+
+
+@program("2x2x2", ideal=2 * (4 * 6 + 4 * 6 + 4 * 4), messages=6)
+def heat_in_a_box(u: Any) -> Any:
+    inner = u[1:-1, 1:-1, 1:-1]
+    around = (
+        u[:-2, 1:-1, 1:-1] + u[2:, 1:-1, 1:-1] + u[1:-1, :-2, 1:-1]
+        + u[1:-1, 2:, 1:-1] + u[1:-1, 1:-1, :-2] + u[1:-1, 1:-1, 2:]
+    )  # fmt: skip
+    return u.at[1:-1, 1:-1, 1:-1].set(inner + 0.1 * (around - 6 * inner))
+
+
+def run(program: Program) -> dict[str, Any]:
+    import windlass as wl
+    from windlass.communication.counting import count_messages
+
+    sizes, names = MESHES[program.mesh]
+    mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(sizes), names)
+    divided = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*names))
+    random = np.random.default_rng(7)
+    shape = SHAPES[program.mesh]
+    arrays = [jnp.asarray(random.random(shape).astype(np.float32)) for _ in range(program.arguments)]
+    placed = [jax.device_put(array, divided) for array in arrays]
+    optimized = jax.jit(wl.optimize(program.function)).lower(*placed).compile()
+    plain = jax.jit(program.function).lower(*placed).compile()
+    expected, found, ours = (
+        jax.tree.leaves(each) for each in (jax.jit(program.function)(*arrays), optimized(*placed), plain(*placed))
+    )
+    messages = count_messages(optimized.as_text() or "")
+    return {
+        "difference": max(
+            float(np.max(np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64))))
+            for a, b in zip(expected, found, strict=True)
+        ),
+        "shardings": [
+            [str(getattr(a.sharding, "spec", "")), str(getattr(b.sharding, "spec", ""))]
+            for a, b in zip(found, ours, strict=True)
+        ],
+        "bytes": sum(each.bytes for each in messages if each.kind == "collective-permute"),
+        "all_bytes": sum(each.bytes for each in messages),
+        "plain_bytes": sum(each.bytes for each in count_messages(plain.as_text() or "")),
+        "messages": sum(each.kind == "collective-permute" for each in messages),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({program.name: run(program) for program in PROGRAMS}))

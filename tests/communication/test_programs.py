@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Any]:
+    """What all programs gave, in a process that has eight devices."""
+    command = [sys.executable, "-m", "tests.communication.programs"]
+    done = subprocess.run(command, env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_program_is_right_and_communicates_no_more_than_it_must(program: Program, outcomes: dict[str, Any]) -> None:
+    outcome = outcomes[program.name]
+    assert outcome["difference"] < 2e-5
+    assert all(ours == plain for ours, plain in outcome["shardings"]), outcome["shardings"]
+    if program.ideal is not None:
+        assert outcome["bytes"] <= 4 * program.ideal
+    if program.messages is not None:
+        assert outcome["messages"] <= program.messages
+    assert outcome["all_bytes"] <= outcome["plain_bytes"]
