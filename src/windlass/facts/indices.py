@@ -65,7 +65,7 @@ class IndexReader:
     >>> x = Dimension("x", 100, 0)
     >>> reader = IndexReader({i: Index.of(x)})
     >>> reader.index_of(Add(Multiply(i, Constant.of(4, "i64")), Constant.of(8, "i64")))
-    (4*x + 8)
+    4*x + 8
     """
 
     def __init__(self, known: Mapping[Value, Index], dimensions: tuple[Dimension, ...] = ()) -> None:

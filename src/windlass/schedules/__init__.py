@@ -10,6 +10,7 @@ what makes them, and are read back from that text (`read_schedule`). They may on
 catalogue holds, so that a program keeps its meaning under any schedule. Start reading at `schedule.py`.
 """
 
+from windlass.schedules.loops import interchange, parallelize, tile, unroll
 from windlass.schedules.reading import read_schedule
 from windlass.schedules.schedule import Schedule, attempt, choice, on, optional, seq
 from windlass.schedules.tensors import everything, passes, rules
@@ -19,10 +20,14 @@ __all__ = [
     "attempt",
     "choice",
     "everything",
+    "interchange",
     "on",
     "optional",
+    "parallelize",
     "passes",
     "read_schedule",
     "rules",
     "seq",
+    "tile",
+    "unroll",
 ]

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from windlass.schedules.loops import interchange, parallelize, tile, unroll
 from windlass.schedules.schedule import Schedule, attempt, choice, closest, fault, on, optional, seq
 from windlass.schedules.tensors import everything, passes, rules
 
-STEPS: dict[str, Callable[..., Schedule]] = {
-    each.__name__: each for each in (attempt, choice, everything, on, optional, passes, rules, seq)
-}
+_ALL = (attempt, choice, everything, interchange, on, optional, parallelize, passes, rules, seq, tile, unroll)
+STEPS: dict[str, Callable[..., Schedule]] = {each.__name__: each for each in _ALL}
 LONGEST, DEEPEST = 20_000, 50
 """Characters of a text, and steps within steps, at most."""
 

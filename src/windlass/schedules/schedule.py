@@ -19,9 +19,17 @@ from windlass.rewriting import Budget, Ledger, RuleSet, rewrite_function
 CODE = "WL0806"
 
 
+class Run(ABC):
+    """A schedule at work on one function: a tensor program, or loops (see loops.py)."""
+
+    @abstractmethod
+    def attempt(self, function: Function, step: Schedule) -> None:
+        """Do the step if it pays, or where it is allowed; else leave the function as it is."""
+
+
 @dataclass
-class Run:
-    """A schedule at work on one function: the rules that it may use, what it did, and what is left of its budget."""
+class TensorRun(Run):
+    """On a tensor program: the rules that may be used, what was done, and what is left of the budget."""
 
     rules: RuleSet
     device: Device
@@ -45,9 +53,13 @@ class Run:
         if self.steps_left is not None:
             self.steps_left -= len(ledger.entries)
 
-    def apart(self) -> Run:
-        """A run with what is left, whose work counts only when it is entered here."""
-        return replace(self, ledger=Ledger(exhausted=self.ledger.exhausted))
+    def attempt(self, function: Function, step: Schedule) -> None:
+        """Do the step on a copy, which is taken over if the cost model says that it is faster."""
+        copy, apart = function.clone(), replace(self, ledger=Ledger(exhausted=self.ledger.exhausted))
+        step.run(copy, apart)
+        if self.price(copy) < self.price(function):
+            function.body = copy.body
+            self.enter(apart.ledger)
 
     def price(self, function: Function) -> float:
         """The seconds that the cost model estimates for the function."""
@@ -85,7 +97,7 @@ class Schedule(ABC):
         self, function: Function, rules: RuleSet, budget: Budget, device: Device, estimates: bool = False
     ) -> Ledger:
         """Change the function in place, by these rules only; of what is open the first option is taken."""
-        run = Run(rules, device, time.monotonic() + budget.seconds, budget.steps, estimates)
+        run = TensorRun(rules, device, time.monotonic() + budget.seconds, budget.steps, estimates)
         self.run(function, run)
         return run.ledger
 
@@ -148,7 +160,7 @@ class Choice(Schedule):
 
 @dataclass(frozen=True, repr=False)
 class Attempt(Schedule):
-    """Done on a copy, which is taken over if the cost model says that it is faster."""
+    """Done if it pays: by the cost model for tensor programs, where it is allowed for loops."""
 
     name: ClassVar[str] = "attempt"
     step: Schedule
@@ -161,11 +173,7 @@ class Attempt(Schedule):
         return Attempt(self.step.bind(chosen))
 
     def run(self, function: Function, run: Run) -> None:
-        copy, apart = function.clone(), run.apart()
-        self.step.run(copy, apart)
-        if run.price(copy) < run.price(function):
-            function.body = copy.body
-            run.enter(apart.ledger)
+        run.attempt(function, self.step)
 
     def __repr__(self) -> str:
         return f"attempt({self.step!r})"
@@ -221,7 +229,7 @@ def optional(name: str, step: Schedule) -> Schedule:
 
 
 def attempt(step: Schedule) -> Schedule:
-    """The step, kept if the program is faster for it by the cost model."""
+    """The step, kept if a tensor program is faster for it by the cost model; for loops: where it is allowed."""
     return Attempt(*_schedules("attempt", (step,)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -9,7 +10,7 @@ from typing import ClassVar
 
 from windlass.ir import Function
 from windlass.rewriting import RuleSet
-from windlass.schedules.schedule import Run, Schedule, closest, fault
+from windlass.schedules.schedule import Run, Schedule, TensorRun, closest, fault
 
 
 def _catalogue() -> RuleSet:
@@ -75,13 +76,28 @@ def _spelled(name: str, words: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Rules(Schedule):
+class TensorStep(Schedule):
+    """A step that rewrites a tensor program."""
+
+    def run(self, function: Function, run: Run) -> None:
+        if not isinstance(run, TensorRun):
+            advice = "loops take tile, interchange, unroll and parallelize"
+            raise fault(f"{self} rewrites tensor programs, not loops", advice)
+        self.change(function, run)
+
+    @abstractmethod
+    def change(self, function: Function, run: TensorRun) -> None:
+        """Rewrite the function in place."""
+
+
+@dataclass(frozen=True, repr=False)
+class Rules(TensorStep):
     """Rules together, until none of them applies any more."""
 
     name: ClassVar[str] = "rules"
     names: tuple[str, ...]
 
-    def run(self, function: Function, run: Run) -> None:
+    def change(self, function: Function, run: TensorRun) -> None:
         chosen = _rule_names(self.name, self.names)
         run.rewrite(function, _part_of(run.rules, chosen.__contains__, lambda name: False))
 
@@ -90,13 +106,13 @@ class Rules(Schedule):
 
 
 @dataclass(frozen=True, repr=False)
-class Passes(Schedule):
+class Passes(TensorStep):
     """Passes over every block, until none changes any more."""
 
     name: ClassVar[str] = "passes"
     names: tuple[str, ...]
 
-    def run(self, function: Function, run: Run) -> None:
+    def change(self, function: Function, run: TensorRun) -> None:
         run.rewrite(function, _part_of(run.rules, lambda name: False, self.names.__contains__))
 
     def __repr__(self) -> str:
@@ -104,13 +120,13 @@ class Passes(Schedule):
 
 
 @dataclass(frozen=True, repr=False)
-class Everything(Schedule):
+class Everything(TensorStep):
     """All rules and passes together, but for some: without exceptions what the optimizer does by itself."""
 
     name: ClassVar[str] = "everything"
     without: tuple[str, ...] = ()
 
-    def run(self, function: Function, run: Run) -> None:
+    def change(self, function: Function, run: TensorRun) -> None:
         if not self.without:
             run.rewrite(function, run.rules)
             return
