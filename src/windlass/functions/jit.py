@@ -31,6 +31,7 @@ from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_
 from windlass.functions.large_arguments import LargeArguments
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.ops import Composite, CustomDerivative, expand_composites
+from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
 from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.runtime.compiled_store import CompiledStore
@@ -57,6 +58,7 @@ class JitFunction:
         static: tuple[str, ...] = (),
         donate: tuple[str, ...] = (),
         exact: bool = True,
+        precision: str | None = None,
     ) -> None:
         _expect_function(function)
         functools.update_wrapper(self, function)
@@ -64,6 +66,7 @@ class JitFunction:
         self.static = frozenset(static)
         self.donate = frozenset(donate)
         self.exact = exact
+        self.limbs = None if precision is None else Limbs.parse(precision)
         self.signature = inspect.signature(function)
         self._compiled: CompiledStore[Any, CompiledCall] = CompiledStore()
         self._lock = threading.RLock()
@@ -202,7 +205,7 @@ class CompiledCall:
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
             self._refuse_overlaps(leaves)
-            self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact)
+            self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact, owner.limbs)
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
         places = [index for index, is_numpy in enumerate(self._is_numpy) if is_numpy and index not in self._donate]
@@ -453,7 +456,11 @@ class _Number:
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
 def jit(
-    *, static: str | Sequence[str] = (), donate: str | Sequence[str] = (), allow_contraction: bool = False
+    *,
+    static: str | Sequence[str] = (),
+    donate: str | Sequence[str] = (),
+    allow_contraction: bool = False,
+    precision: str | None = None,
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
 
 
@@ -464,13 +471,16 @@ def jit(
     static: str | Sequence[str] = (),
     donate: str | Sequence[str] = (),
     allow_contraction: bool = False,
+    precision: str | None = None,
 ) -> Any:
     """Compile a function of arrays and numbers, in which NumPy, jax.numpy and kernel launches mix, as one program.
 
     NumPy arrays are updated in place where the function writes to them. JAX arrays can't be: their new values have to
     be returned; those of the parameters in `donate` are given up, so that their memory can be used again. Numbers are
     unknown while the function is compiled, so that a call with others takes no compilation; parameters in `static` are
-    compiled in, as are strings, kernels and other objects. `for ... in range(...)` loops become one operation.
+    compiled in, as are strings, kernels and other objects. `for ... in range(...)` loops become one operation. With a
+    `precision` such as "f32x2", what is computed in f64 is computed with pairs of f32 instead, for devices that have no
+    f64 or are slow at it (docs/guides/precision.md).
 
     >>> import numpy as np
     >>> @jit
@@ -486,7 +496,10 @@ def jit(
         "static": (static,) if isinstance(static, str) else tuple(static),
         "donate": (donate,) if isinstance(donate, str) else tuple(donate),
         "exact": not allow_contraction,
+        "precision": precision,
     }
+    if precision is not None:
+        Limbs.parse(precision)
     if function is None:
         return lambda each: JitFunction(each, **cast("Any", options))
     return JitFunction(function, **cast("Any", options))
@@ -515,7 +528,7 @@ def _expect_function(function: Any) -> None:
     )
 
 
-def _whole_program(name: str, traced: Any, exact: bool) -> tuple[TensorProgram, Any, Any]:
+def _whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> tuple[TensorProgram, Any, Any]:
     """The traced function as one program, optimized; with the modules before and after."""
     module, callbacks = import_traced(name, traced)
     device = device_that_runs()
@@ -525,9 +538,10 @@ def _whole_program(name: str, traced: Any, exact: bool) -> tuple[TensorProgram, 
         differentiable = partial(pipeline.optimize_module, kept, device)
         for function in module.functions.values():
             inline_custom_derivatives(function.body)
-            expand_composites(function.body)
+            if limbs is None:
+                expand_composites(function.body)
     optimized = pipeline.optimize_module(module, device)
-    program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable)
+    program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable, limbs=limbs)
     return program, module, optimized
 
 

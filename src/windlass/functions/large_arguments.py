@@ -79,4 +79,4 @@ class LargeArguments:
     def _made_for(self, offsets: tuple[int, ...]) -> TensorProgram:
         code = self._program.code
         function = take_from_line_start(self._main, dict(enumerate(offsets)), self._places)
-        return TensorProgram(Module([function], code.module.name), code.name, is_exact=code.is_exact)
+        return TensorProgram(Module([function], code.module.name), code.name, is_exact=code.is_exact, limbs=code.limbs)

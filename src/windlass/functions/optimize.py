@@ -11,6 +11,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, overload
 
@@ -83,11 +84,16 @@ class OptimizedFunction:
     def __call__(self, *positional: Any, **named: Any) -> Any:
         if getattr(jax.config, "jax_disable_jit"):  # noqa: B009 (no type has it)
             return self.function(*positional, **named)
-        if self.most_trials:
-            found = self._find_fastest(positional, named)
-            if found is not None:
-                return found[1]._jitted(*positional, **named)
-        return self._jitted(*positional, **named)
+        with self._with_types():
+            if self.most_trials:
+                found = self._find_fastest(positional, named)
+                if found is not None:
+                    return found[1]._jitted(*positional, **named)
+            return self._jitted(*positional, **named)
+
+    def _with_types(self) -> AbstractContextManager[Any]:
+        """Floats of limbs are written as f64, whatever JAX's flag says."""
+        return nullcontext() if self.choices.precision is None else jax.enable_x64(True)
 
     def trials(self, *positional: Any, **named: Any) -> Trials:
         """What was tried for such arguments, and how long each took; they are run if they weren't yet.
@@ -108,7 +114,8 @@ class OptimizedFunction:
         if key is None:
             return None
         if key not in self._tried:
-            self._tried[key] = self._try_out(positional, named)
+            with self._with_types():
+                self._tried[key] = self._try_out(positional, named)
         return self._tried[key]
 
     def _try_out(self, positional: tuple[Any, ...], named: dict[str, Any]) -> tuple[Trials, OptimizedFunction] | None:
@@ -154,8 +161,8 @@ class OptimizedFunction:
             self.name,
             {
                 "tensor": lambda: self._plain(positional, named).as_text(),
-                "optimized": lambda: self._jitted.lower(*positional, **named).as_text(),
-                "hlo": lambda: self._jitted.lower(*positional, **named).compile().as_text() or "",
+                "optimized": lambda: self._lowered(positional, named).as_text(),
+                "hlo": lambda: self._lowered(positional, named).compile().as_text() or "",
             },
         )
 
@@ -166,7 +173,12 @@ class OptimizedFunction:
 
     def _plain(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The function as JAX lowers it without the optimizer."""
-        return jax.jit(self.function, **self._static).lower(*positional, **named)
+        with self._with_types():
+            return jax.jit(self.function, **self._static).lower(*positional, **named)
+
+    def _lowered(self, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        with self._with_types():
+            return self._jitted.lower(*positional, **named)
 
 
 def _lower(context: Any, *values: Any, jaxpr: Any, name: str, choices: Choices) -> list[Any]:
@@ -198,6 +210,7 @@ def optimize(
     schedule: Schedule | str | None = None,
     trials: int = 0,
     saturate: bool = False,
+    precision: str | None = None,
 ) -> OptimizedFunction: ...
 @overload
 def optimize(
@@ -213,6 +226,7 @@ def optimize(
     schedule: Schedule | str | None = None,
     trials: int = 0,
     saturate: bool = False,
+    precision: str | None = None,
 ) -> Callable[[Callable[..., Any]], OptimizedFunction]: ...
 
 
@@ -231,6 +245,7 @@ def optimize(
     schedule: Schedule | str | None = None,
     trials: int = 0,
     saturate: bool = False,
+    precision: str | None = None,
 ) -> Any:
     """Optimize a JAX function; what comes back is used as `jax.jit(function)` would be.
 
@@ -248,12 +263,16 @@ def optimize(
     rules to be left out. With `saturate` rules are also tried without a choice between them, around products,
     convolutions and reductions, and the cheapest of all the programs that they lead to is taken (see the guide): that
     finds more, and takes up to some seconds for a program.
+    With a `precision` such as "f32x2", what is computed in f64 is computed with pairs of f32
+    instead, for devices that have no f64 or are slow at it (docs/guides/precision.md); x64 is on while the function is
+    traced, so that it has f64.
 
     `schedule` says what is done in which order (see `windlass.schedules`), as a value or as its text. With `trials=n`,
     n programs are timed at the first call with arguments of a kind, the default among them, and the fastest is used
     from then on, in later processes too. They are the schedule's options, or else all rules but one family.
 
-    Raises WindlassError (WL08xx) where one of the rules breaks its laws and for choices that there are not.
+    Raises WindlassError: WL08xx where one of the rules breaks its laws and for choices that there are not; WL0961 for
+    a precision that there is not, and at the first call WL0962 for an operation that has no form with limbs.
 
     >>> import jax.numpy as jnp
     >>> @optimize
@@ -269,7 +288,7 @@ def optimize(
         raise fault(f"schedule is a schedule or its text, got {schedule!r}", "windlass.schedules makes them")
     if not isinstance(trials, int) or isinstance(trials, bool) or trials < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise fault(f"trials is how many programs are timed, got {trials!r}", "trials=4")
-    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, wanted, saturate)
+    choices = Choices.make(exact, assumes, compile_seconds, device, rules, without, wanted, saturate, precision)
     if function is None:
         return lambda each: OptimizedFunction(each, choices, static_argnums, static_argnames, trials)
     return OptimizedFunction(function, choices, static_argnums, static_argnames, trials)

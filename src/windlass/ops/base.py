@@ -94,6 +94,9 @@ class TensorOp(Op):
     """
     loop_names: ClassVar[LoopNames] = LoopNames()
     """What it is called at the loop level, on scalars."""
+    limbs: ClassVar[str] = ""
+    """How it is computed on floats of several limbs: the name of a form of `windlass.precision`, "each" where it does
+    to each limb what it does to the whole. Empty where there is none."""
     needs_scope: ClassVar[bool] = False
     """`evaluate` takes a `scope` (see `windlass.ops.evaluation`): the op has regions or calls functions."""
 
@@ -319,6 +322,7 @@ class BroadcastInDim(TensorOp):
     """Axis i of the operand becomes axis broadcast_dimensions[i] of the result; the rest repeats."""
 
     name = "stablehlo.broadcast_in_dim"
+    limbs: ClassVar[str] = "each"
     disorder: ClassVar[int] = 1
     is_free: ClassVar[bool] = True
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)

@@ -87,6 +87,7 @@ class AllGather(Collective):
     """
 
     name = "stablehlo.all_gather"
+    limbs: ClassVar[str] = "each"
     inputs: tuple[Value, ...]
     all_gather_dim: int
     replica_groups: Matrix
@@ -183,6 +184,7 @@ class AllToAll(Collective):
     """Each device splits its operand along split_dimension, sends one part to each, joins along concat_dimension."""
 
     name = "stablehlo.all_to_all"
+    limbs: ClassVar[str] = "each"
     inputs: tuple[Value, ...]
     split_dimension: int
     concat_dimension: int
@@ -228,6 +230,7 @@ class CollectivePermute(Collective):
     """Each device's operand sent along source_target_pairs; zeros where none arrives."""
 
     name = "stablehlo.collective_permute"
+    limbs: ClassVar[str] = "each"
     operand: Value
     source_target_pairs: Matrix
     channel_handle: ChannelHandle = None
@@ -253,6 +256,7 @@ class CollectiveBroadcast(Collective):
     """The operand of each group's first device, on all devices of the group."""
 
     name = "stablehlo.collective_broadcast"
+    limbs: ClassVar[str] = "each"
     operand: Value
     replica_groups: Matrix
     channel_handle: ChannelHandle = None

@@ -41,6 +41,7 @@ class Compare(Elementwise):
     """
 
     name = "stablehlo.compare"
+    limbs: ClassVar[str] = "compare"
     lhs: Value
     rhs: Value
     direction: ComparisonDirection

@@ -30,6 +30,7 @@ class DotGeneral(TensorOp):
     """
 
     name = "stablehlo.dot_general"
+    limbs: ClassVar[str] = "dot"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"lhs"}), frozenset({"rhs"}))
     is_contraction: ClassVar[bool] = True
     lhs: Value

@@ -27,6 +27,7 @@ class While(TensorOp):
     """Runs `body` on the carried values as long as `cond` gives true for them."""
 
     name = "stablehlo.while"
+    limbs: ClassVar[str] = "while"
     cond: Region
     body: Region
     operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
@@ -101,6 +102,7 @@ class While(TensorOp):
 class Branching(TensorOp):
     """Base of the ops that run one of several regions without parameters."""
 
+    limbs: ClassVar[str] = "branches"
     needs_scope: ClassVar[bool] = True
 
     def infer_branches(self, branches: tuple[Region, ...]) -> tuple[Type, ...]:
@@ -294,6 +296,7 @@ class OptimizationBarrier(TensorOp):
     """Its operands; nothing moves across it."""
 
     name = "stablehlo.optimization_barrier"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operands"}),)
     operands: tuple[Value, ...]  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleMethodOverride]
     on_new_axis: ClassVar[OnNewAxis] = {}

@@ -26,6 +26,7 @@ class Convert(Elementwise):
     """
 
     name = "stablehlo.convert"
+    limbs: ClassVar[str] = "convert"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     operand: Value
     dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -86,6 +86,7 @@ class Constant(TensorOp):
     """The same array always. `Constant.of(np.arange(3))`, `Constant.of(0, "f32", (2, 3))`, `Constant.like(0, x)`."""
 
     name = "stablehlo.constant"
+    limbs: ClassVar[str] = "constant"
     is_free: ClassVar[bool] = True
     value: ConstantValue
 
@@ -210,6 +211,7 @@ class Iota(TensorOp):
     """Each element is its own index along `iota_dimension`."""
 
     name = "stablehlo.iota"
+    limbs: ClassVar[str] = "iota"
     is_free: ClassVar[bool] = True
     shape: tuple[int, ...]  # pyright: ignore[reportIncompatibleMethodOverride]
     dtype: str  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -23,6 +23,7 @@ class DynamicSlice(TensorOp):
     """A slice of fixed sizes at computed starts, which are moved so that the slice lies inside the operand."""
 
     name = "stablehlo.dynamic_slice"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     picks_elements: ClassVar[bool] = True
     disorder: ClassVar[int] = 6
@@ -93,6 +94,7 @@ class DynamicUpdateSlice(TensorOp):
     """The operand with `update` written at computed starts, which are moved so that it lies inside."""
 
     name = "stablehlo.dynamic_update_slice"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand", "update"}),)
     operand: Value
     update: Value

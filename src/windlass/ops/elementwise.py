@@ -25,6 +25,7 @@ class Add(Binary):
     """lhs + rhs; integers wrap around; for booleans: or."""
 
     name = "stablehlo.add"
+    limbs: ClassVar[str] = "add"
     spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.addf", "arith.addi")
@@ -45,6 +46,7 @@ class Subtract(Binary):
     """lhs - rhs; integers wrap around."""
 
     name = "stablehlo.subtract"
+    limbs: ClassVar[str] = "subtract"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.subf", "arith.subi")
@@ -63,6 +65,7 @@ class Multiply(Binary):
     """lhs * rhs; integers wrap around; for booleans: and."""
 
     name = "stablehlo.multiply"
+    limbs: ClassVar[str] = "multiply"
     spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames.of("arith.mulf", "arith.muli")
@@ -89,6 +92,7 @@ class Divide(Binary):
     """lhs / rhs; integers truncate toward zero, and dividing by zero gives all bits set."""
 
     name = "stablehlo.divide"
+    limbs: ClassVar[str] = "divide"
     spreads_nan: ClassVar[bool] = True
     effort: ClassVar[int] = 4
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
@@ -159,6 +163,7 @@ class Negate(Unary):
     """-operand; integers wrap around."""
 
     name = "stablehlo.negate"
+    limbs: ClassVar[str] = "negate"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
 
@@ -184,6 +189,7 @@ class Abs(Elementwise):
     """The absolute value; the least integer stays itself; a complex number gives its real modulus."""
 
     name = "stablehlo.abs"
+    limbs: ClassVar[str] = "abs"
     spreads_nan: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("math.absf", "math.absi")
     operand: Value
@@ -227,6 +233,7 @@ class Sign(Unary):
     """-1, 0 or 1; zeros keep their sign, NaN stays NaN; a complex number is divided by its modulus."""
 
     name = "stablehlo.sign"
+    limbs: ClassVar[str] = "sign"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
 
@@ -260,6 +267,7 @@ class IsFinite(ElementwiseTest):
     """Neither NaN nor infinite."""
 
     name = "stablehlo.is_finite"
+    limbs: ClassVar[str] = "is_finite"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def find_range(self, of: RangeOf) -> Range:
@@ -468,6 +476,7 @@ class Select(Elementwise):
     """on_true where pred holds, on_false elsewhere; pred has their shape or is a single boolean."""
 
     name = "stablehlo.select"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"on_true", "on_false"}),)
     pred: Value
     on_true: Value

@@ -22,6 +22,7 @@ class Maximum(Binary):
     """The larger of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
 
     name = "stablehlo.maximum"
+    limbs: ClassVar[str] = "maximum"
     spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("arith.maximumf", "arith.maxsi", "arith.maxui")
@@ -40,6 +41,7 @@ class Minimum(Binary):
     """The smaller of both; NaN if either is NaN; complex numbers compare by real part, then imaginary part."""
 
     name = "stablehlo.minimum"
+    limbs: ClassVar[str] = "minimum"
     spreads_nan: ClassVar[bool] = True
     is_commutative: ClassVar[bool] = True
     loop_names: ClassVar[LoopNames] = LoopNames("arith.minimumf", "arith.minsi", "arith.minui")
@@ -58,6 +60,7 @@ class Clamp(Elementwise):
     """minimum(maximum(operand, min), max); the limits have its shape or are single numbers."""
 
     name = "stablehlo.clamp"
+    limbs: ClassVar[str] = "clamp"
     effort: ClassVar[int] = 2
     min: Value
     operand: Value

@@ -46,6 +46,7 @@ class Fma(Composite):
     """
 
     name = "windlass.fma"
+    limbs: ClassVar[str] = "fma"
     effort: ClassVar[int] = 2
     loop_names: ClassVar[LoopNames] = LoopNames("math.fma")
     lhs: Value
@@ -123,6 +124,7 @@ class Exp2(FloatFunction):
     """2**operand; exact for whole numbers. The whole part scales exactly, the rest goes through exp."""
 
     name = "windlass.exp2"
+    limbs: ClassVar[str] = "exponential_base_2"
     loop_names: ClassVar[LoopNames] = LoopNames("math.exp2")
 
     def partial(self, position: int) -> Value:
@@ -144,6 +146,7 @@ class Exp10(FloatFunction):
     """10**x = 2**n * exp(r): n is the nearest integer to x*log2(10), and r is found with log10(2) in two parts."""
 
     name = "windlass.exp10"
+    limbs: ClassVar[str] = "exponential_base_10"
 
     def partial(self, position: int) -> Value:
         return Multiply(self, Constant.splat(math.log(10), self.type))
@@ -164,6 +167,7 @@ class Log2(FloatFunction):
     """The logarithm with base 2; exact for powers of two."""
 
     name = "windlass.log2"
+    limbs: ClassVar[str] = "log_base_2"
     loop_names: ClassVar[LoopNames] = LoopNames("math.log2")
 
     def partial(self, position: int) -> Value:
@@ -177,6 +181,7 @@ class Log10(FloatFunction):
     """The logarithm with base 10."""
 
     name = "windlass.log10"
+    limbs: ClassVar[str] = "log_base_10"
     loop_names: ClassVar[LoopNames] = LoopNames("math.log10")
 
     def partial(self, position: int) -> Value:
@@ -191,6 +196,7 @@ class Hypot(FloatFunctionOfTwo):
     """sqrt(lhs*lhs + rhs*rhs) without overflow on the way; an infinite side gives infinity, even beside NaN."""
 
     name = "windlass.hypot"
+    limbs: ClassVar[str] = "hypot"
 
     def partial(self, position: int) -> Value:
         return Divide(self.operands[position], self)

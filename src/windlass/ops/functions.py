@@ -30,6 +30,7 @@ class Sqrt(FloatUnary):
     """The square root; NaN for negative numbers."""
 
     name = "stablehlo.sqrt"
+    limbs: ClassVar[str] = "sqrt"
     effort: ClassVar[int] = 4
     loop_names: ClassVar[LoopNames] = LoopNames("math.sqrt")
 
@@ -52,6 +53,7 @@ class Rsqrt(FloatUnary):
     """1 / sqrt(operand)."""
 
     name = "stablehlo.rsqrt"
+    limbs: ClassVar[str] = "rsqrt"
     effort: ClassVar[int] = 4
     loop_names: ClassVar[LoopNames] = LoopNames("math.rsqrt")
 
@@ -78,6 +80,7 @@ class Cbrt(FloatUnary):
     """The real cube root, with the sign of the operand."""
 
     name = "stablehlo.cbrt"
+    limbs: ClassVar[str] = "cbrt"
     effort: ClassVar[int] = 16
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.cbrt")
@@ -93,6 +96,7 @@ class Exponential(FloatUnary):
     """e to the power of the operand."""
 
     name = "stablehlo.exponential"
+    limbs: ClassVar[str] = "exponential"
     effort: ClassVar[int] = 8
     loop_names: ClassVar[LoopNames] = LoopNames("math.exp")
 
@@ -112,6 +116,7 @@ class ExponentialMinusOne(FloatUnary):
     """exp(operand) - 1, exact near zero."""
 
     name = "stablehlo.exponential_minus_one"
+    limbs: ClassVar[str] = "exponential_minus_one"
     effort: ClassVar[int] = 8
     loop_names: ClassVar[LoopNames] = LoopNames("math.expm1")
 
@@ -132,6 +137,7 @@ class Log(FloatUnary):
     """The natural logarithm."""
 
     name = "stablehlo.log"
+    limbs: ClassVar[str] = "log"
     effort: ClassVar[int] = 8
     loop_names: ClassVar[LoopNames] = LoopNames("math.log")
 
@@ -153,6 +159,7 @@ class LogPlusOne(FloatUnary):
     """log(1 + operand), exact near zero."""
 
     name = "stablehlo.log_plus_one"
+    limbs: ClassVar[str] = "log_plus_one"
     effort: ClassVar[int] = 8
     loop_names: ClassVar[LoopNames] = LoopNames("math.log1p")
 
@@ -175,6 +182,7 @@ class Logistic(FloatUnary):
     """1 / (1 + exp(-operand))."""
 
     name = "stablehlo.logistic"
+    limbs: ClassVar[str] = "logistic"
     effort: ClassVar[int] = 11
 
     def find_range(self, of: RangeOf) -> Range:
@@ -194,6 +202,7 @@ class Sine(FloatUnary):
     """The sine, in radians."""
 
     name = "stablehlo.sine"
+    limbs: ClassVar[str] = "sine"
     effort: ClassVar[int] = 10
     loop_names: ClassVar[LoopNames] = LoopNames("math.sin")
 
@@ -214,6 +223,7 @@ class Cosine(FloatUnary):
     """The cosine, in radians."""
 
     name = "stablehlo.cosine"
+    limbs: ClassVar[str] = "cosine"
     effort: ClassVar[int] = 10
     loop_names: ClassVar[LoopNames] = LoopNames("math.cos")
 
@@ -234,6 +244,7 @@ class Tan(FloatUnary):
     """The tangent, in radians."""
 
     name = "stablehlo.tan"
+    limbs: ClassVar[str] = "tan"
     effort: ClassVar[int] = 12
     loop_names: ClassVar[LoopNames] = LoopNames("math.tan")
 
@@ -248,6 +259,7 @@ class Tanh(FloatUnary):
     """The hyperbolic tangent."""
 
     name = "stablehlo.tanh"
+    limbs: ClassVar[str] = "tanh"
     effort: ClassVar[int] = 12
     loop_names: ClassVar[LoopNames] = LoopNames("math.tanh")
 
@@ -269,6 +281,7 @@ class Atan2(Binary):
     """The angle of the point (rhs, lhs), from -π to π."""
 
     name = "stablehlo.atan2"
+    limbs: ClassVar[str] = "atan2"
     effort: ClassVar[int] = 16
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.atan2")
@@ -296,6 +309,7 @@ class Power(Binary):
     """lhs to the power of rhs; a negative integer exponent gives 1/lhs**-rhs truncated (0, 1 or -1)."""
 
     name = "stablehlo.power"
+    limbs: ClassVar[str] = "power"
     effort: ClassVar[int] = 24
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN
     loop_names: ClassVar[LoopNames] = LoopNames("math.powf")

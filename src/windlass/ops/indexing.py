@@ -44,6 +44,7 @@ class Gather(TensorOp):
     """
 
     name = "stablehlo.gather"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     picks_elements: ClassVar[bool] = True
     operand: Value
@@ -232,6 +233,7 @@ class Scatter(TensorOp):
     """
 
     name = "stablehlo.scatter"
+    limbs: ClassVar[str] = "combine"
     inputs: tuple[Value, ...]
     scatter_indices: Value
     updates: tuple[Value, ...]

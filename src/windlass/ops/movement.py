@@ -21,6 +21,7 @@ class Slice(TensorOp):
     """Elements start, start + stride, ... below limit along each axis."""
 
     name = "stablehlo.slice"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     picks_elements: ClassVar[bool] = True
     disorder: ClassVar[int] = 4
@@ -94,6 +95,7 @@ class Pad(TensorOp):
     """padding_value around the operand and between its elements; negative edge padding removes elements."""
 
     name = "stablehlo.pad"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand", "padding_value"}),)
     disorder: ClassVar[int] = 6
     operand: Value
@@ -237,6 +239,7 @@ class Concatenate(TensorOp):
     """The inputs one after another along `dimension`."""
 
     name = "stablehlo.concatenate"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"inputs"}),)
     disorder: ClassVar[int] = 8
     inputs: tuple[Value, ...]
@@ -304,6 +307,7 @@ class Reshape(TensorOp):
     """The same elements in row-major order in another shape."""
 
     name = "stablehlo.reshape"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     is_free: ClassVar[bool] = True
     disorder: ClassVar[int] = -3
@@ -356,6 +360,7 @@ class Transpose(TensorOp):
     """Axis i of the result is axis permutation[i] of the operand."""
 
     name = "stablehlo.transpose"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     follows_letters: ClassVar[bool] = True
     disorder: ClassVar[int] = -1
@@ -393,6 +398,7 @@ class Reverse(TensorOp):
     """The elements in opposite order along the given dimensions."""
 
     name = "stablehlo.reverse"
+    limbs: ClassVar[str] = "each"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"operand"}),)
     disorder: ClassVar[int] = -2
     operand: Value
@@ -437,6 +443,7 @@ class GetDimensionSize(TensorOp):
     """The size of one axis as a 32-bit integer."""
 
     name = "stablehlo.get_dimension_size"
+    limbs: ClassVar[str] = "each"
     operand: Value
     dimension: int
 

@@ -77,6 +77,7 @@ class Reduce(Folding):
     """
 
     name = "stablehlo.reduce"
+    limbs: ClassVar[str] = "fold"
     dimensions: tuple[int, ...]
     body: Region
     on_new_axis: ClassVar[OnNewAxis] = {"dimensions": later}

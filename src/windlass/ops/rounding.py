@@ -16,6 +16,7 @@ class Floor(Unary):
     """The next integer below."""
 
     name = "stablehlo.floor"
+    limbs: ClassVar[str] = "floor"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.floor")
@@ -34,6 +35,7 @@ class Ceil(Unary):
     """The next integer above."""
 
     name = "stablehlo.ceil"
+    limbs: ClassVar[str] = "ceil"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.ceil")
@@ -52,6 +54,7 @@ class RoundNearestEven(Unary):
     """The nearest integer, halves to the even one."""
 
     name = "stablehlo.round_nearest_even"
+    limbs: ClassVar[str] = "round_nearest_even"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.roundeven")
@@ -70,6 +73,7 @@ class RoundNearestAfz(Unary):
     """The nearest integer, halves away from zero."""
 
     name = "stablehlo.round_nearest_afz"
+    limbs: ClassVar[str] = "round_nearest_away"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = FLOAT
     loop_names: ClassVar[LoopNames] = LoopNames("math.round")

@@ -30,6 +30,7 @@ class Sort(TensorOp):
     """
 
     name = "stablehlo.sort"
+    limbs: ClassVar[str] = "sort"
     inputs: tuple[Value, ...]
     comparator: Region
     dimension: int = -1

@@ -42,6 +42,7 @@ class Acos(ComplexFunction):
     """The inverse of the cosine."""
 
     name = "chlo.acos"
+    limbs: ClassVar[str] = "acos"
     loop_names: ClassVar[LoopNames] = LoopNames("math.acos")
 
     def partial(self, position: int) -> Value:
@@ -56,6 +57,7 @@ class Acosh(ComplexFunction):
     """The inverse of the hyperbolic cosine."""
 
     name = "chlo.acosh"
+    limbs: ClassVar[str] = "acosh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.acosh")
 
     def partial(self, position: int) -> Value:
@@ -71,6 +73,7 @@ class Asin(ComplexFunction):
     """The inverse of the sine."""
 
     name = "chlo.asin"
+    limbs: ClassVar[str] = "asin"
     loop_names: ClassVar[LoopNames] = LoopNames("math.asin")
 
     def partial(self, position: int) -> Value:
@@ -85,6 +88,7 @@ class Asinh(ComplexFunction):
     """The inverse of the hyperbolic sine."""
 
     name = "chlo.asinh"
+    limbs: ClassVar[str] = "asinh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.asinh")
 
     def partial(self, position: int) -> Value:
@@ -99,6 +103,7 @@ class Atan(ComplexFunction):
     """The inverse of the tangent."""
 
     name = "chlo.atan"
+    limbs: ClassVar[str] = "atan"
     loop_names: ClassVar[LoopNames] = LoopNames("math.atan")
 
     def partial(self, position: int) -> Value:
@@ -113,6 +118,7 @@ class Atanh(ComplexFunction):
     """The inverse of the hyperbolic tangent."""
 
     name = "chlo.atanh"
+    limbs: ClassVar[str] = "atanh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.atanh")
 
     def partial(self, position: int) -> Value:
@@ -127,6 +133,7 @@ class Cosh(ComplexFunction):
     """The hyperbolic cosine."""
 
     name = "chlo.cosh"
+    limbs: ClassVar[str] = "cosh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.cosh")
 
     def partial(self, position: int) -> Value:
@@ -140,6 +147,7 @@ class Sinh(ComplexFunction):
     """The hyperbolic sine."""
 
     name = "chlo.sinh"
+    limbs: ClassVar[str] = "sinh"
     loop_names: ClassVar[LoopNames] = LoopNames("math.sinh")
 
     def partial(self, position: int) -> Value:
@@ -153,6 +161,7 @@ class Square(ComplexFunction):
     """The operand times itself."""
 
     name = "chlo.square"
+    limbs: ClassVar[str] = "square"
     effort: ClassVar[int] = 1
 
     def find_range(self, of: RangeOf) -> Range:

@@ -72,6 +72,7 @@ class ReduceWindow(Folding):
     """Each window of the inputs folded by `body`, beginning with init_values, which also stand for the padding."""
 
     name = "stablehlo.reduce_window"
+    limbs: ClassVar[str] = "combine"
     window_dimensions: tuple[int, ...]
     window_strides: tuple[int, ...]
     base_dilations: tuple[int, ...]

@@ -20,6 +20,7 @@ from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.polling import add_polls
 from windlass.ops import CustomDerivative, call_composites, expand_composites
+from windlass.precision import Limbs, spread_module
 from windlass.stablehlo.distributing import distribute
 from windlass.stablehlo.exporting import export_bytecode
 
@@ -50,7 +51,8 @@ class Code:
 
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
-        "is_exact", "is_given", "keeps_subnormals", "module", "name", "needs_x64", "program", "result_types", "seconds",
+        "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "needs_x64", "program", "result_types",
+        "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +65,7 @@ class Code:
         is_given: bool,
         seconds: dict[str, float],
         make_differentiable: Callable[[], Module] | None,
+        limbs: Limbs | None = None,
     ) -> None:
         self.program = ref(program)
         self.module = module
@@ -70,6 +73,7 @@ class Code:
         self.callbacks = tuple(callbacks)
         self.is_exact = is_exact
         self.is_given = is_given
+        self.limbs = limbs
         self.seconds = seconds
         self.argument_types = tuple(argument.tensor for argument in module.main.arguments)
         self.result_types = tuple(result.tensor for result in module.main.results)
@@ -130,7 +134,11 @@ class Code:
             write = expand_composites if surroundings.is_whole else call_composites
             for function in module.functions.values():
                 write(function.body)
-        if self.is_exact:
+        if self.limbs is not None:
+            spread_module(module, self.limbs)
+            for function in module.functions.values():
+                expand_composites(function.body)
+        if self.is_exact or self.limbs is not None:
             for function in module.functions.values():
                 keep_float_results(function)
         if not self.is_given:

@@ -10,6 +10,7 @@ from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.ops import expand_composites, restore_composites
+from windlass.precision import spread_module
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
 from windlass.stablehlo.distributing import distribute
@@ -34,19 +35,34 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
     """What JAX lowered for these platforms, optimized for the first and finished for all, as MLIR bytecode."""
     begun = time.monotonic()
     module = _read(parsed)
-    for function in module.functions.values():
-        expand_composites(function.body)
+    if choices.precision is None:
+        expand_functions(module)
     plain = module.clone() if surroundings.is_partitioned else None
     optimize_module(module, choices, platform=platforms[0], begun=begun)
-    if choices.exact:
-        for each in (module, plain):
-            for function in each.functions.values() if each is not None else ():
-                keep_float_results(function)
+    for each in (module, plain):
+        if each is not None:
+            _settle_precision(each, choices)
     device = device_for(platforms)
     module = distribute(module, surroundings, platforms[0], plain)
     finish(module, device, begun + choices.compile_seconds, is_partitioned=surroundings.is_partitioned)
     avoid_miscompilations(module, device, surroundings)
     return export_bytecode(module)
+
+
+def _settle_precision(module: Module, choices: Choices) -> None:
+    """Let the module compute with the floats that are asked for, and keep their results where they have to be exact."""
+    if choices.precision is not None:
+        spread_module(module, choices.precision)
+        expand_functions(module)
+    if choices.exact or choices.precision is not None:
+        for function in module.functions.values():
+            keep_float_results(function)
+
+
+def expand_functions(module: Module) -> None:
+    """Put the ops that define them in the place of functions of floats."""
+    for function in module.functions.values():
+        expand_composites(function.body)
 
 
 def _read(parsed: Any, prepare: Callable[[Module], None] = lambda _: None) -> Module:

@@ -15,6 +15,7 @@ from windlass.diagnostics.environment import patience
 from windlass.facts.cost import DEVICES, Cost, Device, estimate_cost
 from windlass.ir import Module
 from windlass.ops import Call, Constant, Return
+from windlass.precision.limbs import Limbs
 from windlass.rewriting import Budget, Rule, RuleSet, rewrite_function
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.equalities import choose_equalities, equalities
@@ -50,6 +51,7 @@ class Choices:
     schedule: Rewriting | None = None
     """What is done in which order; None: all rules and passes together."""
     saturate: bool = False
+    precision: Limbs | None = None
 
     @classmethod
     def make(
@@ -62,11 +64,13 @@ class Choices:
         without: str | Iterable[str] = (),
         schedule: Rewriting | None = None,
         saturate: bool = False,
+        precision: str | None = None,
     ) -> Choices:
         """The choices, checked; each rule of the user's passes its laws first.
 
         Raises WindlassError: WL0801 and WL0802 for rules that fail their laws, WL0803 for assumptions, devices and
-        rules that there are not, and for values of another kind than the choice takes.
+        rules that there are not, and for values of another kind than the choice takes; WL0961 for a precision that
+        there is not.
 
         >>> Choices.make(assumes="no NaN").assumes
         ('no NaN',)
@@ -102,7 +106,8 @@ class Choices:
                 raise _unknown(f"there is no rule called '{name}'", "see the catalogue of rules for their names")
         seconds *= patience()
         assumed, kept_out = tuple(sorted(set(granted))), tuple(sorted(left_out))
-        return cls(exact, assumed, float(seconds), device, own, kept_out, schedule, saturate)
+        limbs = None if precision is None else Limbs.parse(precision)
+        return cls(exact, assumed, float(seconds), device, own, kept_out, schedule, saturate, limbs)
 
     def rule_set(self) -> RuleSet:
         """The rules that may be used, the user's own first."""

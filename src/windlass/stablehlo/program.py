@@ -26,6 +26,7 @@ from windlass.lowering.finishing import Surroundings
 from windlass.ops import Composite, CustomDerivative, expand_composites
 from windlass.passes.batched_programs import batch_function
 from windlass.passes.batcher import CannotBatch
+from windlass.precision import Limbs
 from windlass.rewriting.driver import rewrite_function
 from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.stablehlo.code import Code
@@ -47,7 +48,8 @@ class TensorProgram:
     that custom calls in it name by number, as JAX lowered them. With `is_exact` its float results are protected from
     what XLA would change in them. A program that `is_given` is lowered as it stands: what it is part of is finished for
     a device's compiler as a whole, or it is the user's own. How long lowering takes is entered into `seconds`.
-    `differentiable` gives what its derivatives are made of where that is another form of it: see `Code`.
+    `differentiable` gives what its derivatives are made of where that is another form of it: see `Code`. With `limbs`
+    its wide floats are computed as several narrow ones, and so are those of programs that are made from it.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -65,10 +67,11 @@ class TensorProgram:
         is_given: bool = False,
         seconds: dict[str, float] | None = None,
         differentiable: Callable[[], Module] | None = None,
+        limbs: Limbs | None = None,
     ) -> None:
         name = name or module.name or module.main.name
         seconds = {} if seconds is None else seconds
-        self.code = Code(self, module, name, callbacks, is_exact, is_given, seconds, differentiable)
+        self.code = Code(self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs)
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
         self._derived: dict[Hashable, TensorProgram] = {}
@@ -236,15 +239,18 @@ def program_from(origin: Code, function: Function, name: str) -> TensorProgram:
             is_exact=origin.is_exact,
             is_given=origin.is_given,
             differentiable=differentiable,
+            limbs=origin.limbs,
         )
 
-    # What is part of another program keeps functions of floats: they are expanded with the whole.
-    kinds = CustomDerivative if origin.is_given else CustomDerivative | Composite
+    # What is part of another program keeps functions of floats: they are expanded with the whole. So does what is
+    # computed with limbs, which have functions of their own.
+    keeps_functions = origin.is_given or origin.limbs is not None
+    kinds = CustomDerivative if keeps_functions else CustomDerivative | Composite
     if not any(isinstance(op, kinds) for op in function.walk()):
         return made(function)
     runs = function.clone()
     inline_custom_derivatives(runs.body)
-    if not origin.is_given:
+    if not keeps_functions:
         expand_composites(runs.body)
     return made(runs, lambda: made(function).code.module)
 

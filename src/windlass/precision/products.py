@@ -1,0 +1,173 @@
+"""Matrix products of numbers of several limbs.
+
+Ozaki's way: operands are cut into slices of so few bits that products of slices, and sums of as many as are
+contracted, are exact in one limb, in whatever order a device makes them. So all but the last few additions are plain
+matrix products (Ozaki, Ogita, Oishi, Rump, Error-free transformations of matrix multiplication, 2012). Products with
+vectors, which read each number once, are made element by element instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from windlass.ir import Value
+from windlass.ops import (
+    Abs,
+    Add,
+    Constant,
+    Convert,
+    DotGeneral,
+    IsFinite,
+    Maximum,
+    Multiply,
+    Negate,
+    Pad,
+    Reshape,
+    RoundNearestEven,
+    Subtract,
+    Transpose,
+)
+from windlass.ops.base import BroadcastInDim
+from windlass.ops.movement import slice_along
+from windlass.ops.reduction import reduce_with
+from windlass.precision.limbs import Number
+from windlass.precision.spreading import Spread, Spreader
+from windlass.precision.transforms import sum_with_error
+
+MOST_CONTRACTED = 1024
+"""Longer contractions are cut into several, whose results are added."""
+FEW = 4
+"""Contractions of so few are made element by element."""
+HIGHEST = ("HIGHEST", "HIGHEST")
+
+
+def multiply_matrices(spreader: Spreader, op: DotGeneral) -> Sequence[Spread]:
+    """The product, by slices or element by element."""
+    limbs = spreader.limbs
+    batch = [op.lhs.shape[axis] for axis in op.lhs_batching_dimensions]
+    rows = [op.lhs.shape[axis] for axis in op.lhs_free_dimensions]
+    columns = [op.rhs.shape[axis] for axis in op.rhs_free_dimensions]
+    b, m, n = math.prod(batch), math.prod(rows), math.prod(columns)
+    k = math.prod(op.lhs.shape[axis] for axis in op.lhs_contracting_dimensions)
+    left = _arranged(
+        spreader.as_number(op.lhs),
+        (*op.lhs_batching_dimensions, *op.lhs_free_dimensions, *op.lhs_contracting_dimensions),
+        (b, m, k),
+    )
+    right = _arranged(
+        spreader.as_number(op.rhs),
+        (*op.rhs_batching_dimensions, *op.rhs_contracting_dimensions, *op.rhs_free_dimensions),
+        (b, k, n),
+    )
+    if not b * m * n * k:
+        found: Number = (Constant.of(0, limbs.dtype, (b, m, n)),)
+    elif min(m, n) == 1 or k <= FEW:
+        found = _by_elements(spreader, left, right)
+    else:
+        found = _by_slices(spreader, left, right)
+    shaped = tuple(Reshape(limb, op.shape) for limb in found)
+    return (shaped if spreader.is_wide(op) else Convert(shaped[0], op.tensor.dtype),)
+
+
+def _arranged(x: Number, order: tuple[int, ...], shape: tuple[int, ...]) -> Number:
+    return tuple(Reshape(Transpose(limb, order), shape) for limb in x)
+
+
+def _by_elements(spreader: Spreader, left: Number, right: Number) -> Number:
+    """All products, and their sums as trees."""
+    (b, m, k), n = left[0].shape, right[0].shape[2]
+    shape = (b, m, k, n)
+    a = spreader.arithmetic
+    x = tuple(BroadcastInDim(limb, shape, (0, 1, 2)) for limb in left)
+    y = tuple(BroadcastInDim(limb, shape, (0, 2, 3)) for limb in right)
+    return tuple(Reshape(limb, (b, m, n)) for limb in sum_along(spreader, a.multiply(x, y), 2))
+
+
+def sum_along(spreader: Spreader, x: Number, axis: int) -> Number:
+    """The sum along an axis, which becomes one of size 1: halves are added until one is left."""
+    a, rests = spreader.arithmetic, list[Number]()
+    while (size := x[0].shape[axis]) > 1:
+        half, is_odd = divmod(size, 2)
+        if is_odd:
+            rests.append(tuple(slice_along(limb, axis, 2 * half, size) for limb in x))
+        lower = tuple(slice_along(limb, axis, 0, half) for limb in x)
+        x = a.add(lower, tuple(slice_along(limb, axis, half, 2 * half) for limb in x))
+    for rest in rests:
+        x = a.add(x, rest)
+    return x
+
+
+def _by_slices(spreader: Spreader, left: Number, right: Number) -> Number:
+    (b, m, k), n = left[0].shape, right[0].shape[2]
+    chunks = -(-k // MOST_CONTRACTED)
+    if chunks > 1:
+        # The pieces count as batches, and are added afterwards.
+        size = -(-k // chunks)
+        left = tuple(Reshape(_lengthened(limb, 2, chunks * size), (b, m, chunks, size)) for limb in left)
+        left = tuple(Reshape(Transpose(limb, (0, 2, 1, 3)), (b * chunks, m, size)) for limb in left)
+        right = tuple(Reshape(_lengthened(limb, 1, chunks * size), (b * chunks, size, n)) for limb in right)
+    found = _exact_products(spreader, left, right)
+    if chunks > 1:
+        found = sum_along(spreader, tuple(Reshape(limb, (b, chunks, m, n)) for limb in found), 1)
+    return tuple(Reshape(limb, (b, m, n)) for limb in found)
+
+
+def _lengthened(value: Value, axis: int, size: int) -> Value:
+    """With zeros at the end of an axis."""
+    high = [0] * len(value.shape)
+    high[axis] = size - value.shape[axis]
+    zero = Constant.of(0, value.dtype)
+    return Pad(value, zero, (0,) * len(high), tuple(high), (0,) * len(high)) if high[axis] else value
+
+
+def _exact_products(spreader: Spreader, left: Number, right: Number) -> Number:
+    """lhs[b, m, k] and rhs[b, k, n]"""
+    exact, digits = spreader.arithmetic.unguarded, spreader.limbs.format.digits
+    k = left[0].shape[2]
+    bits = (digits + 2 - (k - 1).bit_length()) // 2
+    count = -(-(spreader.limbs.digits + 3) // bits)
+    xs, left_exponent = _slices(spreader, left, 2, bits, count)
+    ys, right_exponent = _slices(spreader, right, 1, bits, count)
+    total: Number | None = None
+    for order in reversed(range(count)):  # the smallest first
+        scale = 2.0 ** (4 - bits * (order + 2))
+        for place in range(order + 1):
+            product = _plain(xs[place], ys[order - place])
+            part = (Multiply(product, Constant.splat(scale, product.type)),)
+            total = exact.add(total, part) if total else part
+    assert total is not None
+    shape = total[0].shape
+    exponent = Add(
+        BroadcastInDim(left_exponent, shape, (0, 1)),
+        BroadcastInDim(right_exponent, shape, (0, 2)),
+    )
+    found = spreader.functions.scaled(total, exponent)
+    plain = _plain(left[0], right[0])
+    return exact.select(IsFinite(plain), found, (plain,))
+
+
+def _plain(left: Value, right: Value) -> Value:
+    return DotGeneral(left, right, (0,), (0,), (2,), (1,), HIGHEST)
+
+
+def _slices(spreader: Spreader, x: Number, axis: int, bits: int, count: int) -> tuple[list[Value], Value]:
+    """Integers of so many bits with their sign, each a slice of the number, and the exponents of rows.
+
+    Row by row x = 2^exponent · Σ slice[i] · 2^(2 - bits · (i + 1)), as far as `count` slices go.
+    """
+    dtype = x[0].dtype
+    largest = reduce_with(Maximum, Abs(x[0]), (axis,))
+    exponent = spreader.functions.exponent_of(largest)
+    kept = tuple(each for each in range(3) if each != axis)
+    rest = spreader.functions.scaled(x, Negate(BroadcastInDim(exponent, x[0].shape, kept)))
+    high, *lows = rest
+    found: list[Value] = []
+    for place in range(count):
+        unit = 2.0 ** (2 - bits * (place + 1))
+        whole = RoundNearestEven(Multiply(high, Constant.of(1 / unit, dtype, high.shape)))
+        found.append(whole)
+        high = Subtract(high, Multiply(whole, Constant.of(unit, dtype, high.shape)))
+        for index, low in enumerate(lows):
+            high, lows[index] = sum_with_error(high, low)
+    return found, exponent
