@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from windlass.diagnostics import Diagnostic, EmulationError, RaisingError
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
+from windlass.loops.launch_specification import LaunchSpecification, PointerArgument, TracedScalar
 from windlass.parallel.specialization import specialize
 from windlass.raising import FAULTS, RACE
 from windlass.reports.report import Report
@@ -22,13 +24,16 @@ from windlass.runtime.settings import fallback_is_allowed, first_calls_are_check
 
 if TYPE_CHECKING:
     import windlass.native as native_code
+    import windlass.schedules.loops as schedules
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
     from windlass.native import Fault, LaunchFacts, MemoryFacts, NativeCode
     from windlass.runtime.launch_shape import LaunchShape
+    from windlass.schedules import Schedule
 else:
     native_code = deferred("windlass.native")
+    schedules = deferred("windlass.schedules.loops")
 
 Array: TypeAlias = NDArray[Any]
 
@@ -87,13 +92,15 @@ def _may_replace_emulator(reason: RaisingError) -> bool:
     return code not in FAULTS and code != RACE and fallback_is_allowed() and not first_calls_are_checked()
 
 
-def prepare(launch: Request, *, is_independent: bool = False) -> NativeForm:
-    """The native form of a launch. `is_independent` says that its threads may run in any order.
+def prepare(launch: Request, *, is_independent: bool = False, schedule: Schedule | None = None) -> NativeForm:
+    """The native form of a launch, its loops as the schedule says. `is_independent` says that its threads may run in
+    any order.
 
-    Raises NotNative where there is none, LaunchError for an array that is written and may not be.
+    Raises NotNative where there is none, LaunchError for an array that is written and may not be, WindlassError
+    (WL0807) for a schedule that would change what the kernel does.
     """
     kernel = launch.kernel
-    code = compile_launch(launch, is_independent=is_independent)
+    code = compile_launch(launch, is_independent=is_independent, schedule=schedule)
     signature = kernel.signature
     for position in sorted(kernel.written):
         array = launch.arguments[position]
@@ -102,7 +109,7 @@ def prepare(launch: Request, *, is_independent: bool = False) -> NativeForm:
     return NativeForm(kernel, launch.shape, code)
 
 
-def compile_launch(launch: Request, *, is_independent: bool = False) -> NativeCode:
+def compile_launch(launch: Request, *, is_independent: bool = False, schedule: Schedule | None = None) -> NativeCode:
     """The native code for a launch.
 
     Raises NotNative where there is none.
@@ -124,6 +131,8 @@ def compile_launch(launch: Request, *, is_independent: bool = False) -> NativeCo
         if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
     }
     special = specialize(function, shape.grid, shape.block, known)
+    if schedule is not None:
+        special = schedules.schedule_loops(special, schedule, _specification_of(launch))
     try:
         return native_code.compile_kernel(special, _facts_of(launch), is_independent=is_independent)
     except native_code.NotNative:
@@ -133,6 +142,21 @@ def compile_launch(launch: Request, *, is_independent: bool = False) -> NativeCo
         raise native_code.NotNative(
             f"a defect of Windlass ({type(defect).__name__}: {text})", function.source
         ) from defect
+
+
+def _specification_of(launch: Request) -> LaunchSpecification:
+    """The launch as schedules ask for it: its size, and which pointers go into one memory."""
+    parameters, shape = launch.kernel.signature.parameters, launch.shape
+    arrays = {
+        position: cast("Array", argument)
+        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
+        if parameter.kind == "pointer" and argument is not None
+    }
+    places = overlaps(list(arrays.values())) or [(number, 0) for number in range(len(arrays))]
+    pointers = dict(zip(arrays, itertools.starmap(PointerArgument, places), strict=True))
+    unknown = TracedScalar("i32")
+    arguments = tuple(pointers.get(position, unknown) for position in range(len(parameters)))
+    return LaunchSpecification(shape.grid, shape.block, 0, arguments, ())
 
 
 def _facts_of(launch: Request) -> LaunchFacts:

@@ -17,20 +17,22 @@ from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
     from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.schedules import Schedule
 
 
 class NativeKernel:
     """A kernel as native code: `wl.native(kernel)[grid, block](*arguments)`, NumPy arrays updated in place."""
 
-    def __init__(self, kernel: LoadedKernel) -> None:
+    def __init__(self, kernel: LoadedKernel, schedule: Schedule | None = None) -> None:
         self.kernel = kernel
+        self.schedule = schedule
         self._launches: dict[LaunchShape, Callable[..., None]] = {}
 
     def __getitem__(self, brackets: Any) -> Callable[..., None]:
         shape = read_launch_shape(self.kernel.signature, brackets)
         found = self._launches.get(shape)
         if found is None:
-            found = self._launches[shape] = _NativeLaunch(self.kernel, shape)
+            found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule)
         return found
 
     def __repr__(self) -> str:
@@ -40,9 +42,10 @@ class NativeKernel:
 class _NativeLaunch:
     """A kernel with its grid and block as native code; call it with the kernel's arguments."""
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape) -> None:
+    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, schedule: Schedule | None) -> None:
         self._kernel = kernel
         self._shape = shape
+        self._schedule = schedule
         self._forms: CompiledStore[tuple[Any, ...], NativeForm] = CompiledStore()
         self._keys: CallKeys | None = None
 
@@ -65,18 +68,21 @@ class _NativeLaunch:
             for parameter, argument in zip(kernel.signature.parameters, given, strict=True)
         ]
         try:
-            return prepare(Request(kernel, self._shape, checked))
+            return prepare(Request(kernel, self._shape, checked), schedule=self._schedule)
         except NotNative as reason:
             raise kernel.with_source(reason.as_error(kernel.name)) from None
 
 
-def native(kernel: LoadedKernel) -> NativeKernel:
+def native(kernel: LoadedKernel, *, schedule: Schedule | str | None = None) -> NativeKernel:
     """The kernel as native code on this machine's threads and vectors, whatever launches would choose by themselves.
 
     Arrays are worked on in place. The results are the emulator's to the bit, but for `exp`, `log`, `sin`, `cos` and
     `pow` where they come from glibc's vector functions (within 4 units in the last place; WINDLASS_VECTOR_FUNCTIONS=0
-    does without). Raises RaisingError (WL0440) at the launch, with the line and the reason, where the kernel has no
-    native code, and EmulationError where a thread leaves an array.
+    does without). With a `schedule` its loops are tiled, exchanged, unrolled or marked independent first (see
+    `windlass.schedules`); that is refused (WL0807) where it would change the results.
+
+    Raises RaisingError (WL0440) at the launch, with the line and the reason, where the kernel has no native code, and
+    EmulationError where a thread leaves an array.
 
     >>> import numpy as np
     >>> import windlass as wl
@@ -90,4 +96,8 @@ def native(kernel: LoadedKernel) -> NativeKernel:
         raise LaunchError(
             Diagnostic("WL0407", f"wl.native takes a kernel, got {kernel!r}", help="write wl.native(module['name'])")
         )
-    return NativeKernel(kernel)
+    if schedule is None:
+        return NativeKernel(kernel)
+    from windlass.schedules import read_schedule  # 100 ms, for which kernels without a schedule need not wait
+
+    return NativeKernel(kernel, read_schedule(schedule) if isinstance(schedule, str) else schedule)
