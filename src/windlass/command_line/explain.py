@@ -13,6 +13,7 @@ import windlass as wl
 from windlass.command_line.guessing import Guess, Wishes, guess_launch
 from windlass.diagnostics import LaunchError, RaisingError, WindlassError
 from windlass.diagnostics.options import read_macro
+from windlass.frontends.cpp.entries import RESULT
 from windlass.ir import Function
 from windlass.launching.kernel import Kernel
 from windlass.reports.report import Report
@@ -27,6 +28,9 @@ ROOM = (1, 2, 4, 16, 64)
 SMALL = 4
 """The size that is tried last."""
 
+C_SUFFIXES = frozenset({".c", ".cpp", ".cc", ".cxx", ".C"})
+"""Of files that hold functions of C or C++; all others hold kernels."""
+
 TOO_SMALL = "WL0404"
 
 
@@ -38,19 +42,26 @@ def explain_file(
     wishes: Wishes,
     details: bool = False,
 ) -> bool:
-    """Prints a report on each kernel (or on those that are named); whether all of them are raised.
+    """Prints a report on each kernel or function (or on those that are named); whether all of them are raised.
 
     Raises CompilationError where the file does not compile, LaunchError where the launch that the user wishes does not
     fit a kernel.
     """
     macros = dict(read_macro(each) for each in define)
-    module = wl.cuda.compile(file, include=list(include), define=macros)
-    chosen = [module[name] for name in (names or module.kernels)]
+    is_c = file.suffix in C_SUFFIXES
+    chosen: list[Kernel]
+    if is_c:
+        functions = wl.c.compile(file, include=list(include), define=macros)
+        chosen = [functions[name].as_kernel for name in names] or functions.kernels
+        wishes = replace(wishes, grid=(1,), block=(1,), values={**wishes.values, RESULT: 1})
+    else:
+        module = wl.cuda.compile(file, include=list(include), define=macros)
+        chosen = [module[name] for name in (names or module.kernels)]
     console = Console(highlight=False)
     count = 0
     for kernel in chosen:
         count += _explain_kernel(console, kernel, wishes, details)
-    plural = "kernel" if len(chosen) == 1 else "kernels"
+    plural = ("function" if is_c else "kernel") + ("" if len(chosen) == 1 else "s")
     console.print(Text(f"{count} of {len(chosen)} {plural} raised", style="bold"))
     return count == len(chosen)
 

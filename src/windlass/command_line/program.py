@@ -181,7 +181,7 @@ def _end_of(error: Exception) -> int:
 
 @commands.add(
     "explain",
-    option("file", type=Path, help="A CUDA C++ or HIP file."),
+    option("file", type=Path, help="A CUDA C++, HIP, C or C++ file."),
     option("--kernel", "-k", action="append", default=[], help="Only this kernel; may be repeated."),
     _INCLUDE,
     _DEFINE,
@@ -210,7 +210,7 @@ def explain(
     details: bool,
     require_raised: bool,
 ) -> int:
-    """Tell for each kernel of a CUDA C++ or HIP file what it becomes: tensor ops, memory traffic, or why not."""
+    """Tell for each kernel of a CUDA C++ or HIP file, or function of C, what it becomes: tensor ops, or why not."""
 
     wishes = guessing.Wishes.read(grid, block, size, value)
     all_raised = explaining.explain_file(file, include, define, kernel, wishes, details)

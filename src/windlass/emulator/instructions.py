@@ -392,6 +392,8 @@ class FunctionRewriter:
     def _unsupported(self, what: str, result_type: str) -> list[str]:
         """Stops with an error when control comes here."""
         site = self._site("unsupported", text=what)
+        if result_type.endswith(")"):  # a function of any number of arguments is called with its whole type
+            result_type = result_type.partition(" (")[0]
         lines = [self._invoke("wl_unsupported", "", site)]
         return [*lines, f"  {self.result} = freeze {result_type} poison"] if self.result else lines
 

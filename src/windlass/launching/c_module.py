@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +16,7 @@ from windlass.frontends.cpp import RESULT, compile_functions
 from windlass.frontends.cpp.clang import Language
 from windlass.frontends.cuda import find_kernel
 from windlass.ir.signature import KernelSignature
+from windlass.launching import emulation
 from windlass.launching.kernel import Kernel
 from windlass.launching.loaded_module import LoadedModule
 from windlass.launching.textures import TextureReferences
@@ -54,6 +55,11 @@ class CModule(LoadedModule):
         return tuple(signature.name for signature in self.code.kernels)
 
     @property
+    def kernels(self) -> list[Kernel]:
+        """All functions as kernels of one thread, overloads included."""
+        return [Kernel(self, signature) for signature in self.code.kernels]
+
+    @property
     def together(self) -> LoadedModule:
         """The same for calls whose arrays may overlap; compiled when it is first asked for."""
         if self._together is None:
@@ -79,11 +85,11 @@ class CModule(LoadedModule):
 
     def _find(self, name: str) -> KernelSignature:
         names = self.functions
-        for refused, position, reason in self._compiled.refused:
-            if name == refused and name not in names:
-                raise CompilationError(
-                    Diagnostic("WL0121", f"'{name}' can't be called: {reason}", position, help=_HELP)
-                )
+        for refused in self._compiled.refused:
+            if name == refused.name and name not in names:
+                headline, line = f"'{name}' can't be called: {refused.reason}", self.code.source_line(refused.position)
+                advice = _HELP if "returns" in refused.reason or "takes" in refused.reason else None
+                raise CompilationError(Diagnostic("WL0121", headline, refused.position, source=line, help=advice))
         found = find_kernel(replace(self.code, kernels=tuple(map(as_declared, self.code.kernels))), name, "function")
         return next(each for each in self.code.kernels if each.mangled == found.mangled)
 
@@ -128,12 +134,23 @@ class CFunction:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         ordered = order_arguments(self.signature, arguments, named)
-        launch = self.kernel_for(ordered)[ONE]
+        return self._with_result(ordered, self.kernel_for(ordered)[ONE])
+
+    def emulated(self, *arguments: Any, **named: Any) -> Any:
+        """The same in the emulator, which also finds accesses out of bounds: `wl.emulate(function)`."""
+        ordered = order_arguments(self.signature, arguments, named)
+        return self._with_result(ordered, emulation.emulate(self.kernel_for(ordered))[ONE])
+
+    def _with_result(self, arguments: Sequence[Any], launch: Callable[..., None]) -> Any:
+        """What is returned, after such a launch has put it into memory."""
         if self._result is None:
-            launch(*ordered)
+            launch(*arguments)
             return None
-        returned = np.zeros(1, self._result)
-        launch(*ordered, returned)
+        # Among arrays that are traced, such an array is one of them.
+        traced = next((each for each in arguments if _storage_of(each) is not None), None)
+        like: Any = np.zeros(0) if traced is None else traced
+        returned = np.zeros_like(like, self._result, shape=1)
+        launch(*arguments, returned)
         return returned[0]
 
     def kernel_for(self, arguments: Sequence[Any]) -> Kernel:
@@ -146,15 +163,17 @@ class CFunction:
 
     def _may_overlap(self, arguments: Sequence[Any]) -> bool:
         """Whether memory that two arguments lie in may be the same, and is not for reading alone."""
-        seen: list[tuple[Array, bool]] = [(each, False) for each in self.module.variables.storage.values()]
+        seen: list[tuple[Any, bool]] = [(each, False) for each in self.module.variables.storage.values()]
         for parameter, argument in zip(self.signature.parameters, arguments, strict=True):
             if parameter.kind == "record" and parameter.pointers:
                 return True
-            if isinstance(argument, np.ndarray):
-                for other, is_read_only in seen:
-                    if not (is_read_only and parameter.is_const) and np.may_share_memory(argument, other):
-                        return True
-                seen.append((argument, parameter.is_const))
+            memory = argument if isinstance(argument, np.ndarray) else _storage_of(argument)
+            if memory is None:
+                continue
+            for other, is_read_only in seen:
+                if not (is_read_only and parameter.is_const) and _may_be_same(memory, other):
+                    return True
+            seen.append((memory, parameter.is_const))
         return False
 
     def jax(self, *arguments: Any, **named: Any) -> Any:
@@ -168,7 +187,7 @@ class CFunction:
         function = self.as_kernel.jax(*ONE)
         if self._result is None:
             return function(*ordered)
-        found = function(*ordered, np.zeros(1, self._result))
+        found = function(*ordered, *self._place_of_result())
         *arrays, returned = found if isinstance(found, tuple) else (found,)
         return (*arrays, returned[0]) if arrays else returned[0]
 
@@ -180,17 +199,16 @@ class CFunction:
                     return kernel.last_report
             headline = f"{self.name} was not called yet: what it becomes depends on the call"
             raise LaunchError(Diagnostic("WL0415", headline, help="give arguments: function.explain(*arguments)"))
-        given = self._with_result(arguments)
-        return self.kernel_for(given[: len(self.signature.parameters)]).explain(*ONE, *given)
+        given = order_arguments(self.signature, arguments, {})
+        return self.kernel_for(given).explain(*ONE, *given, *self._place_of_result())
 
     def lower(self, *arguments: Any) -> Lowered:
         """The stages of such a call: `function.lower(*arguments).text("tensor")`."""
-        given = self._with_result(arguments)
-        return self.kernel_for(given[: len(self.signature.parameters)]).lower(*ONE, *given)
+        given = order_arguments(self.signature, arguments, {})
+        return self.kernel_for(given).lower(*ONE, *given, *self._place_of_result())
 
-    def _with_result(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        ordered = order_arguments(self.signature, arguments, {})
-        return tuple(ordered) if self._result is None else (*ordered, np.zeros(1, self._result))
+    def _place_of_result(self) -> tuple[Array, ...]:
+        return () if self._result is None else (np.zeros(1, self._result),)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return operator.getitem, (self.module, self.name)
@@ -198,3 +216,15 @@ class CFunction:
     def __repr__(self) -> str:
         parameters = ", ".join(f"{each.type_name} {each.name}" for each in self.signature.parameters)
         return f"<windlass function {self.name}({parameters})>"
+
+
+def _storage_of(argument: Any) -> Any:
+    """The storage of an array that `wl.jit` traces; None for all else."""
+    return getattr(argument, "storage", None) if type(argument).__module__.startswith("windlass.") else None
+
+
+def _may_be_same(one: Any, other: Any) -> bool:
+    """Whether two memories may have a place in common: arrays, or storages of traced arrays."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.may_share_memory(one, other)
+    return one is other

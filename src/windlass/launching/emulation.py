@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
+from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.records import takes_pointers_in_records, with_pointers_apart
 from windlass.launching.texture_forms import EmulatedTextures, read_textures, textures_in_memory
 from windlass.runtime.arguments import check_argument, leaves_of, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.runtime.memories import bytes_of, overlap
 
-if TYPE_CHECKING:
-    from windlass.launching.loaded_kernel import LoadedKernel
-
 Array: TypeAlias = NDArray[Any]
 
 RELATIVE_TOLERANCE = {2: 2e-2, 4: 2e-4, 8: 1e-9}
 """By size of float: a reduction's order may differ, operations may not."""
+
+
+class Emulable(Protocol):
+    """What knows itself how it is run in the emulator: a function of C."""
+
+    def emulated(self, *arguments: Any, **named: Any) -> Any:
+        """The call in the emulator."""
 
 
 class EmulatedKernel:
@@ -42,13 +47,20 @@ class EmulatedKernel:
         return f"<{self.kernel!r} emulated>"
 
 
-def emulate(kernel: LoadedKernel) -> EmulatedKernel:
-    """The kernel run thread by thread: the reference, which also finds races and accesses out of bounds."""
+@overload
+def emulate(kernel: LoadedKernel) -> EmulatedKernel: ...
+@overload
+def emulate(kernel: Emulable) -> Callable[..., Any]: ...
+def emulate(kernel: LoadedKernel | Emulable) -> EmulatedKernel | Callable[..., Any]:
+    """The kernel run thread by thread: the reference, which also finds races and accesses out of bounds.
+
+    A function of C is called as it is itself: `wl.emulate(function)(*arguments)`.
+    """
     if not hasattr(kernel, "signature"):
         raise LaunchError(
             Diagnostic("WL0407", f"wl.emulate takes a kernel, got {kernel!r}", help="write wl.emulate(module['name'])")
         )
-    return EmulatedKernel(kernel)
+    return EmulatedKernel(kernel) if isinstance(kernel, LoadedKernel) else kernel.emulated
 
 
 def emulate_launch(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
 from windlass.launching.array_binding import bind_arrays
+from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.records import with_pointers_apart
 from windlass.launching.texture_forms import with_known_textures
 from windlass.loops.text import loop_text
@@ -20,15 +21,26 @@ from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.stablehlo.exporting import function_text
 
 if TYPE_CHECKING:
-    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.pipeline import CompiledLaunch
 
 
-def explain(kernel: LoadedKernel, grid: Any = None, block: Any = None, *given: Any, shared_bytes: int = 0) -> Report:
+class Explainable(Protocol):
+    """What knows itself what becomes of it: a function of C."""
+
+    def explain(self, *arguments: Any) -> Report:
+        """What becomes of it in a call with such arguments."""
+        ...
+
+
+def explain(kernel: LoadedKernel | Explainable, *launch: Any, shared_bytes: int = 0) -> Report:
     """What becomes of a kernel in a launch; without grid and arguments, what became of it in its last launch.
 
-    The launch is compiled if need be, and not run. Raises LaunchError (WL0415) where there was no launch yet.
+    `launch` is grid, block and arguments; of a function of C, which has no grid, the arguments. The launch is compiled
+    if need be, and not run. Raises LaunchError (WL0415) where there was no launch yet.
     """
+    if not isinstance(kernel, LoadedKernel):
+        return kernel.explain(*launch)
+    grid, block, *given = (*launch, None, None)[: max(2, len(launch))]
     if grid is None:
         if kernel.last_report is None:
             raise LaunchError(

@@ -21,6 +21,12 @@ _TARGET_FLAGS = shlex.split("-triple x86_64-unknown-linux-gnu -target-cpu x86-64
 # Math functions set no errno, so that they are functions of numbers.
 _LANGUAGE_FLAGS = shlex.split("-fopenmp -fgnuc-version=4.2.1 -ffp-contract=off")
 
+# Mistakes of C that clang takes for errors, unless it is told to be silent of all that is not.
+_C_FLAGS = shlex.split("""
+-Werror=implicit-function-declaration -Werror=implicit-int -Werror=int-conversion
+-Werror=incompatible-function-pointer-types
+""")
+
 # Exceptions may be thrown, as far as the language goes, but no code is made for what happens then: a throw is a call of
 # the library's, and what comes to one is refused.
 _CPP_FLAGS = shlex.split("-fdeprecated-macro -fcxx-exceptions")
@@ -36,6 +42,7 @@ def source_flags(language: Language) -> list[str]:
         *(_CPP_FLAGS if language == "c++" else ()),
         *CODE_FLAGS,
         *MESSAGE_FLAGS,
+        *(_C_FLAGS if language == "c" else ()),
         f"-std={STANDARDS[language]}",
         *library_flags(has_cpp=language == "c++"),
     ]

@@ -14,7 +14,7 @@ from windlass.diagnostics import CompilationError, Diagnostic, Position
 from windlass.diagnostics.cache import temporary_folder
 from windlass.diagnostics.progress import telling
 from windlass.frontends.cpp.clang import OWN_FOLDER, Language, optimization_flags, source_flags
-from windlass.frontends.cpp.entries import with_entries
+from windlass.frontends.cpp.entries import Refusal, refuse_what_lacks, with_entries
 from windlass.frontends.cpp.openmp import as_team_of_one
 from windlass.frontends.cuda.child import Outcome
 from windlass.frontends.cuda.clang import run_clang
@@ -39,11 +39,11 @@ _VARIABLE = re.compile(
 class HostCode:
     """A unit's functions as kernels of one thread.
 
-    `refused` are those that can't be called from outside: the name, where it stands, and why.
+    `refused` are those that can't be called from outside.
     """
 
     code: DeviceCode
-    refused: tuple[tuple[str, Position | None, str], ...] = ()
+    refused: tuple[Refusal, ...] = ()
 
 
 def compile_functions(
@@ -90,13 +90,18 @@ def compile_functions(
         raise CompilationError(*explain_failure(optimized, unit, ()))
     llvm_ir = without_unneeded_metadata(with_all_positions(optimized.output))
     _, variables = SignatureReader(llvm_ir, unit).read()
+    refused = (*entries.refused, *refuse_what_lacks(llvm_ir, entries.kernels))
     code = DeviceCode(
         llvm_ir=llvm_ir,
-        kernels=entries.kernels,
+        kernels=tuple(each for each in entries.kernels if (each.name, each.position) not in _places(refused)),
         variables=variables,
         source_text={} if unit.is_file else {unit.name: unit.text.decode("utf-8", "replace")},
     )
-    return HostCode(code, entries.refused)
+    return HostCode(code, refused)
+
+
+def _places(refused: Iterable[Refusal]) -> set[tuple[str, Position | None]]:
+    return {(each.name, each.position) for each in refused}
 
 
 def _optimized(llvm_ir: str) -> Outcome:
@@ -124,12 +129,12 @@ def _with_variables_apart(llvm_ir: str) -> str:
     return _VARIABLE.sub(r"@\1 = dso_local addrspace(1) global ", text)
 
 
-def _nothing_to_call(unit: Source, refused: tuple[tuple[str, Position | None, str], ...]) -> CompilationError:
+def _nothing_to_call(unit: Source, refused: tuple[Refusal, ...]) -> CompilationError:
     return CompilationError(
         Diagnostic(
             "WL0105",
             f"'{unit.name}' holds no function to call",
-            notes=tuple(f"'{name}' is none: {reason}" for name, _, reason in refused),
+            notes=tuple(f"'{each.name}' is none: {each.reason}" for each in refused),
             help="static and inline functions, and templates without an explicit instance, are not seen from outside",
         )
     )

@@ -9,8 +9,11 @@ gives what is returned to an array of one element.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
 
 from windlass.diagnostics import Position
 from windlass.frontends.cpp.openmp import split_arguments
@@ -18,8 +21,10 @@ from windlass.frontends.cuda.signatures import SignatureReader
 from windlass.frontends.cuda.source import Source
 from windlass.frontends.cuda.types import TypeReader
 from windlass.ir.signature import KernelSignature, Parameter
+from windlass.ir.types import MLIR_DTYPES
 from windlass.llvm.metadata import Metadata
 from windlass.llvm.names import strip_quotes
+from windlass.llvm.reach import bodies_of, names_reached_from
 
 SUFFIX = ".entry"
 RESULT = "returned value"
@@ -30,6 +35,8 @@ _DEFINITION = re.compile(
     r"!dbg !(?P<program>\d+) \{$",
     re.MULTILINE,
 )
+_EXTERNAL = re.compile(r"^@([-\w$.]+) = (?:[a-z_]+ )*external [^\n]*\bglobal\b", re.MULTILINE)
+_RUNTIME = re.compile(r"^declare [^@\n]*@(__kmpc_\w+|omp_\w+)\(", re.MULTILINE)
 _INNER = re.compile(r"\b(?:internal|private|linkonce_odr|linkonce|available_externally)\b")
 _LINKAGE = re.compile(r"\b(?:dso_local|weak_odr|weak|hidden|protected)\b ?")
 _ATTRIBUTE = re.compile(
@@ -40,13 +47,21 @@ _ATTRIBUTE = re.compile(
 _OF_THE_FUNCTION = re.compile(r', (?:retainedNodes|declaration|linkageName|templateParams): (?:!\d+|"[^"]*")')
 
 
+class Refusal(NamedTuple):
+    """A function that can't be called from outside: where it stands, and why."""
+
+    name: str
+    position: Position | None
+    reason: str
+
+
 @dataclass(frozen=True)
 class Entries:
     """The module with its entries, their signatures, and why others of the user's functions are none."""
 
     llvm_ir: str
     kernels: tuple[KernelSignature, ...]
-    refused: tuple[tuple[str, Position | None, str], ...]
+    refused: tuple[Refusal, ...]
 
 
 def with_entries(llvm_ir: str, source: Source, is_apart: bool) -> Entries:
@@ -62,7 +77,7 @@ def with_entries(llvm_ir: str, source: Source, is_apart: bool) -> Entries:
     types = TypeReader(metadata)
     made: list[str] = []
     kernels: list[KernelSignature] = []
-    refused: list[tuple[str, Position | None, str]] = []
+    refused: list[Refusal] = []
     number = 1 + max((int(each) for each in re.findall(r"^!(\d+) = ", llvm_ir, re.MULTILINE)), default=0)
     for match in _DEFINITION.finditer(llvm_ir):
         signature = by_name.get(strip_quotes(match["name"]))
@@ -71,7 +86,7 @@ def with_entries(llvm_ir: str, source: Source, is_apart: bool) -> Entries:
         entry = _Entry(match, signature, types, is_apart)
         reason = entry.refusal()
         if reason is not None:
-            refused.append((signature.name, signature.position, reason))
+            refused.append(Refusal(signature.name, signature.position, reason))
             continue
         made.append(entry.text(number, llvm_ir))
         kernels.append(entry.kernel)
@@ -79,6 +94,27 @@ def with_entries(llvm_ir: str, source: Source, is_apart: bool) -> Entries:
     order = {each.mangled: place for place, each in enumerate(signatures)}
     kernels.sort(key=lambda each: order[each.mangled.removesuffix(SUFFIX)])
     return Entries("\n".join([llvm_ir, *made, ""]), tuple(kernels), tuple(refused))
+
+
+def refuse_what_lacks(llvm_ir: str, kernels: Sequence[KernelSignature]) -> tuple[Refusal, ...]:
+    """The entries of an optimized module that use variables of other sources, or what a team of one can't do."""
+    missing = {name: f"it uses '{name}', which this source only declares" for name in _EXTERNAL.findall(llvm_ir)}
+    for name in _RUNTIME.findall(llvm_ir):
+        missing[name] = f"it uses what Windlass has not of OpenMP: {_spell(name)}"
+    if not missing:
+        return ()
+    bodies = bodies_of(llvm_ir)
+    found: list[Refusal] = []
+    for kernel in kernels:
+        lacking = sorted(names_reached_from(bodies, kernel.mangled).intersection(missing))
+        if lacking:
+            found.append(Refusal(kernel.name, kernel.position, missing[lacking[0]]))
+    return tuple(found)
+
+
+def _spell(name: str) -> str:
+    """A function of OpenMP's runtime in the words of the source, where it has another name there."""
+    return name.removeprefix("__kmpc_").replace("_", " ") if name.startswith("__kmpc_") else f"{name}()"
 
 
 def _as_kernel(match: re.Match[str]) -> str:
@@ -122,10 +158,12 @@ class _Entry:
                 return "it returns a struct"
             if self.type == "ptr":
                 return "it returns a pointer"
-            if self.returned.dtype is None:
+            if not _is_number(self.returned):
                 return f"it returns {self.returned.type_name.removesuffix(' *')}"
         for parameter in self.signature.parameters:
-            if parameter.kind == "scalar" and parameter.dtype is None:
+            if parameter.kind == "pointer" and "function" in parameter.type_name:
+                return f"it takes a function, {parameter.name}"
+            if parameter.kind == "scalar" and not _is_number(parameter):
                 return f"it takes {parameter.type_name} {parameter.name}"
         if len(list(self._pieces())) != len(self.signature.parameters):
             return "it takes arguments in a way that is not understood"
@@ -194,6 +232,10 @@ class _Entry:
                 f"!{number + 1} = !DILocation(line: {line}, column: 1, scope: !{number})",
             ]
         )
+
+
+def _is_number(parameter: Parameter) -> bool:
+    return parameter.dtype is not None and (parameter.dtype in MLIR_DTYPES or parameter.dtype == np.bool_)
 
 
 def _type_of(parameter: str) -> str:
