@@ -31,6 +31,18 @@ from windlass.diagnostics.limits import require_address_space
 if TYPE_CHECKING:
     from windlass import c, cuda, stablehlo
     from windlass.frontends.arrays import Array
+    from windlass.functions.activities import (
+        Active,
+        BatchDuplicated,
+        Const,
+        Duplicated,
+        DuplicatedNoNeed,
+        Forward,
+        ForwardWithPrimal,
+        Reverse,
+        ReverseWithPrimal,
+        autodiff,
+    )
     from windlass.functions.derivatives import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
@@ -43,7 +55,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
+    "Active": "windlass.functions.activities",
     "Array": "windlass.frontends.arrays",
+    "BatchDuplicated": "windlass.functions.activities",
+    "Const": "windlass.functions.activities",
+    "Duplicated": "windlass.functions.activities",
+    "DuplicatedNoNeed": "windlass.functions.activities",
+    "Forward": "windlass.functions.activities",
+    "ForwardWithPrimal": "windlass.functions.activities",
+    "Reverse": "windlass.functions.activities",
+    "ReverseWithPrimal": "windlass.functions.activities",
+    "autodiff": "windlass.functions.activities",
     "check_rule": "windlass.functions.rules",
     "emulate": "windlass.launching.emulation",
     "explain": "windlass.launching.explaining",
@@ -61,27 +83,27 @@ _PLACES = {
     "vjp": "windlass.functions.derivatives",
 }
 _MODULES = frozenset({"c", "cuda", "stablehlo"})
-_PLANNED = frozenset(
-    {
-        "Active",
-        "Const",
-        "Duplicated",
-        "Forward",
-        "Reverse",
-        "autodiff",
-    }
-)
 
 __all__ = [
+    "Active",
     "Array",
+    "BatchDuplicated",
     "CompilationError",
+    "Const",
     "Diagnostic",
+    "Duplicated",
+    "DuplicatedNoNeed",
     "EmulationError",
+    "Forward",
+    "ForwardWithPrimal",
     "LaunchError",
     "ProgramError",
     "RaisingError",
+    "Reverse",
+    "ReverseWithPrimal",
     "WindlassError",
     "WindlassWarning",
+    "autodiff",
     "c",
     "check_rule",
     "cuda",
@@ -111,20 +133,11 @@ def __getattr__(name: str) -> Any:
         return getattr(import_at_once(_PLACES[name]), name)
     if name in _MODULES:
         return import_at_once(f"windlass.{name}")
-    if name in _PLANNED:
-        # An AttributeError as well, so that hasattr() and tools that look around get the answer they expect.
-        raise _NotThereYet(
-            Diagnostic(
-                "WL0905",
-                f"windlass.{name} is not there yet",
-                help="jax.grad, jax.jvp and their kin differentiate what `kernel.jax`, `wl.jit` and `wl.optimize` give",
-            )
-        )
     raise AttributeError(f"module 'windlass' has no attribute {name!r}")
 
 
 class _Package(ModuleType):
-    """This package, whose `native` is the function, not the room of that name."""
+    """This package, whose `native` and `autodiff` are the functions, not the rooms of those names."""
 
     @property
     def native(self) -> Any:
@@ -134,9 +147,13 @@ class _Package(ModuleType):
     def native(self, room: ModuleType) -> None:
         """Importing the room would put it here."""
 
+    @property
+    def autodiff(self) -> Any:
+        return __getattr__("autodiff")
+
+    @autodiff.setter
+    def autodiff(self, room: ModuleType) -> None:
+        """The same."""
+
 
 sys.modules[__name__].__class__ = _Package
-
-
-class _NotThereYet(WindlassError, AttributeError):
-    """A name that the design has and this version does not."""

@@ -152,12 +152,6 @@ def test_programs_land_in_jaxs_compilation_cache(tmp_path: Any) -> None:
     assert len(entries) == 1, entries
 
 
-def test_planned_names_say_that_they_are_planned() -> None:
-    with pytest.raises(wl.WindlassError, match=r"WL0905.*windlass.autodiff is not there yet"):
-        wl.autodiff  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue]
-    assert not hasattr(wl, "vjp")
-
-
 TABLE_OF_FUNCTIONS = """
 typedef int (*Function)(int);
 __device__ int twice(int x) { return 2 * x; }

@@ -194,7 +194,8 @@ class CompiledCall:
         self._strides = [_strides_of(leaf) for leaf in leaves]
         self._is_read_only = [isinstance(leaf, np.ndarray) and not leaf.flags.writeable for leaf in leaves]
         self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
-        self._places = _places_of(leaves)
+        self.places = _places_of(leaves)
+        """For each argument the earlier one that is the same array, or None."""
         self._returned: Any = None
         self._written: list[int] = []
         self._aliases: list[int | Static | None] = []
@@ -340,7 +341,7 @@ class CompiledCall:
     def _share(self, arrays: list[TracedArray]) -> list[TracedArray]:
         """The arrays that the function sees: those that are views into one buffer share it here too."""
         given = list(arrays)
-        for index, first in enumerate(self._places):
+        for index, first in enumerate(self.places):
             if first is not None:
                 given[index] = arrays[first]
         return given

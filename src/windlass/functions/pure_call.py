@@ -158,8 +158,8 @@ def _call_of_jit(function: Any, positional: tuple[Any, ...], named: dict[str, An
     positional, named = jitted.marked_static(positional, named)
     if jitted is not function:
         # Integers of a function that is not compiled by the user are Python's own: sizes, numbers of rounds.
-        positional = tuple(map(_static_integer, positional))
-        named = {name: _static_integer(value) for name, value in named.items()}
+        positional = static_integers(positional)
+        named = dict(zip(named, static_integers(list(named.values())), strict=True))
     leaves, structure = jitted.flatten(positional, named)
     compiled = jitted.compiled(leaves, structure)
 
@@ -190,8 +190,9 @@ def _call_of_jit(function: Any, positional: tuple[Any, ...], named: dict[str, An
     )
 
 
-def _static_integer(value: Any) -> Any:
-    return Static.of(value) if isinstance(value, int) else value
+def static_integers(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, Python's integers among them to be compiled in."""
+    return tuple(Static.of(value) if isinstance(value, int) else value for value in values)
 
 
 def _in_order(positional: Sequence[Any], named: Mapping[str, Any]) -> list[tuple[Key, Any]]:
@@ -209,16 +210,23 @@ def compiled_function(function: Any) -> JitFunction:
     if found is not None and found.function is function:
         return found
     if isinstance(function, Launch):
-
-        def launch(*arguments: Any) -> None:
-            function(*arguments)
-
-        launch.__name__ = launch.__qualname__ = function.kernel.name
-        return JitFunction(launch)
+        return _compiled_launch(function)
     made = JitFunction(function)
     if inspect.isfunction(function):
         kept["_windlass_jit"] = made
     return made
+
+
+def _compiled_launch(launch: Launch) -> JitFunction:
+    found = launch.kernel.compiled_launches.get(launch.shape)
+    if found is None:
+
+        def run(*arguments: Any) -> None:
+            launch(*arguments)
+
+        run.__name__ = run.__qualname__ = launch.kernel.name
+        found = launch.kernel.compiled_launches[launch.shape] = JitFunction(run)
+    return found
 
 
 def _call_on_values(function: Any, positional: tuple[Any, ...], named: dict[str, Any]) -> PureCall:

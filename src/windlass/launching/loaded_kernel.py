@@ -60,6 +60,8 @@ class LoadedKernel:
         self.lock = threading.RLock()
         self.launches: dict[Any, Any] = {}
         """Its launches by grid and block."""
+        self.compiled_launches: dict[LaunchShape, Any] = {}
+        """Those of them that are functions of `wl.jit`, to be differentiated."""
         self._compiled: CompiledStore[Binding, pipeline.CompiledLaunch | Exception] = CompiledStore()
         self._functions: dict[frozenset[str], Function | RaisingError] = {}
         self._written: frozenset[int] | None = None
