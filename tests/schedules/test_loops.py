@@ -69,6 +69,10 @@ PRODUCT = """for (int i = 0; i < n; i++)
 for (int k = 0; k < n; k++)
 for (int j = 0; j < n; j++)
 a[i * 10 + j] += b[i * 10 + k] * b[k * 10 + j];"""
+TURNED_PRODUCT = """for (int j = 0; j < n; j++)
+for (int k = 0; k < n; k++)
+for (int i = 0; i < n; i++)
+a[i * 10 + j] += b[i * 10 + k] * b[k * 10 + j];"""
 DIAGONAL = """for (int i = 1; i < n; i++)
 for (int j = 0; j < n - 1; j++)
 a[i * 10 + j] += a[(i - 1) * 10 + j + 1];"""
@@ -97,6 +101,7 @@ a[0] = sum;"""
         (PRODUCT, interchange(3, 4), [2, 4, 3]),
         (PRODUCT, tile(2, 3, 4, sizes=(4, 2, 5)), [2, 3, 4, 2, 3, 4]),
         (PRODUCT, seq(interchange(3, 4), unroll("#2", 4)), None),
+        (TURNED_PRODUCT, seq(interchange(2, 3), interchange(2, 4), interchange(3, 4)), [4, 3, 2]),
         (DOWNWARDS, interchange(2, 3), [3, 2]),
         (DOWNWARDS, tile(2, 3, sizes=(3, 3)), [2, 3, 2, 3]),
         (DIAGONAL, unroll(2, 2), None),

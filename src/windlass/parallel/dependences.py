@@ -7,6 +7,7 @@ not known to be apart counts as a conflict.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -41,7 +42,7 @@ from windlass.ops.conversion import byte_width
 Memory: TypeAlias = "tuple[str, object]"
 UNKNOWN: Memory = ("unknown", None)
 """That of an access that may go anywhere."""
-MOST_DISTANCES = 64
+MOST_DISTANCES = 4096
 """So many distances in the outer of two loops are looked at one by one."""
 
 
@@ -184,49 +185,84 @@ class Dependences:
         if steps[0] != steps[1] or any(_depends(atom, (across, along)) for atom in atoms):
             return True
         rest = [_without(each.address, (across, along)) for each in (one, other)]
-        lower, upper = _difference(rest[0], rest[1], one.box.hull(other.box), varies)
-        # Both touch one place where low < step·(distance in the outer) + stride·(distance in the inner) < high.
-        (step, stride), low, high = steps[0], -one.size - upper, other.size - lower
+        difference = _difference(rest[0], rest[1], one.box.hull(other.box), varies)
+        window = range(1 - one.size, other.size)
+        step, stride = steps[0]
         return any(
-            _is_between(sign * step, across.size - 1, -sign * stride, along.size - 1, low, high) for sign in (1, -1)
+            difference.may_come_to(window, sign * step, across.size - 1, -sign * stride, along.size - 1)
+            for sign in (1, -1)
         )
 
 
-def _is_between(step: int, most: int, stride: int, longest: int, low: int, high: int) -> bool:
-    """Whether `low < step·d + stride·k < high` for some d from 1 to `most` and some k from 1 to `longest`.
+@dataclass(frozen=True)
+class _Difference:
+    """What one address is behind another but for two counters: `start` and multiples of the factors, within bounds."""
 
-    Of distances beyond MOST_DISTANCES only bounds are looked at.
+    start: int
+    lower: int
+    upper: int
+    factors: tuple[int, ...] = ()
 
-    >>> _is_between(40, 9, -4, 9, -4, 4), _is_between(40, 9, -4, 10, -4, 4)
-    (False, True)
+    def may_come_to(self, window: range, step: int, most: int, stride: int, longest: int) -> bool:
+        """Whether with `step·d + stride·k` it may be in the window, for some d from 1 to `most`, k from 1 to `longest`.
+
+        Of more than MOST_DISTANCES distances d only bounds are looked at.
+
+        >>> nothing = _Difference(0, 0, 0)
+        >>> nothing.may_come_to(range(-3, 4), 40, 9, -4, 9), nothing.may_come_to(range(-3, 4), 40, 9, -4, 10)
+        (False, True)
+        """
+        if longest < 1:
+            return False
+        low, high = window.start - self.upper, window.stop - self.lower
+        distances = _distances(step, most, self.start, window, math.gcd(stride, *self.factors))
+        if distances is None:
+            ends = [step * d + stride * k for d in (1, most) for k in (1, longest)]
+            return low <= max(ends) and min(ends) < high
+        return any(_is_within_reach(low - step * d, high - step * d, stride, longest) for d in distances)
+
+
+def _is_within_reach(low: int, high: int, stride: int, longest: int) -> bool:
+    """Whether `low <= stride·k < high` for some k from 1 to `longest`."""
+    if stride == 0:
+        return low <= 0 < high
+    if stride < 0:
+        low, high, stride = 1 - high, 1 - low, -stride
+    return max(-(-low // stride), 1) <= min(-(-high // stride) - 1, longest)
+
+
+def _distances(step: int, most: int, start: int, window: range, common: int) -> list[int] | None:
+    """The d from 1 to `most` for which `step·d + start` is a multiple of `common` away from the window.
+
+    None where there are too many to look at.
     """
-    if longest < 1:
-        return False
-    for d in range(1, min(most, MOST_DISTANCES) + 1):
-        shift = step * d
-        if stride == 0:
-            if low < shift < high:
-                return True
-            continue
-        least, greatest = (low - shift, high - shift) if stride > 0 else (shift - high, shift - low)
-        first, last = least // abs(stride) + 1, -(-greatest // abs(stride)) - 1
-        if max(first, 1) <= min(last, longest):
-            return True
-    if most <= MOST_DISTANCES:
-        return False
-    ends = [step * d + stride * k for d in (MOST_DISTANCES + 1, most) for k in (1, longest)]
-    return low < max(ends) and min(ends) < high
+    period = common // math.gcd(step, common) if common else most
+    if min(period, most) > MOST_DISTANCES:
+        return None
+    found = [d for d in range(1, min(period, most) + 1) if _reaches(step * d + start, window, common)]
+    if not common or not found:
+        return found
+    if len(found) * (most // period + 1) > MOST_DISTANCES:
+        return None
+    return [d + turn for turn in range(0, most, period) for d in found if d + turn <= most]
 
 
-def _difference(left: Index, right: Index, box: Box, varies: Callable[[Atom], bool]) -> tuple[int, int]:
-    """Bounds of the left index at one point less the right one at another, which differs in what varies."""
-    lower = upper = left.constant - right.constant
+def _reaches(place: int, window: range, common: int) -> bool:
+    return place in window if common == 0 else (window.stop - 1 - place) % common < len(window)
+
+
+def _difference(left: Index, right: Index, box: Box, varies: Callable[[Atom], bool]) -> _Difference:
+    """The left index at one point less the right one at another, which differs in what varies."""
+    start = lower = upper = left.constant - right.constant
+    factors: list[int] = []
     for atom in {*left.terms, *right.terms}:
         a, b = left.terms.get(atom, 0), right.terms.get(atom, 0)
         for factor in (a, -b) if varies(atom) else (a - b,):
-            low, high = Index(0, {atom: factor}).value_range(box) if factor else (0, 0)
-            lower, upper = lower + low, upper + high
-    return lower, upper
+            if factor:
+                low, high = Index(0, {atom: factor}).value_range(box)
+                lower, upper = lower + low, upper + high
+                factors.append(factor)
+    return _Difference(start, lower, upper, tuple(factors))
 
 
 def _without(index: Index, dimensions: tuple[Dimension, ...]) -> Index:
