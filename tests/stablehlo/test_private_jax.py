@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 import windlass
-from windlass.stablehlo.private_jax import default_compile_options, make_context
+from windlass.stablehlo.private_jax import default_compile_options, make_context, sources_of
 
 HINT = f"jax {jax.__version__} has moved something private: adapt src/windlass/stablehlo/private_jax.py"
 
@@ -72,3 +72,12 @@ def test_private_modules_are_imported_in_one_file_only() -> None:
         if re.search(r"^\s*(from|import) (jax\._src|jaxlib\._jax)", path.read_text(), re.MULTILINE)
     }
     assert users == {"stablehlo/private_jax.py"}
+
+
+def test_what_a_traced_value_was_computed_from_is_known() -> None:
+    def function(x: Any, n: Any) -> Any:
+        (one, two) = sources_of(jax.lax.add(x, n)) or []
+        assert (one is x, two is n, sources_of(x)) == (True, True, None)
+        return x
+
+    jax.jit(function).trace(1, 2)

@@ -21,21 +21,24 @@ from jax.core import Tracer
 from numpy.typing import NDArray
 
 from windlass import pipeline
-from windlass.diagnostics import Diagnostic, LaunchError, Position, WindlassError
+from windlass.diagnostics import Diagnostic, LaunchError, Position
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.capture import captured
 from windlass.frontends.arrays.explaining import as_told
+from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
 from windlass.functions.large_arguments import LargeArguments
+from windlass.functions.overlaps import overlaps_of, places_of, refuse_overlaps
+from windlass.functions.specialization import IntegersNeeded, Specialized, Static
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.ops import Composite, CustomDerivative, expand_composites
 from windlass.precision import Limbs
 from windlass.reports.lowered import Lowered
 from windlass.rewriting.inlining import inline_custom_derivatives
 from windlass.runtime.compiled_store import CompiledStore
-from windlass.runtime.memories import ArrayForm, plan_memories
+from windlass.runtime.memories import ArrayForm
 from windlass.runtime.needed_memory import as_out_of_memory
 from windlass.runtime.staging import LARGE, pool
 from windlass.stablehlo.exporting import export_text
@@ -45,8 +48,6 @@ from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.waiting import require_threads, wait_for
 
 Result = TypeVar("Result")
-MOST_WORK = 10_000
-"""How many candidates are looked at for an element that two views share; if these do not tell, they may share one."""
 
 
 class JitFunction:
@@ -68,7 +69,7 @@ class JitFunction:
         self.exact = exact
         self.limbs = None if precision is None else Limbs.parse(precision)
         self.signature = inspect.signature(function)
-        self._compiled: CompiledStore[Any, CompiledCall] = CompiledStore()
+        self._compiled: CompiledStore[Any, CompiledCall | Specialized] = CompiledStore()
         self._lock = threading.RLock()
         unknown = [name for name in (*static, *donate) if name not in self.signature.parameters]
         if unknown:
@@ -93,17 +94,34 @@ class JitFunction:
             # Within another compiled function it is a part of that one.
             return captured(self.function)(*positional, **named)
         leaves, structure = self._flatten(positional, named)
-        return self.compiled(leaves, structure).run(leaves)
+        call = self._entry(leaves, structure)
+        while isinstance(call, Specialized):
+            leaves, structure = call.split(leaves)
+            call = self._entry(leaves, structure)
+        return call.run(leaves)
 
     def compiled(self, leaves: Sequence[Any], structure: Any) -> CompiledCall:
-        """The program for such arguments; see `flatten`."""
-        key = _key(leaves, structure)
-        return self._compiled.get(key) or self._compile(leaves, structure, key)
+        """The program for such arguments; see `flatten`.
+
+        Raises WindlassError where the values of integers among them have to be known.
+        """
+        call = self._entry(leaves, structure)
+        if isinstance(call, Specialized):
+            raise call.error
+        return call
 
     def lower(self, *positional: Any, **named: Any) -> Lowered:
         """The stages of the program for such arguments: "tensor" as traced, "optimized" by the rules, "hlo" by XLA."""
         leaves, structure = self._flatten(positional, named)
-        return self.compiled(leaves, structure).lowered(self.name)
+        call = self._entry(leaves, structure)
+        while isinstance(call, Specialized):
+            leaves, structure = call.split(leaves)
+            call = self._entry(leaves, structure)
+        return call.lowered(self.name)
+
+    def _entry(self, leaves: Sequence[Any], structure: Any) -> CompiledCall | Specialized:
+        key = _key(leaves, structure)
+        return self._compiled.get(key) or self._compile(leaves, structure, key)
 
     def _flatten(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Any]:
         """Arrays and numbers in order, and the structure that they stand in; static arguments are in the structure."""
@@ -135,50 +153,17 @@ class JitFunction:
                 kept.append(leaf)
         return kept, (structure, tuple(marks))
 
-    def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall:
+    def _compile(self, leaves: Sequence[Any], structure: Any, key: Any) -> CompiledCall | Specialized:
         require_threads()
         with self._lock:
             found = self._compiled.get(key)
             if found is None:
-                found = CompiledCall(self, leaves, structure)
+                try:
+                    found = CompiledCall(self, leaves, structure)
+                except IntegersNeeded as need:
+                    found = Specialized(self.name, structure, need)
                 self._compiled.keep(key, found)
             return found
-
-
-class Static:
-    """An argument that is compiled in. Hashable: two calls share a program if theirs are equal."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    @classmethod
-    def of(cls, value: Any) -> Static:
-        """The argument.
-
-        Raises LaunchError (WL0911) where it is not hashable.
-        """
-        try:
-            hash(value)
-        except TypeError:
-            raise LaunchError(
-                Diagnostic(
-                    "WL0911",
-                    f"an argument of type {type(value).__name__} can't be compiled in: it is not hashable",
-                    help="pass numbers and arrays, in lists, tuples or dictionaries if need be",
-                )
-            ) from None
-        return cls(value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and type(self.value) is type(other.value) and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash((type(self.value), self.value))
-
-
-jax.tree_util.register_pytree_node(Static, lambda each: ((), each), lambda each, _: each)
 
 
 class CompiledCall:
@@ -194,7 +179,7 @@ class CompiledCall:
         self._strides = [_strides_of(leaf) for leaf in leaves]
         self._is_read_only = [isinstance(leaf, np.ndarray) and not leaf.flags.writeable for leaf in leaves]
         self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
-        self.places = _places_of(leaves)
+        self.places = places_of(leaves)
         """For each argument the earlier one that is the same array, or None."""
         self._returned: Any = None
         self._written: list[int] = []
@@ -205,7 +190,7 @@ class CompiledCall:
         with jax.enable_x64(True):
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
-            self._refuse_overlaps(leaves)
+            refuse_overlaps(leaves, self._written)
             self.program, self._before, self._after = _whole_program(owner.name, traced, owner.exact, owner.limbs)
         self._donate = self._donated(leaves)
         self._function = self.program.jitted(self._donate)
@@ -258,13 +243,6 @@ class CompiledCall:
                         help=f"pass a writable array: {name} = {name}.copy()",
                     )
                 )
-
-    def _refuse_overlaps(self, leaves: Sequence[Any]) -> None:
-        """Raises WindlassError (WL0912) for arguments that share elements otherwise than by being the same array,
-        where the function writes one of them."""
-        for pair in _overlaps_of([leaf if isinstance(leaf, np.ndarray) else None for leaf in leaves]):
-            if any(index in self._written for index in pair):
-                raise _overlapping()
 
     def _refuse_variables(self, leaves: Sequence[Any]) -> None:
         """Raises LaunchError (WL0912) for arguments that are device variables which a kernel uses, where one is
@@ -319,6 +297,9 @@ class CompiledCall:
                 result = captured(self._owner.function)(*positional, **named)
             except Exception as error:
                 told = as_told(error)
+                needed = integers_needed(error, tracing, values, self._is_array)
+                if needed:
+                    raise IntegersNeeded(needed, told) from None
                 if told is error:
                     raise
                 raise told from None
@@ -560,63 +541,14 @@ def _key(leaves: Sequence[Any], structure: Any) -> Any:
     if len(arrays) > 1 and not (
         all(leaf.flags.owndata for leaf in arrays) and len(set(map(id, arrays))) == len(arrays)
     ):
-        key.append(tuple(_places_of(leaves)))
-        key.append(tuple(_overlaps_of([leaf if isinstance(leaf, np.ndarray) else None for leaf in leaves])))
+        key.append(tuple(places_of(leaves)))
+        key.append(tuple(overlaps_of(leaves)))
     return tuple(key)
 
 
 def _strides_of(leaf: Any) -> tuple[int, ...] | None:
     """The strides of an array of NumPy's that lies otherwise than in C order."""
     return leaf.strides if isinstance(leaf, np.ndarray) and not leaf.flags.c_contiguous else None
-
-
-def _overlaps_of(arrays: Sequence[NDArray[Any] | None]) -> list[tuple[int, int]]:
-    """The pairs of arrays that share elements, of which one does not lie in C order."""
-    pairs: list[tuple[int, int]] = []
-    for index, first in enumerate(arrays):
-        for other in range(index):
-            second = arrays[other]
-            if first is None or second is None or (first.flags.c_contiguous and second.flags.c_contiguous):
-                continue
-            if np.may_share_memory(first, second) and _share_elements(first, second):
-                pairs.append((other, index))
-    return pairs
-
-
-def _share_elements(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    try:
-        return np.shares_memory(first, second, max_work=cast("Any", MOST_WORK))
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _overlapping() -> WindlassError:
-    return WindlassError(
-        Diagnostic(
-            "WL0912",
-            "two arguments overlap without being the same array",
-            help="pass the array that both are views of, and make the views inside the function",
-        )
-    )
-
-
-def _places_of(leaves: Sequence[Any]) -> list[int | None]:
-    """For each leaf the earlier one that it is the same array as, or None.
-
-    Raises WindlassError (WL0912) for arrays that overlap in another way.
-    """
-    arrays = [leaf if isinstance(leaf, np.ndarray) else None for leaf in leaves]
-    plans, _ = plan_memories(
-        [None if each is None else each if each.flags.c_contiguous else None for each in arrays], {}
-    )
-    places: list[int | None] = [None] * len(leaves)
-    for plan in plans:
-        if plan.is_staged:
-            raise _overlapping()
-        first = plan.members[0][0]
-        for position, _ in plan.members[1:]:
-            places[position] = first
-    return places
 
 
 def _is_static(leaf: Any) -> bool:

@@ -525,3 +525,12 @@ def _flat(values: Sequence[Any]) -> list[Any]:
     for value in values:
         flat += _flat(value) if isinstance(value, tuple | list) else [value]
     return flat
+
+
+def sources_of(tracer: Any) -> list[Any] | None:
+    """What a traced value was computed from; None where that is not known: it is an argument of what is traced."""
+    lowered = tracer.full_lower()
+    if lowered is not tracer:
+        return [lowered]
+    equation = getattr(tracer, "parent", None)
+    return None if equation is None else list(equation.in_tracers)

@@ -214,12 +214,12 @@ def test_objects_changed_in_a_loop_are_changed_each_time() -> None:
 
     def unknown(x: Any, n: Any) -> Any:
         counts = {"k": 0}
-        for _ in range(n):
+        for _ in range(n[0]):
             counts["k"] += 1
         return x * counts["k"]
 
     with pytest.raises(wl.WindlassError, match=r"WL0910.*an object of dict is changed within it"):
-        wl.jit(unknown)(X.copy(), 3)
+        wl.jit(unknown)(X.copy(), np.array([3]))
 
 
 @wl.jit

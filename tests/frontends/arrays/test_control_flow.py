@@ -192,9 +192,9 @@ def test_writing_to_a_name_that_stands_for_one_of_two_arrays_is_refused() -> Non
 
 def test_changing_shapes_are_explained() -> None:
     def function(u: Any, n: Any) -> Any:
-        for _ in range(n):
+        for _ in range(n[0]):
             u = np.concatenate([u, u])
         return u
 
     with pytest.raises(wl.WindlassError, match=r"WL0910"):
-        wl.jit(function)(U.copy(), 3)
+        wl.jit(function)(U.copy(), np.array([3]))

@@ -15,7 +15,7 @@ from jax.core import Tracer
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
 from windlass.frontends.arrays.elements import Flags, Flat
-from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing
+from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing, note_needed
 from windlass.frontends.arrays.values import as_jax, cast_to, leaked, put, read_only, reshaped, unsupported, untraceable
 from windlass.frontends.arrays.views import (
     Broadcast,
@@ -166,6 +166,7 @@ class Array:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         value = self.value
         if isinstance(value, Tracer):
+            note_needed(value)
             raise untraceable("an array that is being traced has no elements yet", "NumPy was asked for them")
         return np.array(value, dtype)
 
@@ -552,6 +553,7 @@ class Array:
     def _known(self, what: str, note: str) -> Any:
         value = self.value
         if isinstance(value, Tracer):
+            note_needed(value)
             raise untraceable(f"{what} is not known while the function is compiled", note)
         return value
 

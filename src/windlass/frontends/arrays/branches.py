@@ -36,7 +36,7 @@ from windlass.frontends.arrays.states import (
     values_of,
     without_leaks,
 )
-from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, live_storages
+from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, live_storages, note_needed
 from windlass.frontends.arrays.unsure import is_bound
 from windlass.frontends.arrays.values import as_jax
 
@@ -53,6 +53,7 @@ def run_if(test: Any, then: Body, otherwise: Body, getters: Sequence[Callable[[]
         with keeping_memories():
             return branch(plain(test), then, otherwise, state, names_of(getters))
     except NotCapturable as error:
+        note_needed(plain(test))
         raise explained(error) from error
 
 

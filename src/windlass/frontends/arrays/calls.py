@@ -22,8 +22,8 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
-from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced
-from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, position_now
+from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced, plain
+from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, note_needed, position_now
 from windlass.frontends.arrays.values import unsupported
 from windlass.frontends.arrays.view_functions import strided_view
 from windlass.frontends.arrays.views import known_order, lies_in
@@ -272,6 +272,7 @@ def _known(function: Any, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_known(function, each) for each in value)  # pyright: ignore[reportUnknownVariableType]
     if is_traced(value):
+        note_needed(plain(value))
         raise WindlassError(
             Diagnostic(
                 "WL0904",

@@ -21,7 +21,7 @@ from windlass.frontends.arrays.operands import (
     written_outside,
 )
 from windlass.frontends.arrays.promotion import promoted_alike
-from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
+from windlass.frontends.arrays.tracing import Check, current_tracing, note_needed, position_now
 
 
 def _array(value: Any) -> Array:
@@ -154,6 +154,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     array = _array(a)
     counts = unwrapped_all(repeats)
     if isinstance(counts, Tracer):
+        note_needed(counts)
         raise shape_from_data("repeat")
     if axis is None:
         array, axis = array.reshape(-1), 0

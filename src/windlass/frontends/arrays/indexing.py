@@ -15,7 +15,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.tracing import Check, current_tracing, position_now
+from windlass.frontends.arrays.tracing import Check, current_tracing, note_needed, position_now
 
 MASK_HELP = (
     "numpy.where(mask, a, b) chooses element by element, a[mask] = number leaves the others as they are, and "
@@ -69,6 +69,7 @@ def static_bounds(entry: slice) -> slice:
             raise TypeError("slice indices must be integers or None or have an __index__ method")
         known = None if bound is None else known_integer(bound)
         if bound is not None and known is None:
+            note_needed(plain(bound))
             raise WindlassError(
                 Diagnostic(
                     "WL0904",

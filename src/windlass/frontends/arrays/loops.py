@@ -37,7 +37,14 @@ from windlass.frontends.arrays.states import (
     truth_of,
     values_of,
 )
-from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, keeping_memories, live_storages
+from windlass.frontends.arrays.tracing import (
+    Storage,
+    at_this_level,
+    current_tracing,
+    keeping_memories,
+    live_storages,
+    note_needed,
+)
 from windlass.frontends.arrays.unsure import left_by
 
 ENTRY_POINTS = ("run_for", "run_while")
@@ -75,6 +82,7 @@ def run_for(things: Any, body: Body, getters: Sequence[Callable[[], Any]], stops
         with keeping_memories():
             return _for_loop(loop, state, rounds, plain(count))
     except NotCapturable as error:
+        note_needed(plain(count))
         raise explained(error) from error
 
 
@@ -123,6 +131,7 @@ def run_while(test: Test, body: Body, getters: Sequence[Callable[[], Any]], stop
                 raise NotCapturable("the condition of a `while` loop that is left early changes something")
             return _rotated_loop(continues, test, loop, after)
     except NotCapturable as error:
+        note_needed(plain(continues))
         raise explained(error) from error
 
 

@@ -93,6 +93,8 @@ class Tracing:
         """Random generators that the function made with a seed: they give the same in each call."""
         self.level: Any = None
         """JAX's trace that the function's own operations, loops and branches run in."""
+        self.needed: Any = None
+        """The traced value that would have had to be known, where that was found last."""
         self.outermost: Any = None
         """The one outside of all loops and branches."""
 
@@ -155,6 +157,12 @@ def live_storages() -> list[Storage]:
 def current_tracing() -> Tracing | None:
     """What `wl.jit` traces in this thread, if anything."""
     return _here.tracing
+
+
+def note_needed(value: Any) -> None:
+    """Say that something can't be done because this traced value is not known."""
+    if _here.tracing is not None:
+        _here.tracing.needed = value
 
 
 @contextmanager
