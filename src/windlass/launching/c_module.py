@@ -5,27 +5,38 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
+from windlass.diagnostics import CompilationError, Diagnostic, LaunchError, RaisingError
+from windlass.diagnostics.deferral import deferred
 from windlass.frontends.cpp import RESULT, compile_functions
 from windlass.frontends.cpp.clang import Language
 from windlass.frontends.cuda import find_kernel
 from windlass.ir.signature import KernelSignature
 from windlass.launching import emulation
 from windlass.launching.kernel import Kernel
+from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.loaded_module import LoadedModule
 from windlass.launching.textures import TextureReferences
 from windlass.launching.variables import Variables
-from windlass.runtime.arguments import order_arguments
+from windlass.runtime.arguments import check_argument, order_arguments
 
 if TYPE_CHECKING:
+    from windlass.ir import Function
+    from windlass.launching import native_kernel
+    from windlass.launching.native_kernel import NativeKernel
+    from windlass.parallel import loops_as_launches
+    from windlass.parallel.loops_as_launches import LoopLaunch
     from windlass.reports.lowered import Lowered
     from windlass.reports.report import Report
+else:
+    loops_as_launches = deferred("windlass.parallel.loops_as_launches")
+    native_kernel = deferred("windlass.launching.native_kernel")
 
 Array: TypeAlias = NDArray[Any]
 
@@ -141,6 +152,41 @@ class CFunction:
         ordered = order_arguments(self.signature, arguments, named)
         return self._with_result(ordered, emulation.emulate(self.kernel_for(ordered))[ONE])
 
+    def as_native(self, *arguments: Any, **named: Any) -> Any:
+        """The same as native code, in place: `wl.native(function)`.
+
+        Where an independent loop is all that the function does its iterations are the threads. Raises RaisingError
+        (WL0440) where there is no native code.
+        """
+        ordered = order_arguments(self.signature, arguments, named)
+        kernel = self.kernel_for(ordered)
+        loop = self._loop_as_launch if kernel is self.as_kernel else None
+        if loop is None:
+            return self._with_result(ordered, native_kernel.NativeKernel(kernel)[ONE])
+        launch, threads = loop
+        parameters = self.signature.parameters
+        known = [
+            check_argument(self.signature, parameter, argument) if parameter.kind != "pointer" else None
+            for parameter, argument in zip(parameters, ordered, strict=True)
+        ]
+        grid, block = launch.shape(known)
+        if 0 not in grid:
+            threads[grid, block](*ordered)
+        return None
+
+    @cached_property
+    def _loop_as_launch(self) -> tuple[LoopLaunch, NativeKernel] | None:
+        """The loop that is all that the function does as a launch, and that as native code."""
+        if self._result is not None:
+            return None
+        try:
+            found = loops_as_launches.loop_as_launch(self.as_kernel.function)
+        except RaisingError:
+            return None
+        if found is None:
+            return None
+        return found, native_kernel.NativeKernel(_LoopKernel(self.as_kernel, found), is_independent=True)
+
     def _with_result(self, arguments: Sequence[Any], launch: Callable[..., None]) -> Any:
         """What is returned, after such a launch has put it into memory."""
         if self._result is None:
@@ -216,6 +262,18 @@ class CFunction:
     def __repr__(self) -> str:
         parameters = ", ".join(f"{each.type_name} {each.name}" for each in self.signature.parameters)
         return f"<windlass function {self.name}({parameters})>"
+
+
+class _LoopKernel(LoadedKernel):
+    """A function of C whose loop is a launch."""
+
+    def __init__(self, kernel: Kernel, launch: LoopLaunch) -> None:
+        super().__init__(kernel.module, kernel.signature)
+        self._launch = launch
+
+    @property
+    def function(self) -> Function:
+        return self._launch.function
 
 
 def _storage_of(argument: Any) -> Any:

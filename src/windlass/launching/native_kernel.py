@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.launching.form import Request
+from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.native_form import NativeForm, prepare
 from windlass.launching.records import with_pointers_apart
 from windlass.native import NotNative
@@ -16,23 +17,24 @@ from windlass.runtime.compiled_store import CompiledStore
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
-    from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.schedules import Schedule
 
 
 class NativeKernel:
     """A kernel as native code: `wl.native(kernel)[grid, block](*arguments)`, NumPy arrays updated in place."""
 
-    def __init__(self, kernel: LoadedKernel, schedule: Schedule | None = None) -> None:
+    def __init__(self, kernel: LoadedKernel, schedule: Schedule | None = None, *, is_independent: bool = False) -> None:
         self.kernel = kernel
         self.schedule = schedule
+        self.is_independent = is_independent
+        """Whether it is known that the threads may run in any order."""
         self._launches: dict[LaunchShape, Callable[..., None]] = {}
 
     def __getitem__(self, brackets: Any) -> Callable[..., None]:
         shape = read_launch_shape(self.kernel.signature, brackets)
         found = self._launches.get(shape)
         if found is None:
-            found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule)
+            found = self._launches[shape] = _NativeLaunch(self.kernel, shape, self.schedule, self.is_independent)
         return found
 
     def __repr__(self) -> str:
@@ -42,10 +44,13 @@ class NativeKernel:
 class _NativeLaunch:
     """A kernel with its grid and block as native code; call it with the kernel's arguments."""
 
-    def __init__(self, kernel: LoadedKernel, shape: LaunchShape, schedule: Schedule | None) -> None:
+    def __init__(
+        self, kernel: LoadedKernel, shape: LaunchShape, schedule: Schedule | None, is_independent: bool
+    ) -> None:
         self._kernel = kernel
         self._shape = shape
         self._schedule = schedule
+        self._is_independent = is_independent
         self._forms: CompiledStore[tuple[Any, ...], NativeForm] = CompiledStore()
         self._keys: CallKeys | None = None
 
@@ -68,18 +73,34 @@ class _NativeLaunch:
             for parameter, argument in zip(kernel.signature.parameters, given, strict=True)
         ]
         try:
-            return prepare(Request(kernel, self._shape, checked), schedule=self._schedule)
+            request = Request(kernel, self._shape, checked)
+            return prepare(request, is_independent=self._is_independent, schedule=self._schedule)
         except NotNative as reason:
             raise kernel.with_source(reason.as_error(kernel.name)) from None
 
 
-def native(kernel: LoadedKernel, *, schedule: Schedule | str | None = None) -> NativeKernel:
+class Native(Protocol):
+    """What knows itself how it runs as native code: a function of C."""
+
+    def as_native(self, *arguments: Any, **named: Any) -> Any:
+        """The call as native code."""
+
+
+@overload
+def native(kernel: LoadedKernel, *, schedule: Schedule | str | None = None) -> NativeKernel: ...
+@overload
+def native(kernel: Native) -> Callable[..., Any]: ...
+def native(
+    kernel: LoadedKernel | Native, *, schedule: Schedule | str | None = None
+) -> NativeKernel | Callable[..., Any]:
     """The kernel as native code on this machine's threads and vectors, whatever launches would choose by themselves.
 
     Arrays are worked on in place. The results are the emulator's to the bit, but for `exp`, `log`, `sin`, `cos` and
     `pow` where they come from glibc's vector functions (within 4 units in the last place; WINDLASS_VECTOR_FUNCTIONS=0
     does without). With a `schedule` its loops are tiled, exchanged, unrolled or marked independent first (see
-    `windlass.schedules`); that is refused (WL0807) where it would change the results.
+    `windlass.schedules`); that is refused (WL0807) where it would change the results. A function of C is called as it
+    is itself, `wl.native(function)(*arguments)`; where an independent loop is all that it does, its iterations are the
+    threads.
 
     Raises RaisingError (WL0440) at the launch, with the line and the reason, where the kernel has no native code, and
     EmulationError where a thread leaves an array.
@@ -96,6 +117,8 @@ def native(kernel: LoadedKernel, *, schedule: Schedule | str | None = None) -> N
         raise LaunchError(
             Diagnostic("WL0407", f"wl.native takes a kernel, got {kernel!r}", help="write wl.native(module['name'])")
         )
+    if not isinstance(kernel, LoadedKernel):
+        return kernel.as_native
     if schedule is None:
         return NativeKernel(kernel)
     from windlass.schedules import read_schedule  # 100 ms, for which kernels without a schedule need not wait

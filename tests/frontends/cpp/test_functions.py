@@ -15,6 +15,7 @@ import windlass as wl
 from windlass.loops import For
 from windlass.loops.evaluation import evaluate_kernel
 from windlass.loops.verifier import verify_kernel
+from windlass.parallel.loops_as_launches import loop_as_launch
 
 FILE = Path(__file__).parent / "functions.c"
 N = 40
@@ -166,6 +167,33 @@ def test_function_is_raised_and_right(name: str) -> None:
         check(functions()[name], CASES[name])
 
 
+NATIVE = (
+    *("dot", "gemm_k_middle", "spmv", "private_array", "critical_order", "scatter", "cilk_square", "find", "nested"),
+    *("by_value", "extremes"),
+)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_function_is_right_as_native_code(name: str) -> None:
+    check(wl.native(functions()[name]), CASES[name])
+
+
+def test_independent_loop_is_a_launch_where_it_is_all_there_is() -> None:
+    launched = {name: loop_as_launch(functions()[name].as_kernel.function) for name in CASES}
+    assert {name for name, each in launched.items() if each is not None} == {
+        *("gemm_k_middle", "vla", "spmv", "scatter", "cilk_square", "use_tables", "nested", "target", "sections"),
+    }
+    for name, shape in (("scatter", ((1, 1, 1), (256, 1, 1))), ("spmv", ((1, 4, 1), (1, 1, 1)))):
+        launch, case = launched[name], CASES[name]
+        assert launch is not None
+        assert launch.shape(case.arguments) == shape
+        assert 0 in launch.shape((0, *case.arguments[1:]))[0]
+        arguments = copied(case.arguments)
+        evaluate_kernel(launch.function, *shape, arguments, order=np.random.default_rng(5))
+        for position, expected in case.after.items():
+            np.testing.assert_allclose(arguments[position], expected)
+
+
 def test_functions_are_listed_in_the_order_of_the_source() -> None:
     assert set(functions()) == {*CASES, "fibonacci", "tasks", "count_call", "overlap"}
     assert functions().functions[:3] == ("dot", "gemm_k_middle", "vla")
@@ -193,7 +221,19 @@ def test_arrays_that_overlap_are_one_memory() -> None:
 
 
 INDEPENDENT = (
-    *("dot", "gemm_k_middle", "vla", "spmv", "scatter", "cilk_square", "steps", "use_tables", "nested", "target"),
+    *(
+        "dot",
+        "gemm_k_middle",
+        "vla",
+        "spmv",
+        "scatter",
+        "cilk_square",
+        "steps",
+        "use_tables",
+        "nested",
+        "target",
+        "sections",
+    ),
     *("first_private", "floyd"),
 )
 ORDERED = (
