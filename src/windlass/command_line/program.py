@@ -276,6 +276,7 @@ def run_program(
     _WITHOUT,
     option("--schedule", help="What is done in which order: \"seq(rules('slices'), passes('needed_parts'))\"."),
     _SATURATE,
+    option("--precision", help='Compute f64 with several narrow floats: "f32x2", "f32x3", "f32x4", "f64x2".'),
 )
 def opt(
     file: Path,
@@ -289,11 +290,14 @@ def opt(
     without: list[str],
     schedule: str | None,
     saturate: bool,
+    precision: str | None,
 ) -> int:
     """Optimize a StableHLO module with the catalogue of rewrites."""
 
     wanted = None if schedule is None else schedules.read_schedule(schedule)
-    choices = choosing.Choices.make(exact, assume, seconds, device, without=without, schedule=wanted, saturate=saturate)
+    choices = choosing.Choices.make(
+        exact, assume, seconds, device, without=without, schedule=wanted, saturate=saturate, precision=precision
+    )
     optimizing.optimize_file(file, output, choices, statistics, explained)
     return OK
 

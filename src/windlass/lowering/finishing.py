@@ -29,17 +29,20 @@ def finish(
     *,
     is_whole: bool = False,
     is_partitioned: bool = False,
+    is_settled: bool = False,
 ) -> None:
     """Change the module in place for the device's compiler; what need not be done ends at a moment of `monotonic()`.
 
     `is_whole` says that no other program will call the module. One that `is_partitioned`, which XLA divides among
-    devices, keeps its updates: calls would keep XLA from that.
+    devices, keeps its updates: calls would keep XLA from that. In one that `is_settled` it has been decided what is
+    written out.
     """
     if device.name == "gpu":
         split_fusions(module, device)
     elif device.name == "cpu" and not is_partitioned:
-        with ending_at(until):
-            materialize_shared(module)
+        if not is_settled:
+            with ending_at(until):
+                materialize_shared(module)
         settle_updates(module, is_whole)
 
 

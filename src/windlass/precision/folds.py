@@ -12,6 +12,9 @@ from windlass.ops.movement import slice_along
 from windlass.precision.limbs import Limbs
 from windlass.precision.spreading import Spread, Spreader, no_form
 
+LEVELS_IN_LOOP = 2
+"""Levels of a tree that are computed in one loop: twice as many numbers come from each."""
+
 
 def fold_by_halves(spreader: Spreader, op: Reduce) -> Sequence[Spread]:
     """The inputs folded along the dimensions, each axis by halves."""
@@ -26,6 +29,7 @@ def fold_by_halves(spreader: Spreader, op: Reduce) -> Sequence[Spread]:
 
     for axis in op.dimensions:
         rests: list[list[Spread]] = []
+        levels = 0
         while shape[axis] > 1:
             half, is_odd = divmod(shape[axis], 2)
             if is_odd:
@@ -34,6 +38,9 @@ def fold_by_halves(spreader: Spreader, op: Reduce) -> Sequence[Spread]:
             upper = [_part(each, axis, half, half) for each in state]
             state = combined(lower, upper)
             shape[axis] = half
+            levels += 1
+            if levels % LEVELS_IN_LOOP == 0:
+                state = [spreader.writing.write(each) if isinstance(each, tuple) else each for each in state]
         for rest in rests:
             state = combined(state, rest)
     kept = tuple(size for axis, size in enumerate(shape) if axis not in op.dimensions)

@@ -224,7 +224,7 @@ def choose(spreader: Spreader, op: If | Case) -> Sequence[Spread]:
 def combine(spreader: Spreader, op: Scatter | ReduceWindow) -> Sequence[Spread]:
     """The op on all limbs together: what combines two numbers combines their limbs."""
     region = op.region_names[0]
-    fields: dict[str, Any] = op.field_values() | {region: spreader.region(op.regions[0])}
+    fields: dict[str, Any] = op.field_values() | {region: spreader.region(op.regions[0], is_combiner=True)}
     for name in ("inputs", "updates", "init_values"):
         if name in fields:
             fields[name] = spreader.flat(fields[name])
@@ -243,7 +243,7 @@ def sort(spreader: Spreader, op: Sort) -> Sequence[Spread]:
         count = spreader.limbs.count if spreader.is_wide(value) else 1
         first = len(order)
         order += [first + limb + side * count for limb in range(count) for side in range(2)]
-    comparator = spreader.region(op.comparator, order)
+    comparator = spreader.region(op.comparator, order, is_combiner=True)
     made = Sort(spreader.flat(op.inputs), comparator, op.dimension, op.is_stable)
     return spreader.grouped(op.results, made.results)
 

@@ -31,6 +31,7 @@ from windlass.ops import (
 from windlass.ops.base import BroadcastInDim
 from windlass.ops.movement import slice_along
 from windlass.ops.reduction import reduce_with
+from windlass.precision.folds import LEVELS_IN_LOOP
 from windlass.precision.limbs import Number
 from windlass.precision.spreading import Spread, Spreader
 from windlass.precision.transforms import sum_with_error
@@ -86,13 +87,16 @@ def _by_elements(spreader: Spreader, left: Number, right: Number) -> Number:
 
 def sum_along(spreader: Spreader, x: Number, axis: int) -> Number:
     """The sum along an axis, which becomes one of size 1: halves are added until one is left."""
-    a, rests = spreader.arithmetic, list[Number]()
+    a, rests, levels = spreader.arithmetic, list[Number](), 0
     while (size := x[0].shape[axis]) > 1:
         half, is_odd = divmod(size, 2)
         if is_odd:
             rests.append(tuple(slice_along(limb, axis, 2 * half, size) for limb in x))
         lower = tuple(slice_along(limb, axis, 0, half) for limb in x)
         x = a.add(lower, tuple(slice_along(limb, axis, half, 2 * half) for limb in x))
+        levels += 1
+        if levels % LEVELS_IN_LOOP == 0:
+            x = spreader.writing.write(x)
     for rest in rests:
         x = a.add(x, rest)
     return x

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.facts.cost import Device
 from windlass.ir import Block, Builder, Function, Module, TensorType, Value
+from windlass.lowering.settling import Settling
 from windlass.ops import Return
 from windlass.precision import forms
 from windlass.precision.conversions import join_wide, split_wide
 from windlass.precision.limbs import Limbs
 from windlass.precision.spreading import Spreader, is_wide_anywhere
+from windlass.precision.writing_out import Writing
 
 assert forms.ARITHMETIC  # entered with the room
 
 
-def spread_module(module: Module, limbs: Limbs) -> None:
+def spread_module(module: Module, limbs: Limbs, device: Device | None = None) -> None:
     """Every function of the module, in place, computed with limbs; what is public takes and gives wide floats still.
 
-    Calls have been inlined. Raises WindlassError: WL0962 at the line of an op that has no form, WL0963 where nothing
-    is computed in floats that are wide.
+    Calls have been inlined. What the `device` is better at if it is written out is written out. Raises WindlassError:
+    WL0962 at the line of an op that has no form, WL0963 where nothing is computed in floats that are wide.
     """
     if not any(is_wide_anywhere(function.body, limbs) for function in module.functions.values()):
         _refuse_narrow(module, limbs)
+    settling = Settling(module) if device is not None and device.name == "cpu" else None
     for name, function in [*module.functions.items()]:
-        module.functions[name] = spread_function(function, limbs)
+        module.functions[name] = spread_function(function, limbs, settling)
 
 
-def spread_function(function: Function, limbs: Limbs) -> Function:
+def spread_function(function: Function, limbs: Limbs, settling: Settling | None = None) -> Function:
     """The function computed with limbs, but for its arguments and results: those are split and joined.
+
+    With `settling`, numbers that are read again are written out.
 
     Raises WindlassError (WL0962) at the line of an op that has no form.
 
@@ -41,7 +47,7 @@ def spread_function(function: Function, limbs: Limbs) -> Function:
     """
     body = Block([argument.type for argument in function.arguments], [each.name for each in function.arguments])
     with Builder(body) as builder:
-        spreader = Spreader(limbs, builder)
+        spreader = Spreader(limbs, builder, Writing(settling))
         for old, new in zip(function.arguments, body.arguments, strict=True):
             spreader.enter(old, split_wide(spreader.arithmetic, new) if spreader.is_wide(old) else new)
         spreader.run(function.body)

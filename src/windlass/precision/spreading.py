@@ -20,6 +20,7 @@ from windlass.precision.arithmetic import Arithmetic
 from windlass.precision.conversions import to_number
 from windlass.precision.functions import Functions
 from windlass.precision.limbs import Limbs, Number
+from windlass.precision.writing_out import Writing
 
 Spread: TypeAlias = "Number | Value"
 """What a value became: limbs where it was a wide float, else a value."""
@@ -42,11 +43,14 @@ def form(name: str) -> Callable[[Form], Form]:
 class Spreader:
     """Places the ops of a block anew, computed with limbs, where the active builder is."""
 
-    def __init__(self, limbs: Limbs, builder: Builder, found: dict[Value, Spread] | None = None) -> None:
+    def __init__(
+        self, limbs: Limbs, builder: Builder, writing: Writing | None = None, found: dict[Value, Spread] | None = None
+    ) -> None:
         self.limbs = limbs
         self.builder = builder
         self.arithmetic = Arithmetic(limbs)
         self.functions = Functions(self.arithmetic)
+        self.writing = writing or Writing(None)
         self._found: dict[Value, Spread] = {} if found is None else found
 
     def is_wide(self, value: Value) -> bool:
@@ -128,6 +132,8 @@ class Spreader:
             if function is None:
                 raise no_form(op, self.limbs)
             for result, spread in zip(op.results, function(self, op), strict=True):
+                if isinstance(spread, tuple) and result is op:
+                    spread = self.writing.settle(op, spread)
                 self.enter(result, spread)
         self.builder.source = outer
 
@@ -141,9 +147,10 @@ class Spreader:
             return True
         return any(is_wide_anywhere(block, self.limbs) for region in op.regions for block in region.blocks)
 
-    def region(self, region: Region, order: Sequence[int] | None = None) -> Region:
+    def region(self, region: Region, order: Sequence[int] | None = None, *, is_combiner: bool = False) -> Region:
         """A region computed with limbs: each parameter and each result is all its limbs, one after the other.
 
+        One that `is_combiner` says of single elements what becomes of them: nothing is written out in it.
         `order` says, for each of the parameters of the new region, which one it is of those that `flat` would give.
         """
         arguments = region.block.arguments
@@ -153,7 +160,7 @@ class Spreader:
         placed = dict(zip(order, block.arguments, strict=True))
         given = [placed[place] for place in range(len(types))]
         with Builder(block, source=self.builder.source) as builder:
-            inner = Spreader(self.limbs, builder, dict(self._found))
+            inner = Spreader(self.limbs, builder, None if is_combiner else self.writing, dict(self._found))
             for argument, spread in zip(arguments, inner.grouped(arguments, given), strict=True):
                 inner.enter(argument, spread)
             inner.run(region.block)
@@ -162,7 +169,7 @@ class Spreader:
 
     def along(self, block: Block, given: Sequence[Spread]) -> list[Spread]:
         """What the ops of a block give for what its parameters became, placed where the active builder is."""
-        inner = Spreader(self.limbs, self.builder, dict(self._found))
+        inner = Spreader(self.limbs, self.builder, None, dict(self._found))
         for argument, spread in zip(block.arguments, given, strict=True):
             inner.enter(argument, spread)
         inner.run(block)

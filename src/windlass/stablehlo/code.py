@@ -135,7 +135,7 @@ class Code:
             for function in module.functions.values():
                 write(function.body)
         if self.limbs is not None:
-            spread_module(module, self.limbs)
+            spread_module(module, self.limbs, None if surroundings.is_partitioned else device)
             for function in module.functions.values():
                 expand_composites(function.body)
         if self.is_exact or self.limbs is not None:
@@ -143,7 +143,8 @@ class Code:
                 keep_float_results(function)
         if not self.is_given:
             module = distribute(module, surroundings, device.name)
-            finish(module, device, is_partitioned=surroundings.is_partitioned)
+            is_settled = self.limbs is not None
+            finish(module, device, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
         avoid_miscompilations(module, device, surroundings)
         asks = surroundings.is_whole and device.name == "cpu" and add_polls(module) > 0
         text = export_bytecode(module)

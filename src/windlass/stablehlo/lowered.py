@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.exact_arithmetic import keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
@@ -39,20 +40,21 @@ def optimize_lowered(parsed: Any, choices: Choices, platforms: Sequence[str], su
         expand_functions(module)
     plain = module.clone() if surroundings.is_partitioned else None
     optimize_module(module, choices, platform=platforms[0], begun=begun)
+    device = device_for(platforms)
     for each in (module, plain):
         if each is not None:
-            _settle_precision(each, choices)
-    device = device_for(platforms)
+            settle_precision(each, choices, None if surroundings.is_partitioned else device)
     module = distribute(module, surroundings, platforms[0], plain)
-    finish(module, device, begun + choices.compile_seconds, is_partitioned=surroundings.is_partitioned)
+    until, is_settled = begun + choices.compile_seconds, choices.precision is not None
+    finish(module, device, until, is_partitioned=surroundings.is_partitioned, is_settled=is_settled)
     avoid_miscompilations(module, device, surroundings)
     return export_bytecode(module)
 
 
-def _settle_precision(module: Module, choices: Choices) -> None:
+def settle_precision(module: Module, choices: Choices, device: Device | None = None) -> None:
     """Let the module compute with the floats that are asked for, and keep their results where they have to be exact."""
     if choices.precision is not None:
-        spread_module(module, choices.precision)
+        spread_module(module, choices.precision, device)
         expand_functions(module)
     if choices.exact or choices.precision is not None:
         for function in module.functions.values():
