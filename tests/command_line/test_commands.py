@@ -158,6 +158,7 @@ def test_opt_takes_choices(reversed_program: Path, capsys: pytest.CaptureFixture
     choices = ["--exact", "--assume", "no NaN", "--assume", "no -0.0", "--device", "cpu", "--seconds", "5"]
     assert run(["opt", "module.mlir", *choices]) == 0
     assert "reverse" not in capsys.readouterr().out
+    assert run(["opt", "module.mlir", "--saturate", "--without", "saturated_regions"]) == 0
     assert run(["opt", "module.mlir", "--without", "reverse_of_reverse"]) == 0
     assert "reverse" in capsys.readouterr().out
     assert run(["opt", "module.mlir", "--schedule", "seq(passes('needed_parts'))"]) == 0

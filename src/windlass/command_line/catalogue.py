@@ -16,6 +16,7 @@ from windlass.command_line.extras import find_extras, reason_of
 from windlass.command_line.optimize import write_text
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.rewriting import Rule
+from windlass.rewriting.equalities import equalities
 
 ROOMS = ("rules", "passes", "lowering")
 
@@ -45,6 +46,14 @@ EXTRAS = """\
 Rules like all others, and applied as they are. But of the programs that were counted they fire in none, or only in
 those that were made for rules. Most of them stand for a pattern of another optimizer ([families](families.md)); where
 one does not, its family says why it stays.
+"""
+
+
+EQUALITIES = """\
+## Equalities
+
+These hold both ways, or see several ops at once. They are used with `saturate=True` only, beside the rules, and
+extraction says which of the equal programs is taken ([guide](../guides/saturation.md)).
 """
 
 
@@ -100,6 +109,10 @@ def make_page(counted: Mapping[str, Any]) -> str:
         marks = ["**reassociates**"] if each.reassociates else []
         marks += _spell_fired(fired.get(each.name))
         lines += ["; ".join(marks) + "\n"] if marks else []
+    lines.append(EQUALITIES)
+    for each in equalities:
+        lines += [f"### {each.name}\n", f"    {each.equation}\n"]
+        lines += ["**reassociates**\n"] if each.reassociates else []
     if extras:
         lines.append(EXTRAS)
     for family, title, members in _families(rule for rule in rules if rule.name in extras):

@@ -67,6 +67,7 @@ def _part_of(allowed: RuleSet, is_rule: Callable[[str], bool], is_pass: Callable
     """Those of the rules and passes that may be used whose names are chosen."""
     part = RuleSet(rule for rule in allowed if is_rule(rule.name))
     part.passes = [each for each in allowed.passes if is_pass(each.name)]
+    part.at_rest = [each for each in allowed.at_rest if is_pass(each.name)]
     part.granted = allowed.granted
     return part
 

@@ -22,11 +22,12 @@ from windlass.rewriting.equality.graph import EqualityGraph, Node
 Choice = dict[int, Node]
 """For each class that is computed the node that does it."""
 
-MOST_BRANCHES = 200
-"""Nodes of the solver's search."""
-MOST_VARIABLES = 6000
-GAP = 1e-3
-"""How far from the best a solution may be, relative to it."""
+MOST_BRANCHES = 20
+"""Nodes of the solver's search: later ones rarely find anything better."""
+MOST_VARIABLES, FEWER_MEMBERS = 1500, (6, 4, 3, 2, 1)
+"""Of larger programs fewer nodes are taken of each class."""
+GAP = 1e-2
+"""How far from the best a solution may be, relative to it: prices are no better."""
 TIE = 1e-15
 
 
@@ -88,36 +89,48 @@ class Extraction:
 
     # -- by integer linear programming ------------------------------------------------------------------------------
 
-    def choose(self, at_most: float) -> Choice | None:
-        """The cheapest choice, of those that cost about this at the most; None where the limits allow for none."""
-        members = self._members(at_most)
+    def choose(self, known: Choice) -> Choice | None:
+        """The cheapest choice, of those that cost about what a known one costs at the most.
+
+        Where the program is too large, some nodes are left out of it: those that cost most, but for the known choice.
+        None where no choice is found within the solver's limits.
+        """
+        everything = self._members(self.price(known))
+        for most in (len(self.prices), *FEWER_MEMBERS):
+            members = {number: nodes[:most] for number, nodes in everything.items()}
+            for number, node in known.items():
+                if node not in members.setdefault(number, []):
+                    members[number].append(node)
+            program = _Program(self, self._reached_by(members), members)
+            if program.size <= MOST_VARIABLES:
+                return program.solve()
+        return None
+
+    def _reached_by(self, members: Mapping[int, list[Node]]) -> list[int]:
+        """The classes that the roots may need."""
         reached: dict[int, None] = {}
         pending = [each for each in self.roots if not self.is_given(each)]
         while pending:
             number = pending.pop()
             if number not in reached:
                 reached[number] = None
-                pending += [each for node in members[number] for each in node.operands if not self.is_given(each)]
-        if any(not members[number] for number in self.roots if not self.is_given(number)):
-            return None
-        program = _Program(self, list(reached), members)
-        if program.size > MOST_VARIABLES:
-            return None
-        return program.solve()
+                nodes = members.get(number, ())
+                pending += [each for node in nodes for each in node.operands if not self.is_given(each)]
+        return list(reached)
 
     def _members(self, at_most: float) -> dict[int, list[Node]]:
-        """The nodes of each class that can be part of a choice that costs no more than this."""
+        """The nodes of each class that can be part of a choice that costs no more than this, the cheapest first."""
         least = self._least()
-        members: dict[int, list[Node]] = defaultdict(list)
+        members: dict[int, list[tuple[float, Node]]] = defaultdict(list)
         for node, price in self.prices.items():
-            operands = [least.get(each, np.inf) for each in node.operands]
-            if price.inside + max(operands, default=0.0) > at_most * (1 + GAP) + TIE:
-                continue
-            if not set(node.homes).isdisjoint(node.operands):
+            total = price.inside + max((least.get(each, np.inf) for each in node.operands), default=0.0)
+            if total > at_most * (1 + GAP) + TIE or not set(node.homes).isdisjoint(node.operands):
                 continue
             for home in dict.fromkeys(node.homes):
-                members[home].append(node)
-        return members
+                members[home].append((total, node))
+        return {
+            number: [node for _, node in sorted(found, key=lambda each: each[0])] for number, found in members.items()
+        }
 
     def _least(self) -> dict[int, float]:
         """What each class costs at the least: a node, and the dearest of its operands, as others may be shared."""
@@ -146,7 +159,7 @@ class _Program:
         self.extraction = extraction
         self.members = members
         self.classes = classes
-        self.nodes = list(dict.fromkeys(node for number in classes for node in members[number]))
+        self.nodes = list(dict.fromkeys(node for number in classes for node in members.get(number, ())))
         count = len(self.nodes)
         self.chosen = {node: place for place, node in enumerate(self.nodes)}
         self.both = {node: count + place for place, node in enumerate(self.nodes)}
@@ -170,7 +183,7 @@ class _Program:
             self._demand_of(node, component)
         for root in self.extraction.roots:
             if not self.extraction.is_given(root):
-                self.demand({self.chosen[node]: 1 for node in self.members[root]}, 1)
+                self.demand({self.chosen[node]: 1 for node in self.members.get(root, ())}, 1)
                 self.demand({self.written[root]: 1}, 1)
         if not self.rows:
             return {}
@@ -180,7 +193,8 @@ class _Program:
         whole = np.zeros(self.size)
         whole[: len(self.nodes)] = 1
         most = np.ones(self.size)
-        most[2 * len(self.nodes) + len(self.classes) :] = len(self.classes)
+        for number, place in self.place.items():
+            most[place] = component[number][1] - 1
         scale = 1 / max(float(cost.max(initial=0.0)), TIE)
         least: Any = np.array([least for _, least in self.rows], float)
         highest: Any = most
@@ -202,7 +216,7 @@ class _Program:
         for operand in dict.fromkeys(node.operands):
             if self.extraction.is_given(operand):
                 continue
-            self.demand({**{self.chosen[each]: 1.0 for each in self.members[operand]}, x: -1}, 0)
+            self.demand({**{self.chosen[each]: 1.0 for each in self.members.get(operand, ())}, x: -1}, 0)
             if self.extraction.prices[node].needs_written:
                 self.demand({self.written[operand]: 1, x: -1}, 0)
             elif node.op.is_free:
@@ -212,6 +226,10 @@ class _Program:
                 if component[home][0] == component[operand][0]:
                     many = component[home][1]
                     self.demand({self.place[home]: 1, self.place[operand]: -1, x: -many}, 1 - many)
+                    for back in self.members.get(operand, ()):
+                        # Follows from the order, but not if part of a node may be chosen, as the solver tries at first.
+                        if home < operand and home in back.operands:
+                            self.demand({x: -1, self.chosen[back]: -1}, -1)
 
     def _components(self) -> dict[int, tuple[int, int]]:
         """For each class its strongly connected component, and how many classes that has."""

@@ -17,7 +17,7 @@ from windlass.ir import Block, Builder, Function, Op, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ops import Reduce, ReduceWindow, Return
 from windlass.ops.base import TensorOp
-from windlass.rewriting.driver import Budget, count, is_enough, rewrite_function
+from windlass.rewriting.driver import SAVING_OF_OP, Budget, count, is_enough, rewrite_function
 from windlass.rewriting.equalities import Equality
 from windlass.rewriting.equality.extraction import Choice, Extraction, goes_in_circles
 from windlass.rewriting.equality.graph import EqualityGraph
@@ -72,16 +72,16 @@ def saturating(rules: RuleSet, equalities: Sequence[Equality] = (), limits: Limi
         for region in list_regions(block):
             if is_late():
                 return
-            before, best, after = region.cost(device), None, None
+            found: list[tuple[float, int, EqualProgram]] = []
             for program in list_equal_programs(region, block, open_rules, equalities, device, limits):
                 rewrite_function(program.function, closed_rules, Budget(), device)
-                cost = program.cost(device)
-                if after is None or cost.seconds < after.seconds:
-                    best, after = program, cost
-            if best is None or after is None:
+                found.append((program.cost(device).seconds, count(program.function.body) - 1, program))
+            if not found:
                 continue
-            saved, more = before.seconds - after.seconds, count(best.function.body) - 1 - count(region.ops)
-            if is_enough(saved, more, device.launch):
+            # Of programs that the model can't tell apart the shorter one.
+            seconds, ops, best = min(found, key=lambda each: each[0] + SAVING_OF_OP * device.launch * each[1])
+            saved = region.cost(device).seconds - seconds
+            if is_enough(saved, ops - count(region.ops), device.launch):
                 root = next(op for op in region.ops if is_seed(op))
                 kind, source = type(root).__name__, root.source
                 yield Change(kind, source, replace_region(region, block, best), saved)
@@ -118,7 +118,7 @@ def list_equal_programs(
         roots = [graph.number(mapping[value]) for value in region.results]
         extraction = Extraction(graph, roots, device)
         trees = extraction.choose_trees()
-        least = extraction.choose(extraction.price(trees))
+        least = extraction.choose(trees)
         return [
             take_out(extraction, each, roots)
             for each in (trees, least)
