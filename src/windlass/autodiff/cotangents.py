@@ -3,7 +3,8 @@
 What a `Select` does not take has no cotangent there, even where the factor by which it changes is infinite: the product
 of a zero with that factor would be NaN. So the zeros are put in late. A cotangent that comes through a `Select` keeps
 its value at all places, beside the condition; products work on all places, and the zeros follow at their end, where the
-value is added to another, moved, or given as a result. That is one `Select` as before, in another place.
+value is added to another, moved, or given as a result. That is one `Select` as before, in another place. So it is with
+elements that an update replaces by others.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def moved_mask(op: TensorOp, given: Sequence[Cotangent | None], position: int) -
     operand = op.operands[position]
     cotangent = given[places[0]] if len(places) == 1 else None
     if cotangent is None or not cotangent.mask:
-        return EVERYWHERE
+        unreplaced = op.unreplaced(position)
+        return EVERYWHERE if unreplaced is None else frozenset({(unreplaced, True)})
     place, type_ = places[0], cotangent.value.tensor
     if op.is_elementwise and operand.shape == type_.shape:
         return cotangent.mask

@@ -226,6 +226,13 @@ class TensorOp(Op):
     follows_letters: ClassVar[bool] = False
     """The op does no more than its `axes` say: it repeats, permutes and sums. Its pullback follows from them."""
 
+    def unreplaced(self, position: int) -> Value | None:
+        """Where the elements of an operand are not replaced by others: a condition of its shape; None if none can be.
+
+        What is replaced has no part in a result, so it has none in a derivative, however large a slope before it is.
+        """
+        return None
+
     def adds_elements(self) -> bool:
         """Whether its results are elements of those operands that it is linear in, sums of them, and zeros."""
         return self.follows_letters

@@ -10,7 +10,10 @@ from windlass.ir.types import TensorType, Type, tensor_type
 from windlass.ir.values import Value
 from windlass.ops.axes import Axes, axes_in_place
 from windlass.ops.base import ANY, INTEGER, Array, BroadcastInDim, TensorOp, all_batched, repeated
-from windlass.ops.creation import Constant
+from windlass.ops.comparison import Compare
+from windlass.ops.conversion import Convert
+from windlass.ops.creation import Constant, Iota
+from windlass.ops.elementwise import Add, Or
 from windlass.ops.extremes import Clamp
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.movement import Concatenate, Reshape
@@ -165,6 +168,26 @@ class DynamicUpdateSlice(TensorOp):
 
     def adds_elements(self) -> bool:
         return True
+
+    def unreplaced(self, position: int) -> Value | None:
+        if position != 0:
+            return None
+        found: Value = Constant.of(False, "i1", self.shape)
+        for axis, (start, size, whole) in enumerate(
+            zip(self.start_indices, self.update.shape, self.shape, strict=True)
+        ):
+            if size == whole:
+                continue
+            largest = int(np.iinfo(start.tensor.numpy_dtype).max) if start.dtype not in ("i4", "ui4") else 7
+            least, most = (Constant.of(number, start.dtype) for number in (0, min(whole - size, largest)))
+            dtype = "i32" if whole < 1 << 31 else "i64"
+            first = Convert(Clamp(least, start, most), dtype)
+            end = Add(first, Constant.of(size, dtype))
+            index = Iota(self.shape, dtype, axis)
+            before = Compare(index, BroadcastInDim(first, self.shape, ()), "LT")
+            after = Compare(index, BroadcastInDim(end, self.shape, ()), "GE")
+            found = Or(found, Or(before, after))
+        return found
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         (cotangent,) = cotangents

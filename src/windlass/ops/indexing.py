@@ -450,6 +450,12 @@ class Scatter(TensorOp):
             self.indices_are_sorted,
         )
 
+    def unreplaced(self, position: int) -> Value | None:
+        if position >= len(self.inputs) or not self._replaces(position):
+            return None
+        shape, updates = self.inputs[position].shape, self.updates[position].shape
+        return self.scattered(Constant.of(True, "i1", shape), Constant.of(False, "i1", updates))
+
     def adds_elements(self) -> bool:
         return all(combiner is not Multiply for combiner in combiners_of(self.update_computation))
 
