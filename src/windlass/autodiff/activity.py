@@ -10,6 +10,8 @@ from windlass.ir.core import Terminator
 from windlass.ir.types import TensorType
 from windlass.ops import BitcastConvert, Case, If, While
 from windlass.ops.base import NoDerivative
+from windlass.ops.combiners import combiners_of
+from windlass.ops.reduction import Folding
 
 
 def is_differentiable(type_: Type) -> bool:
@@ -58,10 +60,18 @@ def find_varying(ops: Iterable[Op], active: Collection[Value]) -> set[Value]:
                 # What is computed with a float's bits has no derivative that anyone could find.
                 if op.uses:
                     raise NoDerivative(op)
+            case Folding() if folds_apart(op):
+                given = zip(op.results, op.inputs, op.init_values, strict=True)
+                varying.update(result for result, *values in given if any(value in varying for value in values))
             case _:
                 if any(value in varying for value in inputs_of(op)):
                     varying.update(result for result in op.results if is_differentiable(result.type))
     return varying
+
+
+def folds_apart(op: Folding) -> bool:
+    """Whether each result depends on the input in its own place alone."""
+    return all(combiner is not None for combiner in combiners_of(op.regions[0]))
 
 
 def _enter_loop(op: While, varying: set[Value]) -> None:

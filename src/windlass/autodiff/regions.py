@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from windlass.autodiff.activity import body_of, is_differentiable
+from windlass.autodiff.activity import body_of, folds_apart, is_differentiable
 from windlass.autodiff.checkpoints import Checkpoints
 from windlass.autodiff.cotangents import EVERYWHERE, Cotangent, Mask, condition_of, settle_all, sum_of_cotangents
 from windlass.autodiff.forward import choose
@@ -22,6 +22,7 @@ from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
 from windlass.ir.captures import captures
 from windlass.ops import Add, Case, Constant, If, Or, Return, Subtract, While
+from windlass.ops.reduction import Folding
 from windlass.rewriting.driver import remove_dead_code
 
 Cotangents: TypeAlias = "dict[Value, Cotangent]"
@@ -238,13 +239,39 @@ def _erase(block: Block) -> None:
 
 
 def separate(block: Block, varying: set[Value]) -> None:
-    """Let what does not vary be computed by choices and loops of their own, at every depth, before those that do."""
+    """Let what does not vary be computed by choices, loops and folds of their own, at every depth, before those that
+    do."""
     for op in list(block):
+        if isinstance(op, Folding) and folds_apart(op):
+            with Builder(block, before=op):
+                _fold_apart(op, varying)
         if isinstance(op, While | If | Case):
             for region in op.regions:
                 separate(region.block, varying)
             with Builder(block, before=op):
                 _compute_apart(op, varying)
+
+
+def _fold_apart(op: Folding, varying: set[Value]) -> None:
+    """Give those who use folds of what does not vary such results of another op, which has no others."""
+    places = [place for place, result in enumerate(op.results) if result not in varying]
+    if len(places) == len(op.results) or not any(op.results[place].uses for place in places):
+        return
+    old, count = op.regions[0].block, len(op.results)
+    taken = [old.arguments[place] for place in (*places, *(count + place for place in places))]
+    with Builder(block := Block([argument.type for argument in taken])):
+        mapping: dict[Value, Value] = dict(zip(taken, block.arguments, strict=True))
+        for each in body_of(op.regions[0]):
+            each.clone(mapping)
+        Return(tuple(mapping[old.terminator.operands[place]] for place in places))
+    remove_dead_code(block)
+    fields: dict[str, Any] = {field.name: getattr(op, field.name) for field in op.fields}
+    for name in ("inputs", "init_values"):
+        fields[name] = tuple(fields[name][place] for place in places)
+    fields["body"] = Region(block)
+    apart = type(op)(**fields)
+    for place, result in zip(places, apart.results, strict=True):
+        op.results[place].replace_all_uses_with(result)
 
 
 def _compute_apart(op: While | If | Case, varying: set[Value]) -> None:
