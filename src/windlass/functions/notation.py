@@ -188,6 +188,11 @@ class NotationFunction:
             [each if isinstance(each, jax.Array) else self._from_numpy(slot, each) for slot, each in ordered]
         )
 
+    @property
+    def programs(self) -> int:
+        """For how many shapes of arguments a program is kept."""
+        return len(self._compiled)
+
     # -- arguments ----------------------------------------------------------------------------------------------------
 
     def _ordered(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -200,7 +205,7 @@ class NotationFunction:
                 f"no parameter is called '{wrong[0]}'" if wrong and wrong[0] not in names
                 else f"'{wrong[0]}' is given twice" if wrong
                 else f"'{missing[0]}' is missing" if missing
-                else f"there are {len(names)} parameters, and {len(arguments)} arguments"
+                else f"it takes {len(names)} argument{'s'[: len(names) != 1]}, and got {len(arguments)}"
             )  # fmt: skip
             raise LaunchError(Diagnostic("WL1509", f"{self.name}({', '.join(names)}): {what}"))
         return tuple((given | dict(named))[name] for name in names)
@@ -226,7 +231,7 @@ class NotationFunction:
             array = np.asarray(argument)
             if array.dtype == dtype or dtype.kind == "V":
                 return array.astype(dtype)
-            raise self._misfit(slot, f"is of type {SPELLED[slot.type]}, got {argument!r}", f"pass {dtype}({argument})")
+            raise self._misfit(slot, f"is of type {SPELLED[slot.type]}, got {argument!r}")
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= argument <= np.iinfo(dtype).max:
             raise self._misfit(slot, f"is of type {SPELLED[slot.type]}, which can't hold {argument}")
         return np.asarray(argument, dtype)

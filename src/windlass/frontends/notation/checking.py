@@ -271,7 +271,7 @@ class _Scope:
                 "WL1503",
                 span,
                 f"nothing says how far the index '{name}' runs",
-                f"give its range: where {name} in 0:10",
+                f"give its range: where {name} in 0:3",
                 "an index gets its range from a tensor that is read at it, or at a sum in which all others are known",
             )
         self.tensors[target.name] = Tensor(key, type_, len(subscripts))
@@ -450,6 +450,13 @@ class _Scope:
                         "WL1506", each.span, f"a subscript is an integer, and this is {SPELLED[each.type]}"
                     )
             return Read(apply.span, found.key, subscripts, found.type)
+        if name.name in self.checker.known:
+            raise source.fault(
+                "WL1511",
+                apply.span,
+                f"'{name.name}' is a function of whole tensors, and can't be called within an expression",
+                f"call it by a statement of its own: y = {name.name}(x)",
+            )
         operands = tuple(self.part(each) for each in apply.arguments)
         if name.name in TYPES:
             self._expect_count(name, operands, 1)
@@ -459,13 +466,6 @@ class _Scope:
             return self._choose(apply.span, operands)
         if name.name in FUNCTIONS:
             return self._function(apply.span, name, operands)
-        if name.name in self.checker.known:
-            raise source.fault(
-                "WL1511",
-                apply.span,
-                f"'{name.name}' is a function of whole tensors, and can't be called within an expression",
-                f"call it by a statement of its own: y = {name.name}(x)",
-            )
         raise source.fault(
             "WL1502",
             name.span,

@@ -22,10 +22,10 @@ TYPES: dict[str, str] = {
     "float16": "f16",
     "float32": "f32",
     "float64": "f64",
-    "int": "i32",
     **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)},
     "bool": BOOLEAN,
+    "int": "i32",
 }
 SPELLED: dict[str, str] = {INTEGER: "an integer", NUMBER: "a number"}
 for _name, _dtype in TYPES.items():

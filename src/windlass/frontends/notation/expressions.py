@@ -359,9 +359,14 @@ class Expressions:
 
     def _looked_up(self, read: Read) -> list[int]:
         """The axes that are read at integers which are no sums of indices, and those whose letters these depend on."""
-        unknown = [axis for axis, part in enumerate(read.subscripts) if not is_affine(part)]
-        letters: set[int] = set().union(*(self.letters_of(read.subscripts[axis]) for axis in unknown))
-        return [axis for axis, part in enumerate(read.subscripts) if axis in unknown or self.letters_of(part) & letters]
+        letters = [self.letters_of(part) for part in read.subscripts]
+        found = [axis for axis, part in enumerate(read.subscripts) if not is_affine(part)]
+        while True:
+            taken = set[int]().union(*(letters[axis] for axis in found))
+            more = [axis for axis in range(len(letters)) if axis not in found and letters[axis] & taken]
+            if not more:
+                return sorted(found)
+            found += more
 
     def _place(self, read: Read, axis: int) -> Term:
         """Where an axis is read, which the program checks if it is not known to lie inside."""

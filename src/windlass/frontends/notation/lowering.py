@@ -18,6 +18,7 @@ from windlass.ir import Block, Builder, Function, Op, Value, tensor_type
 from windlass.ir.types import TensorType
 from windlass.ops import Add, Constant, Convert, Or, Return, Select
 from windlass.ops.combiners import identity_of, neutral_of
+from windlass.rewriting.driver import remove_dead_code
 from windlass.rules.letters import Term, arrange, spread
 
 MOST_ELEMENTS = 1 << 36
@@ -51,6 +52,7 @@ def lower(source: Source, procedure: Procedure, shapes: Sequence[tuple[int, ...]
             for each in made.look_ups:
                 results += [Convert(end, "i64") if end.dtype != "i64" else end for end in (each.least, each.most)]
         Return(tuple(results))
+    remove_dead_code(block)
     return Lowered(Function(procedure.name, block), tuple(made.look_ups))
 
 

@@ -8,6 +8,7 @@ the same size there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,11 +49,15 @@ def find_unknown(update: Update, has_shape: bool) -> tuple[str, Span] | None:
         if not found:
             break
         known |= found
-    for part in (*update.subscripts, update.value):
-        for name, span in indices_in(part).items():
-            if name not in known:
-                return name, span
-    return None
+    kept = {name for part in update.subscripts for name in indices_in(part)}
+    missing = [
+        (name, span)
+        for part in (update.value, *update.subscripts)
+        for name, span in indices_in(part).items()
+        if name not in known
+    ]
+    # What is within a window is for the author to say, rather than how far the window moves.
+    return min(missing, key=lambda each: each[0] in kept, default=None)
 
 
 @dataclass(frozen=True)
@@ -178,13 +183,27 @@ class RangeFinder:
         low, high = self.forms[subscript].limits(self.ranges)
         if low >= 0 and high < size:
             return
-        runs = ", ".join(
-            f"{name} in {self.ranges[name][0]}:{self.ranges[name][1]}" for name in self.forms[subscript].indices
-        )
+        names = self.forms[subscript].indices
+        runs = ", ".join(f"{name} in {self.ranges[name][0]}:{self.ranges[name][1]}" for name in names)
         raise self.source.misfit(
             "WL1504",
             subscript.part.span,
             f"{self._shown(subscript)} reaches element {low if low < 0 else high} of an axis of {size}",
-            "give a range within: where index in low:high" if runs else None,
-            *([f"the indices run over {runs}"] if runs else []),
+            f"give {'a range' if len(names) == 1 else 'ranges'} within: where {self._inside(subscript, size)}"
+            if names
+            else None,
+            *([f"{'the index runs' if len(names) == 1 else 'the indices run'} over {runs}"] if names else []),
         )
+
+    def _inside(self, subscript: Subscript, size: int) -> str:
+        """A range in which an index that stands alone stays inside; of several indices the form of one."""
+        form = self.forms[subscript]
+        ((name, factor), *others) = form.terms
+        if others:
+            return f"{name} in low:high"
+        ends = [(end - form.constant) / factor for end in (0, size - 1)]
+        low, high = (
+            max(math.ceil(min(ends)), self.ranges[name][0]),
+            min(math.floor(max(ends)) + 1, self.ranges[name][1]),
+        )
+        return f"{name} in {low}:{max(low, high)}"

@@ -88,7 +88,8 @@ class _Reader:
         while at < len(text):
             found = TOKEN.match(text, at)
             if found is None:
-                raise self.source.fault("WL1501", Span(at, at + 1), f"{text[at]!r} has no meaning here")
+                help_ = "subscripts stand in parentheses: x(i, j)" if text[at] in "[]" else None
+                raise self.source.fault("WL1501", Span(at, at + 1), f"{text[at]!r} has no meaning here", help_)
             kind = found.lastgroup or ""
             if kind != "skip":
                 tokens.append(Token(kind, found[0], Span(at, found.end())))

@@ -1,0 +1,53 @@
+"""Tensor programs of the notation are what loops over points and elements give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.frontends.notation import meaning
+from tests.frontends.notation.author import Author
+from tests.frontends.notation.examples import EXAMPLES
+from windlass.diagnostics import WindlassError
+from windlass.frontends.notation import Source, load, lower
+from windlass.ops import evaluate_function
+
+
+def compare(seed: int) -> bool:
+    """Whether the author's text says something; if so, its program has been found right."""
+    author = Author(seed)
+    text = author.text()
+    arguments = author.arguments()
+    source = Source(text)
+    try:
+        (procedure,) = load(source).values()
+        lowered = lower(source, procedure, [each.shape for each in arguments])
+    except WindlassError as error:
+        # Types that do not meet, and elements that are set by no or by several points.
+        assert error.diagnostics[0].code in ("WL1506", "WL1507", "WL1504"), f"{text}\n{error}"
+        return False
+    expected = meaning.run(source, procedure, arguments)
+    found = evaluate_function(lowered.function, *arguments)
+    for one, other in zip(found, expected, strict=False):
+        np.testing.assert_array_equal(one, other, err_msg=f"seed {seed}\n{text}\n{arguments}")
+        assert one.dtype == other.dtype, text
+    return True
+
+
+def test_random_functions_are_what_loops_give() -> None:
+    said = sum(compare(seed) for seed in range(100))
+    assert said > 80
+
+
+@pytest.mark.slow
+def test_many_random_functions_are_what_loops_give() -> None:
+    assert sum(compare(seed) for seed in range(100, 6000)) > 4000
+
+
+@pytest.mark.parametrize("name", ["look-up beside its own index", "part that is set", "repeated pixels", "layer"])
+def test_loops_give_what_numpy_gives(name: str) -> None:
+    example = EXAMPLES[name]
+    source = Source(example.text)
+    (procedure,) = load(source).values()
+    (found,) = meaning.run(source, procedure, example.arguments)
+    np.testing.assert_allclose(found, example.expected(*example.arguments), rtol=1e-5)
