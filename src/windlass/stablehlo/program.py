@@ -177,9 +177,9 @@ def lower(context: Any, *arguments: Any, program: Code, is_whole: bool = False) 
     device = device_for(platforms)
     # Inside someone else's program it is JAX's to say what becomes of subnormals, and who waits for it.
     is_on_cpu = is_whole and platforms == ("cpu",)
-    if is_on_cpu and program.keeps_subnormals:
-        begin_with_subnormals_kept()
     surroundings = find_surroundings(context, arguments, is_on_cpu)
+    if surroundings.is_whole and program.keeps_subnormals:
+        begin_with_subnormals_kept()
     symbol = program.finished(device, surroundings).symbol
     return embed_module(context, symbol, lambda: program.read(device, surroundings), arguments, program.callbacks)
 
