@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         ReverseWithPrimal,
         autodiff,
     )
+    from windlass.functions.communication import communication
     from windlass.functions.derivatives import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
@@ -67,6 +68,7 @@ _PLACES = {
     "ReverseWithPrimal": "windlass.functions.activities",
     "autodiff": "windlass.functions.activities",
     "check_rule": "windlass.functions.rules",
+    "communication": "windlass.functions.communication",
     "emulate": "windlass.launching.emulation",
     "explain": "windlass.launching.explaining",
     "grad": "windlass.functions.derivatives",
@@ -106,6 +108,7 @@ __all__ = [
     "autodiff",
     "c",
     "check_rule",
+    "communication",
     "cuda",
     "emulate",
     "explain",
@@ -136,24 +139,25 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'windlass' has no attribute {name!r}")
 
 
+class _Function:
+    """A function that is called as a room is: importing the room would put it in the function's place."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, package: object, owner: object = None) -> Any:
+        return __getattr__(self._name)
+
+    def __set__(self, package: object, room: object) -> None:
+        pass
+
+
 class _Package(ModuleType):
-    """This package, whose `native` and `autodiff` are the functions, not the rooms of those names."""
+    """This package, whose `autodiff`, `communication` and `native` are the functions, not the rooms of those names."""
 
-    @property
-    def native(self) -> Any:
-        return __getattr__("native")
-
-    @native.setter
-    def native(self, room: ModuleType) -> None:
-        """Importing the room would put it here."""
-
-    @property
-    def autodiff(self) -> Any:
-        return __getattr__("autodiff")
-
-    @autodiff.setter
-    def autodiff(self, room: ModuleType) -> None:
-        """The same."""
+    autodiff = _Function("autodiff")
+    communication = _Function("communication")
+    native = _Function("native")
 
 
 sys.modules[__name__].__class__ = _Package

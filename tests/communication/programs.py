@@ -175,7 +175,7 @@ def until_it_settles(u: Any) -> Any:
     return jax.lax.while_loop(lambda state: (state[1] > 1e-2) & (state[2] < 50), step, (u, jnp.float32(1), 0))
 
 
-@program("4x2")
+@program("4x2", ideal=2 * 3 * 16, messages=2)
 def along_one_axis_of_fields(u: Any) -> Any:
     fields = jnp.stack([u, 2 * u, u * u])
     return fields.at[:, 1:-1].add(fields[:, 2:] - fields[:, :-2])
@@ -199,6 +199,20 @@ def with_its_transpose(u: Any) -> Any:
 @program("4x2")
 def uneven_pieces(u: Any) -> Any:
     return (u[1:] - u[:-1]).sum(), u[3:7] * 2
+
+
+@program("4x2", arguments=2)
+def branches(u: Any, v: Any) -> Any:
+    return jax.lax.cond(u[0, 0] > 0.5, lambda: heat(u), lambda: v + heat(v))
+
+
+@program("4x2", arguments=3, ideal=3 * (16 + 12), messages=2)
+def advected_fields(u: Any, v: Any, c: Any) -> Any:
+    def moved(f: Any) -> Any:
+        dx, dy = f[1:-1, 1:-1] - f[:-2, 1:-1], f[1:-1, 1:-1] - f[1:-1, :-2]
+        return f.at[1:-1, 1:-1].add(-0.1 * (u[1:-1, 1:-1] * dx + v[1:-1, 1:-1] * dy))
+
+    return moved(u), moved(v), moved(c)
 
 
 @program("4x2")
@@ -253,4 +267,8 @@ def run(program: Program) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({program.name: run(program) for program in PROGRAMS}))
+    from tests.communication.ways import WAYS, outcome
+
+    print(
+        json.dumps({program.name: run(program) for program in PROGRAMS} | {way.__name__: outcome(way) for way in WAYS})
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
+from tests.communication.ways import WAYS
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,11 @@ def outcomes() -> dict[str, Any]:
     done = subprocess.run(command, env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("way", [way.__name__ for way in WAYS])
+def test_divided_arrays_are_taken_in_every_way(way: str, outcomes: dict[str, Any]) -> None:
+    assert outcomes[way] == "right"
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from windlass.communication.halo_exchange import Channels
-from windlass.communication.propagation import Propagation
+from windlass.communication.propagation import CONSTRAINT, Divisions, Propagation
 from windlass.communication.reading import READABLE, Reader, Unreadable
 from windlass.communication.stages import Stage, owner_of
 from windlass.ir import Block, Builder, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
-from windlass.ops import Branching, While
+from windlass.ops import Branching, Opaque, While
+from windlass.ops.shardings import Sharding
 
 WIDE = 0.25
 """Of what a device holds along an axis: where a halo would be wider than this share, what is computed on the way is
@@ -28,16 +29,41 @@ exchanged too, if anything can be."""
 def exchange_in_block(block: Block, propagation: Propagation, channels: Channels) -> int:
     """Make regions of the block's ops, and of those within its loops and branches; gives how many there are."""
     count = 0
-    for op in block:
+    for op in tuple(block):
         if isinstance(op, While | Branching):
-            for region in op.regions:
-                count += exchange_in_block(region.block, propagation, channels)
+            inner = sum(exchange_in_block(region.block, propagation, channels) for region in op.regions)
+            if inner and isinstance(op, Branching):
+                _constrain(op, propagation)
+            count += inner
     # Either a device computes what it needs of its neighbours' results itself, or these are exchanged.
     selections = [Selection(block, propagation, exchanges_all) for exchanges_all in (False, True)]
     chosen = min(selections, key=Selection.bytes_sent)
     if chosen.regions:
         _rebuild(block, chosen, channels)
     return count + len(chosen.regions)
+
+
+def _constrain(op: Branching, propagation: Propagation) -> None:
+    """Say how the results of branches are divided: Shardy does not look for that inside of them."""
+    assert op.block is not None
+    for result in op.results:
+        divisions = propagation.divisions(result)
+        if divisions and any(divisions) and _is_whole(result, divisions):
+            users = list(result.uses)
+            sharding = Sharding(propagation.mesh, tuple(() if each is None else each.names for each in divisions))
+            with Builder(op.block, before=op.next, source=op.source):
+                text = f"#sdy.sharding{sharding.text}"
+                constrained = Opaque(CONSTRAINT, (result,), (result.type,), (("sharding", text),))
+            propagation.join_all(result, constrained.results[0])
+            for user in users:
+                user.replace_operand(result, constrained.results[0])
+
+
+def _is_whole(value: Value, divisions: Divisions) -> bool:
+    """Whether the value is of the extent that is divided, and so may go from one region to another."""
+    return all(
+        division is None or size == division.extent for size, division in zip(value.shape, divisions, strict=True)
+    )
 
 
 @dataclass
@@ -196,11 +222,7 @@ class Selection:
 
     def _can_cross(self, op: Op) -> bool:
         """Whether the results of an op may go from one region to another."""
-        return all(
-            division is None or size == division.extent
-            for result in op.results
-            for size, division in zip(result.shape, self.propagation.divisions(result) or (), strict=True)
-        )
+        return all(_is_whole(result, self.propagation.divisions(result) or ()) for result in op.results)
 
 
 def _values_used(op: Op) -> Iterator[Value]:

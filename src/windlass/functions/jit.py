@@ -186,7 +186,7 @@ class CompiledCall:
         self._aliases: list[int | Static | None] = []
         """For each result the NumPy argument that it is, or what it is in any call, or None for what is computed."""
         # Python's numbers stay weak in promotion, as they are for NumPy.
-        arguments = list(leaves)
+        arguments = [_undivided(leaf) for leaf in leaves]
         with jax.enable_x64(True):
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
@@ -577,6 +577,13 @@ def _is_static(leaf: Any) -> bool:
 
 def _without_static(value: Any) -> Any:
     return value.value if isinstance(value, Static) else value
+
+
+def _undivided(leaf: Any) -> Any:
+    """What a function is traced with: the type of an array of JAX's, not how it lies on devices."""
+    if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
+    return leaf
 
 
 def _as_argument(leaf: Any) -> Any:

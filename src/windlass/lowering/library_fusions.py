@@ -59,13 +59,14 @@ class Surroundings:
     that the program around may have computed just before: XLA fuses across. XLA divides one that is partitioned among
     devices. There, a call would keep it from that, and folds over devices need a body that is a plain sum: values are
     kept apart by a rounding that changes nothing, at the cost of writing them once more. `shardings` tell how it
-    divides the arguments, as far as that is known.
+    divides the arguments, as far as that is known; one that is left to it is divided by it alone.
     """
 
     is_whole: bool = False
     is_partitioned: bool = False
     computed: tuple[int, ...] = ()
     shardings: tuple[Sharding | None, ...] = ()
+    is_left_to_xla: bool = False
 
 
 def avoid_wrong_fusions(module: Module, surroundings: Surroundings) -> None:

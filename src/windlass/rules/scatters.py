@@ -72,6 +72,14 @@ def scatter_at_neighbouring_places(op: Scatter) -> Value | None:
     >>> scatter_at_neighbouring_places(put_rows(tensor("f32", 9), rows, tensor("f32", 2, name="u"), None))
     DynamicUpdateSlice(x, u, (Constant(2),))
     """
+    return update_of_known_block(op)
+
+
+def update_of_known_block(op: Scatter, any_size: bool = False) -> Value | None:
+    """What a scatter to neighbouring places that are known gives, as an update of a block; None where it is none.
+
+    With `any_size` also where that costs a pass over the block.
+    """
     if len(op.inputs) != 1 or 0 in op.updates[0].shape:
         return None
     indices = known_integers(op.scatter_indices)
@@ -89,10 +97,12 @@ def scatter_at_neighbouring_places(op: Scatter) -> Value | None:
     for axis, batch_axis in zip(op.input_batching_dims, op.scatter_indices_batching_dims, strict=True):
         if x.shape[axis] != 1:
             places[axis] = Progression(0, batch_axis - (batch_axis > op.index_vector_dim), 1)
-    return _update_block(op, x, updates, places, vectors.shape[:-1])
+    return _update_block(op, x, updates, places, vectors.shape[:-1], any_size)
 
 
-def _update_block(op: Scatter, x: Value, updates: Value, places: list[Progression], batch: Sizes) -> Value | None:
+def _update_block(
+    op: Scatter, x: Value, updates: Value, places: list[Progression], batch: Sizes, any_size: bool
+) -> Value | None:
     """The array with a block of it updated; None if the places are no block, or do not lie inside."""
     window = dict(zip(_window_axes(op), op.update_window_dims, strict=True))
     batch_axes = [axis for axis in range(len(updates.shape)) if axis not in op.update_window_dims]
@@ -125,7 +135,7 @@ def _update_block(op: Scatter, x: Value, updates: Value, places: list[Progressio
         block = Reshape(block, tuple(shape))
     if backwards:
         block = Reverse(block, tuple(backwards))
-    return put_block(op, x, block, tuple(Constant.of(first, "i32") for first in start), tuple(start))
+    return put_block(op, x, block, tuple(Constant.of(first, "i32") for first in start), tuple(start), any_size)
 
 
 def _window_axes(op: Scatter) -> list[int]:
@@ -138,13 +148,16 @@ SMALL_PART = 4
 """An update that reads the array which it updates costs a pass over the block: no part larger than one in so many."""
 
 
-def put_block(op: Scatter, x: Value, block: Value, starts: tuple[Value, ...], known: Sizes) -> Value | None:
+def put_block(
+    op: Scatter, x: Value, block: Value, starts: tuple[Value, ...], known: Sizes, any_size: bool = False
+) -> Value | None:
     """The block put, or combined as the scatter does, into x at the starts, which lie inside."""
     if not op.is_overwrite:
         combiner = op.combiner
         if combiner is None or op.results[0].type is not x.type:
             return None
-        if block.shape != x.shape and not isinstance(x, Constant) and block.tensor.size * SMALL_PART > x.tensor.size:
+        is_large = block.shape != x.shape and block.tensor.size * SMALL_PART > x.tensor.size
+        if is_large and not isinstance(x, Constant) and not any_size:
             return None
         limit = tuple(first + size for first, size in zip(known, block.shape, strict=True))
         old = x if block.shape == x.shape else Slice(x, known, limit, (1,) * len(known))

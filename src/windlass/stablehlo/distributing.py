@@ -16,7 +16,8 @@ def distribute(module: Module, surroundings: Surroundings, platform: str, plain:
     Rules know of no mesh, and what makes a program cheaper on one device may move elements between devices. So the
     forms are compared: XLA compiles them, and what they communicate is counted.
     """
-    if not surroundings.is_partitioned or not (any(surroundings.shardings) or holds_constraints(module)):
+    is_alone = surroundings.is_left_to_xla or not surroundings.is_partitioned
+    if is_alone or not (any(surroundings.shardings) or holds_constraints(module)):
         return module
     forms: list[Module] = []
     for each in (module, plain):

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from windlass.lowering.finishing import Surroundings
-from windlass.stablehlo.surrounding_shardings import find_shardings
+from windlass.stablehlo.surrounding_shardings import find_shardings, is_left_to_xla
 
 ENTRY = "main"
 CALLBACK, SETTINGS, NUMBER = "_python_", "mhlo.backend_config", "index"
@@ -48,7 +48,8 @@ def find_surroundings(context: Any, arguments: Sequence[Any], is_whole: bool = F
     computed = tuple(place for place, value in enumerate(arguments) if not _is_in_memory(value))
     shardings = find_shardings(context.module_context.module, arguments) if is_partitioned else ()
     # Polls have no place on many devices: what has an effect can't be divided.
-    return Surroundings(is_whole and not is_partitioned, is_partitioned, computed, shardings)
+    is_left = is_partitioned and is_left_to_xla()
+    return Surroundings(is_whole and not is_partitioned, is_partitioned, computed, shardings, is_left)
 
 
 def _is_in_memory(value: Any) -> bool:

@@ -6,7 +6,9 @@ is known of is taken to be divided as the arguments of the whole program are tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -15,6 +17,24 @@ from windlass.ops.shardings import Mesh, Sharding, mesh_of, sharding_of
 
 ATTRIBUTE = "sdy.sharding"
 MOST_STEPS = 32
+
+
+_left: ContextVar[bool] = ContextVar("windlass_left_to_xla", default=False)
+
+
+@contextmanager
+def left_to_xla() -> Generator[None]:
+    """Within, programs that are lowered are divided by XLA alone, to see what it makes of them."""
+    token = _left.set(True)
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def is_left_to_xla() -> bool:
+    """Whether programs are to be divided by XLA alone."""
+    return _left.get()
 
 
 def find_shardings(module: Any, values: Sequence[Any]) -> tuple[Sharding | None, ...]:

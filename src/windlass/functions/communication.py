@@ -1,0 +1,81 @@
+"""`wl.communication`: what a function communicates on a mesh, before one pays for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from windlass.communication.counting import count_messages
+from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.functions.jit import JitFunction
+from windlass.functions.optimize import OptimizedFunction, optimize
+from windlass.reports.communication import Communication
+from windlass.stablehlo.surrounding_shardings import left_to_xla
+
+
+def communication(function: Callable[..., Any], mesh: Any, /, *arguments: Any) -> Communication:
+    """What the function communicates on a mesh of devices, as Windlass compiles it and as XLA alone does.
+
+    The function is JAX's, or one of `wl.optimize`, `wl.jit` or `kernel.jax`. Arguments are arrays that a
+    `NamedSharding` of this mesh divides, or `jax.ShapeDtypeStruct`s with one; others are the same on all devices. The
+    function is compiled for them and doesn't run. Messages and bytes are counted in what XLA's compiler gives.
+
+    Raises LaunchError (WL0941) for what is no mesh, and for arrays that are divided over another one.
+
+    >>> import jax.numpy as jnp
+    >>> mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
+    >>> communication(lambda x: x + jnp.roll(x, 1), mesh, jnp.arange(8.0)).bytes
+    0
+    """
+    if not isinstance(mesh, jax.sharding.Mesh):
+        raise LaunchError(
+            Diagnostic(
+                "WL0941",
+                f"wl.communication needs a mesh of devices, got {type(mesh).__name__}",
+                help='for example jax.sharding.Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))',
+            )
+        )
+    leaves, structure = jax.tree.flatten(arguments)
+    is_array = [isinstance(leaf, jax.Array | np.ndarray | jax.ShapeDtypeStruct) for leaf in leaves]
+    given = [_placed(leaf, mesh) for leaf, flag in zip(leaves, is_array, strict=True) if flag]
+
+    def compiled(each: Callable[..., Any]) -> str:
+        def run(*arrays: Any) -> Any:
+            rest = iter(arrays)
+            return each(
+                *jax.tree.unflatten(
+                    structure, [next(rest) if flag else leaf for leaf, flag in zip(leaves, is_array, strict=True)]
+                )
+            )
+
+        return jax.jit(run).lower(*given).compile().as_text() or ""
+
+    is_ours = isinstance(function, OptimizedFunction | JitFunction)
+    ours = count_messages(compiled(function if is_ours else optimize(function)))
+    with left_to_xla():
+        plain = count_messages(compiled(function.function if isinstance(function, OptimizedFunction) else function))
+    name = getattr(function, "name", None) or getattr(function, "__name__", "function")
+    return Communication(name, dict(mesh.shape), ours, plain)
+
+
+def _placed(leaf: Any, mesh: jax.sharding.Mesh) -> jax.ShapeDtypeStruct:
+    """The array's type, and how it is divided.
+
+    Raises LaunchError (WL0941) where that is over another mesh.
+    """
+    sharding = getattr(leaf, "sharding", None)
+    if not isinstance(sharding, jax.sharding.NamedSharding):
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    elif dict(sharding.mesh.shape) != dict(mesh.shape):
+        raise LaunchError(
+            Diagnostic(
+                "WL0941",
+                f"an argument of shape {tuple(leaf.shape)} is divided over {dict(sharding.mesh.shape)}, "
+                f"the mesh is {dict(mesh.shape)}",
+                help="divide all arguments over the mesh that is asked about",
+            )
+        )
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)

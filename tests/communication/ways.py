@@ -1,0 +1,196 @@
+"""The ways in which divided arrays come to Windlass, on eight devices; `tests.communication.programs` runs them."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+import windlass as wl
+from windlass.communication.counting import bytes_per_run, count_messages
+
+SHAPE = (48, 32)
+FACES = 4 * (2 * 16 + 2 * 12)
+"""Bytes that a device must receive in a step, on four by two devices."""
+SOURCE = """
+__global__ void heat(float *out, const float *u, int rows, int columns) {
+  int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i > 0 && i < rows - 1 && j > 0 && j < columns - 1) {
+    int k = i * columns + j;
+    out[k] = 0.25f * (u[k - columns] + u[k + columns] + u[k - 1] + u[k + 1]);
+  }
+}
+"""
+WAYS: list[Callable[[], None]] = []
+
+
+def way(function: Callable[[], None]) -> Callable[[], None]:
+    WAYS.append(function)
+    return function
+
+
+def outcome(way: Callable[[], None]) -> str:
+    try:
+        way()
+    except Exception:
+        return traceback.format_exc()[-2000:]
+    return "right"
+
+
+def mesh() -> Mesh:
+    return Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+
+
+def field() -> Any:
+    return np.random.default_rng(3).random(SHAPE).astype(np.float32)
+
+
+def divided(names: tuple[str | None, ...] = ("x", "y")) -> NamedSharding:
+    return NamedSharding(mesh(), PartitionSpec(*names))
+
+
+def after(u: Any, steps: int) -> Any:
+    """What NumPy gives."""
+    for _ in range(steps):
+        new = u.copy()
+        new[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        u = new
+    return u
+
+
+def step(u: Any) -> Any:
+    return u.at[1:-1, 1:-1].set(0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]))
+
+
+def steps_in_place(u: Any, steps: Any) -> Any:
+    for _ in range(steps):
+        u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+    return u
+
+
+def check(found: Any, steps: int, names: tuple[str | None, ...] = ("x", "y")) -> None:
+    np.testing.assert_allclose(np.asarray(found), after(field(), steps), rtol=1e-5, atol=1e-6)
+    assert found.sharding.is_equivalent_to(divided(names), 2), found.sharding
+
+
+def bytes_of(function: Callable[..., Any], *arguments: Any) -> float:
+    return bytes_per_run(count_messages(jax.jit(function).lower(*arguments).compile().as_text() or ""))
+
+
+@way
+def jit_takes_and_gives_divided_arrays() -> None:
+    u = jax.device_put(field(), divided())
+    compiled = wl.jit(steps_in_place)
+    check(compiled(u, 3), 3)
+    check(jax.jit(compiled)(u, 3), 3)
+    report = wl.communication(compiled, mesh(), u, 3)
+    assert all(each.kind == "collective-permute" for each in report.ours), report
+    assert sum(each.bytes for each in report.ours) == FACES, report
+    assert report.plain_bytes > 20 * report.bytes, report
+    # Compiled before, and called with arrays that lie otherwise.
+    check(compiled(jax.device_put(field(), divided(("y", None))), 3), 3, ("y", None))
+    assert not isinstance(compiled(field(), 1), jax.Array)
+
+
+@way
+def launches_exchange_halos() -> None:
+    launch = wl.cuda.compile(SOURCE)["heat"].jax((4, 6), (8, 8))
+    u = jax.device_put(field(), divided())
+    check(launch(u, u, *SHAPE), 1)
+
+    def steps(u: Any) -> Any:
+        return jax.lax.fori_loop(0, 4, lambda _, u: launch(u, u, *SHAPE), u)
+
+    check(jax.jit(steps)(u), 4)
+    assert bytes_of(steps, u) == 4 * FACES
+
+
+@way
+def launches_within_jit_exchange_halos() -> None:
+    kernel = wl.cuda.compile(SOURCE)["heat"]
+
+    def steps(u: Any, count: Any) -> Any:
+        new = u.copy()
+        for _ in range(count):
+            kernel[(4, 6), (8, 8)](new, u, *SHAPE)
+            u[:] = new
+        return u
+
+    u = jax.device_put(field(), divided())
+    compiled = wl.jit(steps)
+    check(compiled(u, 4), 4)
+    report = wl.communication(compiled, mesh(), u, 4)
+    assert sum(each.bytes for each in report.ours) == FACES, report
+
+
+@way
+def shardings_of_the_program_around_are_kept() -> None:
+    run = jax.jit(wl.optimize(step), in_shardings=divided(), out_shardings=divided(("y", None)))
+    check(run(field()), 1, ("y", None))
+    within = wl.optimize(lambda u: step(jax.lax.with_sharding_constraint(u, divided())))
+    check(within(field()), 1)
+    assert bytes_of(within, field()) == FACES
+
+
+@way
+def a_step_within_a_loop_of_another_program_exchanges_halos() -> None:
+    optimized = wl.optimize(step)
+
+    def steps(u: Any) -> Any:
+        return jax.lax.fori_loop(0, 3, lambda _, u: optimized(u), u)
+
+    u = jax.device_put(field(), divided())
+    check(jax.jit(steps)(u), 3)
+    assert bytes_of(steps, u) == 3 * FACES
+
+
+@way
+def gradients_are_right_on_a_mesh() -> None:
+    u = jax.device_put(field(), divided())
+    optimized = wl.optimize(step)
+    found = jax.jit(jax.grad(lambda u: (optimized(u) ** 2).sum()))(u)
+    expected = jax.grad(lambda u: (step(u) ** 2).sum())(jnp.asarray(field()))
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5)
+
+
+@way
+def meshes_with_explicit_axes_are_taken() -> None:
+    explicit = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    u = jax.device_put(field(), NamedSharding(explicit, PartitionSpec("x", "y")))
+    check(wl.jit(steps_in_place)(u, 2), 2)
+    check(wl.cuda.compile(SOURCE)["heat"].jax((4, 6), (8, 8))(u, u, *SHAPE), 1)
+
+
+@way
+def fields_may_be_divided_otherwise_or_not_at_all() -> None:
+    def two(u: Any, v: Any) -> Any:
+        return step(u) + jnp.roll(v, 1, 0), step(v)
+
+    u, v = jax.device_put(field(), divided()), jax.device_put(field() + 1, divided(("y", "x")))
+    for other in (v, field() + 1, jax.device_put(field() + 1, divided((None, None)))):
+        for found, expected in zip(wl.optimize(two)(u, other), jax.jit(two)(field(), field() + 1), strict=True):
+            np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-6)
+
+
+@way
+def what_a_mesh_does_not_divide_evenly_is_right() -> None:
+    u = np.random.default_rng(5).random((50, 32)).astype(np.float32)
+    placed = jax.device_put(u, NamedSharding(mesh(), PartitionSpec(None, "y")))
+    np.testing.assert_allclose(np.asarray(wl.optimize(step)(placed)), after(u, 1), rtol=1e-5, atol=1e-6)
+
+
+@way
+def a_report_says_what_is_wrong_with_a_mesh() -> None:
+    u = jax.device_put(field(), divided())
+    for other in ("x", Mesh(np.array(jax.devices()), ("x",))):
+        try:
+            wl.communication(step, other, u)
+        except wl.LaunchError as error:
+            assert "WL0941" in str(error)
+        else:
+            raise AssertionError(f"{other} is taken")
