@@ -154,6 +154,19 @@ def test_opt_explains_which_rules_saved_what_and_where(
     assert "reverse 2 → 0" in printed.err
 
 
+def test_differentiate_adds_the_derivative_to_a_module(
+    reversed_program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["differentiate", "module.mlir", "--mode", "forward", "--wrt", "1"]) == 0
+    assert re.search(
+        r"@main\((%\w+: tensor<4xf32>(, )?){3}\) -> \(tensor<4xf32>, tensor<4xf32>\)", capsys.readouterr().out
+    )
+    assert run(["differentiate", "module.mlir", "-o", "out.mlir"]) == 0
+    assert Path("out.mlir").read_text().count("tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)") >= 1
+    assert run(["differentiate", "module.mlir", "--wrt", "2"]) == 1
+    assert "WL0931" in capsys.readouterr().err
+
+
 def test_opt_takes_choices(reversed_program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     choices = ["--exact", "--assume", "no NaN", "--assume", "no -0.0", "--device", "cpu", "--seconds", "5"]
     assert run(["opt", "module.mlir", *choices]) == 0

@@ -221,10 +221,11 @@ def value_function(function: Function, active: Collection[int]) -> Function:
     return function
 
 
-def tangent_function(function: Function, active: Collection[int]) -> Function:
+def tangent_function(function: Function, active: Collection[int], has_results: bool = False) -> Function:
     """What the results change by: a function of all arguments and of the tangents of the active ones.
 
-    It gives one tangent for each result that is of floats or complex numbers, in their order. Raises NoDerivative.
+    It gives one tangent for each result that is of floats or complex numbers, in their order; with `has_results` the
+    function's own results before them. Raises NoDerivative.
 
     >>> from windlass.ir.values import tensor
     >>> block = Block([tensor("f32", 3).type, tensor("f32", 3).type])
@@ -246,6 +247,7 @@ def tangent_function(function: Function, active: Collection[int]) -> Function:
     with Builder(block):
         walker = TangentWalker(mapping, tangents, varying)
         walker.run(op for op in function.body if not isinstance(op, Terminator))
-        returned = [value for value in function.body.terminator.operands if is_differentiable(value.type)]
-        Return(tuple(map(walker.tangent, returned)))
+        returned = function.body.terminator.operands
+        results = map(walker.value, returned) if has_results else ()
+        Return((*results, *(walker.tangent(value) for value in returned if is_differentiable(value.type))))
     return Function(f"{function.name}_tangent", block)

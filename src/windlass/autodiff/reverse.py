@@ -16,7 +16,18 @@ from windlass.autodiff.regions import pull_back_choice, pull_back_loop, separate
 from windlass.ir import Argument, Block, Builder, Function, Op, Value
 from windlass.ir.builder import current_builder
 from windlass.ir.core import Terminator
-from windlass.ops import BroadcastInDim, Case, Constant, If, Return, Select, Transpose, While, reduce_sum
+from windlass.ops import (
+    BroadcastInDim,
+    Case,
+    Constant,
+    If,
+    OptimizationBarrier,
+    Return,
+    Select,
+    Transpose,
+    While,
+    reduce_sum,
+)
 from windlass.ops.base import NoDerivative, TensorOp
 
 
@@ -153,10 +164,11 @@ def _pullback_by_letters(op: TensorOp, cotangent: Value) -> Value:
     return BroadcastInDim(value, shape, places)
 
 
-def pullback_function(function: Function, active: Collection[int]) -> Function:
+def pullback_function(function: Function, active: Collection[int], has_results: bool = False) -> Function:
     """The cotangents of the active arguments: a function of all arguments and of the cotangents of the results.
 
-    It takes one cotangent for each result that is of floats or complex numbers, in their order. Raises NoDerivative.
+    It takes one cotangent for each result that is of floats or complex numbers, in their order. With `has_results` it
+    gives the function's own results before the cotangents. Raises NoDerivative.
 
     >>> from windlass.ir.values import tensor
     >>> from windlass.ops import Multiply
@@ -180,8 +192,16 @@ def pullback_function(function: Function, active: Collection[int]) -> Function:
             if is_differentiable(value.type):
                 _add(seeds, mapping.get(value, value), Cotangent(next(given)))
         chosen = [block.arguments[index] for index in sorted(active)]
+        # Where a loop is replaced by one that records, its users are told: this is one for the results.
+        given_back = (
+            OptimizationBarrier(tuple(mapping.get(value, value) for value in returned)) if has_results else None
+        )
         found = pull_back(ops, chosen, seeds)
-        Return(settle_all(chosen, found))
+        results: tuple[Value, ...] = ()
+        if given_back is not None:
+            results = given_back.operands
+            given_back.erase()
+        Return((*results, *settle_all(chosen, found)))
     return Function(f"{function.name}_pullback", block)
 
 

@@ -1,10 +1,11 @@
-"""`windlass opt`: StableHLO in, optimized StableHLO out."""
+"""`windlass opt` and `windlass differentiate`: StableHLO in, StableHLO out."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -13,7 +14,7 @@ from rich.text import Text
 from windlass.diagnostics import Diagnostic, Position, ProgramError
 from windlass.diagnostics.files import read_regular_file
 from windlass.ir import Module
-from windlass.stablehlo import export_text, import_bytecode, import_text
+from windlass.stablehlo import differentiate, export_text, import_bytecode, import_text
 from windlass.stablehlo.lowered import settle_precision
 from windlass.stablehlo.optimizing import Choices, Report, optimize_module
 
@@ -45,6 +46,18 @@ def optimize_file(
         print_report(report)
     elif statistics:
         print(report, file=sys.stderr)
+
+
+def differentiate_file(file: Path, output: Path | None, mode: str, wrt: list[int] | None) -> None:
+    """Adds its derivative to a StableHLO module; see `windlass.stablehlo.differentiate`.
+
+    Raises as `optimize_file` does, and WindlassError where there is no derivative (WL0901, WL0931).
+    """
+    text = differentiate(export_text(read_module(file)), cast("Any", mode), wrt)
+    if output is None:
+        print(text.rstrip("\n"))
+    else:
+        write_text(output, text)
 
 
 def print_report(report: Report) -> None:

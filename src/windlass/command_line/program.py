@@ -303,6 +303,19 @@ def opt(
 
 
 @commands.add(
+    "differentiate",
+    _FILE,
+    option("--output", "-o", type=Path, help="Write here and not to standard output."),
+    option("--mode", default="reverse", help="reverse or forward."),
+    option("--wrt", type=int, action="append", help="The number of an argument; by default all that are of floats."),
+)
+def differentiate(file: Path, output: Path | None, mode: str, wrt: list[int] | None) -> int:
+    """Add to a StableHLO module its derivative: cotangents or tangents after its arguments and results."""
+    optimizing.differentiate_file(file, output, mode, wrt)
+    return OK
+
+
+@commands.add(
     "bisect",
     _FILE,
     option("--command", "-c", help="Exits with status 0 for good programs; {} stands for the file."),

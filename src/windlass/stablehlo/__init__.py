@@ -3,7 +3,7 @@
 `import_text`, `import_bytecode` and `import_module` take StableHLO and give a `windlass.ir.Module`; what Windlass does
 not know is kept as it is. `export_text`, `export_bytecode` and `export_module` go the other way; what they give has
 passed MLIR's verifier. `screen` refuses what would crash XLA. `TensorProgram` is a finished program as one
-operation of JAX; `optimize` and `run` take programs as text.
+operation of JAX; `optimize`, `differentiate` and `run` take programs as text.
 
 Start reading at `importing.py` and `exporting.py`.
 """
@@ -17,9 +17,11 @@ from windlass.stablehlo.importing import import_bytecode, import_module, import_
 from windlass.stablehlo.program import TensorProgram
 from windlass.stablehlo.running import explain, optimize, run
 from windlass.stablehlo.screening import screen
+from windlass.stablehlo.text_derivatives import differentiate
 
 __all__ = [
     "TensorProgram",
+    "differentiate",
     "explain",
     "export_bytecode",
     "export_module",

@@ -90,17 +90,18 @@ def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
     try:
         function = build()
     except NoDerivative as failure:
-        raise _no_derivative(program, failure) from None
+        # The module is called what the user calls it, whatever was derived of it.
+        raise no_derivative(program.module.name or program.name, failure) from None
     return program_from(program, function, program.name)
 
 
-def _no_derivative(program: Code, failure: NoDerivative) -> WindlassError:
+def no_derivative(program: str, failure: NoDerivative) -> WindlassError:
+    """What is said of a program with an op that has no derivative."""
     name = failure.op.name or type(failure.op).__name__
     return WindlassError(
         Diagnostic(
             "WL0901",
-            # The module is called what the user calls it, whatever was derived of it.
-            f"{program.module.name or program.name} can't be differentiated: {name} has no derivative",
+            f"{program} can't be differentiated: {name} has no derivative",
             failure.op.source,
             help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
         )
