@@ -153,6 +153,8 @@ class Author:
             return str(draw.choice((1, 2, 2.0, 0.5)))
         if kind < 0.14 and names:
             return draw.choice(names)
+        if kind < 0.24 and names:
+            return self.guarded(names)
         return self.read(names)
 
     def read(self, names: list[str]) -> str:
@@ -167,6 +169,29 @@ class Author:
             self.tensors.append(tensor)
         subscripts = [self.subscript(tensor, axis, names) for axis in range(len(tensor.shape))]
         return f"{tensor.name}({', '.join(subscripts)})" if subscripts else tensor.name
+
+    def guarded(self, names: list[str]) -> str:
+        """A read that a condition keeps inside of its tensor."""
+        draw = self.draw
+        one, other, size = draw.choice(names), draw.choice(names), draw.choice((1, 2, 3, 5))
+        sum_ = draw.choice(
+            (f"{one} - 1", f"{one} + {other} - 1", f"2 * {one} + {other} - 2", f"3 - {one}", f"{one} - {other}")
+        )
+        test = draw.choice(
+            (
+                f"{sum_} >= 0 && {sum_} < {size}",
+                f"0 <= {sum_} && !({sum_} >= {size})",
+                f"-1 < {sum_} && {size} > {sum_}",
+            )
+        )
+        if other == one and " - " in sum_ and sum_.endswith(other):
+            test = "true"
+        tensor = Tensor(f"t{len(self.tensors)}", draw.choice(("float", "int32")), [size])
+        self.tensors.append(tensor)
+        number = draw.choice((0, 1))
+        if draw.random() < 0.3 and test != "true":
+            return f"({sum_} < 0 || {sum_} >= {size} ? {number} : {tensor.name}({sum_}))"
+        return f"({test} ? {tensor.name}({sum_}) : {number})"
 
     def subscript(self, tensor: Tensor, axis: int, names: list[str]) -> str:
         draw = self.draw

@@ -321,4 +321,19 @@ EXAMPLES: dict[str, Example] = {
         (floats(4),),
         lambda x: np.eye(4, dtype=np.float32),
     ),
+    "convolution with padding": Example(
+        """
+        def conv(float(N, C, H, W) x, float(M, C, KH, KW) k) -> (y) {
+          y(n, m, h, w) +=! (h + kh >= 1 && h + kh <= H && 0 <= w + kw - 1 && w + kw - 1 < W
+                             ? x(n, c, h + kh - 1, w + kw - 1) : 0.0) * k(m, c, kh, kw)
+            where h in 0:H, w in 0:W
+        }""",
+        (floats(2, 3, 5, 6), floats(4, 3, 3, 3)),
+        lambda x, k: np.einsum("nchwab,mcab->nmhw", windows(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3)), k),
+    ),
+    "differences": Example(
+        "def steps(float(N) x) -> (y) { y(i) = i < N - 1 ? x(i + 1) - x(i) : 0.0 }",
+        (floats(6),),
+        lambda x: np.append(np.diff(x), np.float32(0)),
+    ),
 }

@@ -64,8 +64,6 @@ BINARY: dict[str, Any] = {
     ">=": np.greater_equal,
     "==": np.equal,
     "!=": np.not_equal,
-    "&&": np.logical_and,
-    "||": np.logical_or,
 }
 BEGINNINGS = {"+": 0, "*": 1}
 
@@ -210,6 +208,10 @@ class _Run:
             return self._converted(operand, point, part.type)
         if part.type == INTEGER:
             return self._integers(sign, [self.value(each, point) for each in operands])
+        if sign in ("&&", "||"):
+            # As in C, the second is looked at only where the first does not decide.
+            first = bool(self.value(operands[0], point))
+            return bool(self.value(operands[1], point)) if first == (sign == "&&") else first
         common = part.type
         if sign in ("<", ">", "<=", ">=", "==", "!="):
             left, right = (each.type for each in operands)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import windlass as wl
 from tests.frontends.notation import meaning
 from tests.frontends.notation.author import Author
 from tests.frontends.notation.examples import EXAMPLES
@@ -34,9 +35,29 @@ def compare(seed: int) -> bool:
     return True
 
 
+def compare_compiled(seed: int) -> None:
+    """As `compare`, after the rules and through XLA."""
+    author = Author(seed)
+    text, arguments = author.text(), author.arguments()
+    try:
+        (function,) = wl.notation(text).values()
+        found = function(*arguments)
+    except WindlassError:
+        return
+    expected = meaning.run(function.source, function.procedure, arguments)
+    for one, other in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, err_msg=f"seed {seed}\n{text}\n{arguments}")
+
+
 def test_random_functions_are_what_loops_give() -> None:
     said = sum(compare(seed) for seed in range(100))
     assert said > 80
+
+
+@pytest.mark.slow
+def test_optimized_functions_are_what_loops_give() -> None:
+    for seed in range(200):
+        compare_compiled(seed)
 
 
 @pytest.mark.slow

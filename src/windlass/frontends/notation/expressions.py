@@ -39,6 +39,7 @@ from windlass.ops import (
     Negate,
     Not,
     Or,
+    Pad,
     Remainder,
     Select,
     Subtract,
@@ -184,8 +185,17 @@ class Expressions:
             return self._choice(part, dtype)
         if sign in DIRECTIONS:
             return self._comparison(sign, operands)
+        if sign in ("&&", "||"):
+            return self._both(sign, operands)
         build = OPERATORS.get(sign) or FUNCTIONS[sign].build
         return self.combine(build, [self.value(each, dtype) for each in operands])
+
+    def _both(self, sign: str, operands: Sequence[Part]) -> Term:
+        """`&&` or `||`, whose second operand counts only where the first does not decide."""
+        first = self.value(operands[0], BOOLEAN)
+        with self._where(first if sign == "&&" else Term(Not(first.value), first.letters)):
+            second = self.value(operands[1], BOOLEAN)
+        return self.combine(OPERATORS[sign], [first, second])
 
     def _cast(self, operand: Part, dtype: str) -> Term:
         if operand.type == NUMBER and dtype not in ("f16", "bf16", "f32", "f64"):
@@ -335,6 +345,9 @@ class Expressions:
         value = self.values[read.tensor]
         if not read.subscripts:
             return Term(value, ())
+        if not value.tensor.size and all(map(is_affine, read.subscripts)):
+            # No condition for this read holds anywhere: it would have been refused.
+            return Term(Constant.of(0, value.dtype), ())
         looked_up = self._looked_up(read)
         lines: list[Line] = []
         for axis, part in enumerate(read.subscripts):
@@ -348,7 +361,7 @@ class Expressions:
                 lines.append(Line(form.constant + window.low, (stride,)))
             else:
                 lines.append(self._line(form))
-        term = read_lines(value, lines)
+        term = read_lines(*_with_margins(value, lines))
         if not looked_up:
             return term
         places = [self._place(read, axis) for axis in looked_up]
@@ -389,6 +402,21 @@ class Expressions:
         least, most = (reduce(checked.value, axes) if axes else checked.value for reduce in (reduce_min, reduce_max))
         self.look_ups.append(LookUp(read, part, size, least, most))
         return term
+
+
+def _with_margins(value: Value, lines: Sequence[Line]) -> tuple[Value, list[Line]]:
+    """The tensor with zeros around it as far as the lines reach beyond, and the lines in that. Conditions see to it
+    that no zero is used."""
+    lows, highs = [0] * len(lines), [0] * len(lines)
+    moved: list[Line] = []
+    for axis, line in enumerate(lines):
+        ends = [each.factor * (each.count - 1) for each in line.strides]
+        lows[axis] = max(-(line.base + sum(min(end, 0) for end in ends)), 0)
+        highs[axis] = max(line.base + sum(max(end, 0) for end in ends) - value.shape[axis] + 1, 0)
+        moved.append(Line(line.base + lows[axis], line.strides))
+    if any(lows) or any(highs):
+        value = Pad(value, Constant.of(0, value.dtype), tuple(lows), tuple(highs), (0,) * len(lines))
+    return value, moved
 
 
 def converted(term: Term, dtype: str) -> Term:

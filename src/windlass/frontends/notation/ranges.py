@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from windlass.frontends.notation.conditions import conditional_reads, limits_where, speaks_of
 from windlass.frontends.notation.forms import Form, UnknownQuotient, form_of
 from windlass.frontends.notation.syntax import Source, Span
 from windlass.frontends.notation.terms import Part, Read, Update, indices_in, is_affine, reads_in
@@ -80,6 +81,7 @@ class RangeFinder:
         self.subscripts = subscripts_of(update, update.target in shapes)
         self.forms = {each: self.form(each.part) for each in self.subscripts}
         self.ranges: dict[str, tuple[int, int]] = {}
+        self.facts = dict(conditional_reads(update.value, self.form))
 
     def form(self, part: Part) -> Form:
         """Raises LaunchError (WL1506) for a division by zero."""
@@ -111,7 +113,13 @@ class RangeFinder:
                 names.setdefault(name, span)
         for name, span in names.items():
             if name not in self.ranges:
-                raise self.source.misfit("WL1503", span, f"nothing says how far the index '{name}' runs")
+                raise self.source.misfit(
+                    "WL1503",
+                    span,
+                    f"nothing says how far the index '{name}' runs",
+                    f"give its range: where {name} in 0:3",
+                    "reads that a condition keeps inside of their tensor say nothing of how far indices run",
+                )
         points = 1
         for low, high in self.ranges.values():
             points *= high - low
@@ -128,7 +136,7 @@ class RangeFinder:
         claims: dict[str, list[_Claim]] = {}
         for each, form in self.forms.items():
             unknown = [(name, factor) for name, factor in form.terms if name not in self.ranges]
-            if len(unknown) != 1:
+            if len(unknown) != 1 or (not form.is_index and speaks_of(self.facts.get(each.read, ()), form)):
                 continue
             ((name, factor),) = unknown
             known = Form(tuple(term for term in form.terms if term[0] != name), form.constant)
@@ -180,7 +188,10 @@ class RangeFinder:
 
     def _check_inside(self, subscript: Subscript) -> None:
         size = self.shapes[subscript.read.tensor][subscript.axis]
-        low, high = self.forms[subscript].limits(self.ranges)
+        limits = limits_where(self.facts.get(subscript.read, ()), self.forms[subscript], self.ranges)
+        if limits is None:
+            return
+        low, high = limits
         if low >= 0 and high < size:
             return
         names = self.forms[subscript].indices
