@@ -25,6 +25,7 @@ from windlass.ir import Block, Builder, Function, Module, Region, Value, tensor_
 from windlass.ir.signature import DeviceCode, KernelSignature
 from windlass.ir.types import MLIR_DTYPES
 from windlass.lowering.polling import is_brief
+from windlass.parallel.memory_sums import move_sums_inward
 from windlass.parallel.specialization import specialize_for
 from windlass.raising import RaisedKernel, raise_kernel
 from windlass.rewriting import Entry, Ledger, rewrite_function
@@ -137,7 +138,9 @@ def raise_launch(kernel: Function, binding: Binding) -> RaisedKernel:
     Raises RaisingError where it has none.
     """
     specification = binding.specification
-    return raise_kernel(specialize_for(kernel, specification), specification, raising_seconds())
+    special = specialize_for(kernel, specification)
+    move_sums_inward(special, specification)
+    return raise_kernel(special, specification, raising_seconds())
 
 
 def at_boundary(name: str, raised: RaisedKernel, binding: Binding) -> Function:

@@ -127,6 +127,24 @@ def serial(body: Body) -> Body:
     return lambda *_: loops.For(Constant.of(2, "i64"), (), region([I64], body), serializes=loops.BLOCKS)
 
 
+def store(own: Value) -> None:
+    loops.Store(Constant.of(1, "i32"), own, Constant.of(0, "i64"))
+
+
+def of_any_order(body: Body) -> Body:
+    """A loop that is said to be independent, behind an array of the thread's own."""
+
+    def thread(*_: Value) -> None:
+        own = loops.Allocate("local", 4)
+
+        def round_(iteration: Value) -> None:
+            body(own)
+
+        loops.For(Constant.of(2, "i64"), (), region([I64], round_), is_independent=True)
+
+    return thread
+
+
 def allocate_within(space: str) -> Body:
     return lambda *_: loops.Allocate(space, 4, "mine")
 
@@ -186,6 +204,8 @@ FAULTY: list[tuple[str, tuple[Profile, ...], Function]] = [
     ("L2: the parallel dimensions", EACH, function(lambda x: launch(dimensions=loops.LAUNCH_DIMENSIONS[::-1]))),
     ("L11: 2 parallel loops in a grid", CHANGED, function(lambda x: grid(count=2))),
     ("L13: Load of i32 at 2", EACH, function(lambda x: launch(lambda *_: load(x, offset=loops.Subscript((), (), 2))))),
+    ("L14: an independent loop: it stores to memory of", EACH, function(lambda x: launch(of_any_order(store)))),
+    ("L14: an independent loop: threads meet", EACH, function(lambda x: launch(of_any_order(lambda *_: barrier())))),
     ("L11: the number of threads differs", CHANGED, function(lambda x: grid(size=0))),
 ]
 

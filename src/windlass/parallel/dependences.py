@@ -115,13 +115,14 @@ class Dependences:
         """Two accesses each that may be to one memory, of which one writes; atomic operations may come in any order."""
         accesses = [op for op in loop.body.walk() if isinstance(op, Access)]
         for first, second in itertools.combinations_with_replacement(accesses, 2):
-            memories = self._memory(first), self._memory(second)
+            memories = self.memory_of(first), self.memory_of(second)
             is_one = memories[0] == memories[1] or UNKNOWN in memories
             reads = isinstance(first, Load) and isinstance(second, Load)
             if is_one and not reads and not _commute(first, second):
                 yield first, second
 
-    def _memory(self, access: Access) -> Memory:
+    def memory_of(self, access: Access) -> Memory:
+        """The memory that an access goes to, as far as it is known: arrays that overlap are one."""
         buffer = access.buffer
         while isinstance(buffer, ViewBuffer):
             buffer = buffer.buffer
@@ -142,10 +143,10 @@ class Dependences:
         begin = self.parameters[buffer].byte_offset if buffer in self.parameters else 0
         address = self.reader.index_of(access.offset) + begin
         domain = self.reader.domain_at(access.block)
-        return AffineAccess(self._memory(access), address, byte_width(accessed_dtype(access)), domain, 0)
+        return AffineAccess(self.memory_of(access), address, byte_width(accessed_dtype(access)), domain, 0)
 
     def _distances(self, first: Access, second: Access, loop: For, dimension: Dimension) -> tuple[int, int]:
-        if UNKNOWN in (self._memory(first), self._memory(second)):
+        if UNKNOWN in (self.memory_of(first), self.memory_of(second)):
             return 1 - dimension.size, dimension.size - 1
         within = self._dimensions_within(loop) - {dimension}
         return conflict(
@@ -172,7 +173,7 @@ class Dependences:
         """Whether some iteration comes before another one that it shares a byte with, but after it once exchanged."""
         if self._distances(first, second, outer, across) == (0, 0):
             return False
-        if UNKNOWN in (self._memory(first), self._memory(second)):
+        if UNKNOWN in (self.memory_of(first), self.memory_of(second)):
             return True
         within = self._dimensions_within(outer) - {across, along}
 
