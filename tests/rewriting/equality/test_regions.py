@@ -10,16 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from windlass.catalogue import catalogue
 from windlass.diagnostics.deadline import ending_at
 from windlass.facts.cost import CPU, estimate_cost
-from windlass.ir import Block, Builder, Function, Module, tensor_type
+from windlass.ir import Block, Builder, Function, Module, Region, tensor_type
 from windlass.ir.verifier import verify
 from windlass.ops import Add, Return
 from windlass.ops.contraction import matmul
 from windlass.ops.evaluation import evaluate_function
+from windlass.rewriting.equalities import equalities
 from windlass.rewriting.equality.matching import Limits
-from windlass.rewriting.equality.regions import SATURATION, EqualRegion, list_regions, saturating
-from windlass.rewriting.rule import RuleSet, catalogue
+from windlass.rewriting.equality.regions import SATURATION, EqualRegion, list_equal_programs, list_regions, saturating
+from windlass.rewriting.rule import RuleSet
+from windlass.rules.convolutions import convolve
 from windlass.stablehlo import import_text
 from windlass.stablehlo.optimizing import Choices, Report, count_ops, optimize_module
 
@@ -204,3 +207,19 @@ def test_limits_stop_the_graph_and_leave_the_program_right() -> None:
         verify(function)
         for one, other in zip(expected, evaluate_function(function, *arrays), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_what_takes_the_place_of_a_region_in_a_loop_costs_what_it_costs_there() -> None:
+    """Convolutions in the layout NCHW, which XLA:CPU is slow in within loops."""
+    block = Block([tensor_type((1, 2, 6, 6), "f32"), *[tensor_type((2, 2, 3, 3), "f32")] * 2])
+    x, *kernels = block.arguments
+    with Builder(block):
+        Return(tuple(convolve(x, kernel) for kernel in kernels))
+    whole = Region(block)
+    (region,) = list_regions(block)
+    within = list_equal_programs(region, block, RuleSet(), equalities, CPU)
+    block.parent = None
+    outside = list_equal_programs(region, block, RuleSet(), equalities, CPU)
+    block.parent = whole
+    assert [program.cost(CPU).kernels for program in within] == [program.cost(CPU).kernels for program in outside]
+    assert all(one.cost(CPU).seconds != other.cost(CPU).seconds for one, other in zip(within, outside, strict=True))

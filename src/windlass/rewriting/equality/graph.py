@@ -208,10 +208,14 @@ class EqualityGraph:
         return copy
 
     def discard(self, ops: Iterable[Op]) -> None:
-        """Take ops out that were made in vain. They must not be those of nodes."""
+        """Take ops out that were made in vain. They must not be those of nodes.
+
+        Those with regions stay, unused: ops of nodes may have come by their regions, whose parents they are.
+        """
         for op in ops:
-            op.drop_operands()
-            self.block.unlink(op)
+            if not op.region_names:
+                op.drop_operands()
+                self.block.unlink(op)
 
     def build(self) -> Builder:
         """Places ops in the graph's block, to be entered or discarded; `placed` lists them."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from windlass.diagnostics.deadline import is_late
 from windlass.facts.cost import Cost, Device, estimate_cost
 from windlass.facts.terms import op_of, sources
-from windlass.ir import Block, Builder, Function, Op, TensorType, Value
+from windlass.ir import Block, Builder, Function, Op, Region, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ops import Reduce, ReduceWindow, Return
 from windlass.ops.base import TensorOp
@@ -120,7 +120,7 @@ def list_equal_programs(
         trees = extraction.choose_trees()
         least = extraction.choose(trees)
         return [
-            take_out(extraction, each, roots)
+            take_out(extraction, each, roots, block.parent is not None)
             for each in (trees, least)
             if each is not None and not goes_in_circles(each)
         ]
@@ -128,13 +128,18 @@ def list_equal_programs(
         graph.close()
 
 
-def take_out(extraction: Extraction, chosen: Choice, roots: Sequence[int]) -> EqualProgram:
-    """What was chosen, as a function of what is given, which has the roots for results."""
+def take_out(extraction: Extraction, chosen: Choice, roots: Sequence[int], is_within: bool = False) -> EqualProgram:
+    """What was chosen, as a function of what is given, which has the roots for results.
+
+    Where it `is_within` a loop or a branch, its ops are taken for such: some cost more there.
+    """
     classes = extraction.graph.classes
     order = list_in_order(chosen, roots)
     taken = dict.fromkeys((*roots, *(operand for number in order for operand in chosen[number].operands)))
     given = {number: value for number in taken if (value := classes[number].given) is not None}
     block = Block([value.type for value in given.values()])
+    if is_within:
+        Region(block)
     made: dict[int, Value] = dict(zip(given, block.arguments, strict=True))
     with Builder(block):
         for number in order:
