@@ -24,7 +24,7 @@ Choice = dict[int, Node]
 
 MOST_BRANCHES = 20
 """Nodes of the solver's search: later ones rarely find anything better."""
-MOST_VARIABLES, FEWER_MEMBERS = 1500, (6, 4, 3, 2, 1)
+MOST_VARIABLES, FEWER_MEMBERS = 800, (6, 4, 3, 2, 1)
 """Of larger programs fewer nodes are taken of each class."""
 GAP = 1e-2
 """How far from the best a solution may be, relative to it: prices are no better."""
