@@ -24,6 +24,7 @@ from windlass.rewriting.equality.regions import SATURATION, EqualRegion, list_eq
 from windlass.rewriting.rule import RuleSet
 from windlass.rules.convolutions import convolve
 from windlass.stablehlo import import_text
+from windlass.stablehlo.bisecting import bisect
 from windlass.stablehlo.optimizing import Choices, Report, count_ops, optimize_module
 
 Program = Callable[..., Any]
@@ -122,6 +123,14 @@ def test_rewriting_can_be_replayed_step_by_step() -> None:
     assert SATURATION not in before.count_by_rule() and count_ops(runs[2])["dot_general"] == 4
     made_by = {name for op in runs[0].main.walk() for name in op.made_by}
     assert SATURATION in made_by and made_by - {SATURATION} <= {rule.name for rule in choices.rule_set()}
+
+
+def test_bisection_finds_the_region_at_fault() -> None:
+    program, shapes, _ = EXAMPLES["multiplied_out"]
+    text = jax.jit(program).lower(*(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes)).as_text()
+    fault = bisect(text, lambda each: each.count("dot_general") > 1, Choices.make(device="cpu", saturate=True))
+    assert fault is not None and fault.rule is not None and fault.rule.name == SATURATION
+    assert fault.before.count("dot_general") == 4 and fault.after.count("dot_general") == 1
 
 
 def test_equalities_are_left_out_where_sums_keep_their_order() -> None:
