@@ -1,4 +1,4 @@
-"""Programs on eight devices: run as a module, this runs all of them and prints what they gave and communicated.
+"""Programs on eight devices: run as a module, this runs them and prints what they gave and communicated.
 
 Each is compiled by Windlass for arrays divided over a mesh, and compared with plain JAX on one device.
 """
@@ -6,6 +6,7 @@ Each is compiled by Windlass for arrays divided over a mesh, and compared with p
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,7 @@ class Program:
     arguments: int = 1
     ideal: int | None = None
     messages: int | None = None
+    is_slow: bool = False
 
     @property
     def name(self) -> str:
@@ -48,9 +50,9 @@ class Program:
 PROGRAMS: list[Program] = []
 
 
-def program(mesh: str, arguments: int = 1, ideal: int | None = None, messages: int | None = None) -> Any:
+def program(mesh: str, arguments: int = 1, **more: Any) -> Any:
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS.append(Program(function, mesh, arguments, ideal, messages))
+        PROGRAMS.append(Program(function, mesh, arguments, **more))
         return function
 
     return enter
@@ -69,18 +71,18 @@ def heat_on_a_line(u: Any) -> Any:
     return u.at[1:-1].set(u[1:-1] + 0.1 * (u[:-2] - 2 * u[1:-1] + u[2:]))
 
 
-@program("8", ideal=2, messages=2)
+@program("8", ideal=2, messages=2, is_slow=True)
 def heat_on_a_ring(u: Any) -> Any:
     return u + 0.1 * (jnp.roll(u, 1) - 2 * u + jnp.roll(u, -1))
 
 
-@program("8", ideal=6, messages=2)
+@program("8", ideal=6, messages=2, is_slow=True)
 def wide_stencil(u: Any) -> Any:
     p = jnp.pad(u, 3, mode="wrap")
     return sum((k + 1.0) * p[k : k + u.shape[0]] for k in range(7))
 
 
-@program("8", ideal=1, messages=1)
+@program("8", ideal=1, messages=1, is_slow=True)
 def upwind(u: Any) -> Any:
     return u - 0.3 * (u - jnp.concatenate([u[:1], u[:-1]]))
 
@@ -91,7 +93,7 @@ def fluxes_between_cells(u: Any) -> Any:
     return u + 0.1 * (flux[1:] - flux[:-1])
 
 
-@program("8", ideal=4, messages=2)
+@program("8", ideal=4, messages=2, is_slow=True)
 def two_steps_written_out(u: Any) -> Any:
     return heat_on_a_line(heat_on_a_line(u))
 
@@ -110,7 +112,7 @@ def steps_that_note_sums(u: Any) -> Any:
     return jax.lax.scan(step, u, None, length=3)
 
 
-@program("8")
+@program("8", is_slow=True)
 def far_shift(u: Any) -> Any:
     return u + jnp.roll(u, 20)
 
@@ -118,7 +120,7 @@ def far_shift(u: Any) -> Any:
 # -- two axes ---------------------------------------------------------------------------------------------------------
 
 
-@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4, is_slow=True)
 def heat(u: Any) -> Any:
     inner = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
     return u.at[1:-1, 1:-1].set(0.25 * inner)
@@ -135,13 +137,13 @@ def nine_points(u: Any) -> Any:
     return sum(p[i : i + 48, j : j + 32] for i in range(3) for j in range(3)) / 9
 
 
-@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4, is_slow=True)
 def zeros_around(u: Any) -> Any:
     p = jnp.pad(u, 1)
     return p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] - p[1:-1, 2:]
 
 
-@program("4x2", ideal=2 * 16 + 2 * 12, messages=4)
+@program("4x2", ideal=2 * 16 + 2 * 12, messages=4, is_slow=True)
 def rolls_under_a_mask(u: Any) -> Any:
     rows, columns = jnp.arange(48)[:, None], jnp.arange(32)[None]
     inside = (rows > 0) & (rows < 47) & (columns > 2) & (columns < 31)
@@ -159,13 +161,13 @@ def shallow_water(h: Any, u: Any, v: Any) -> Any:
     return repeated(step, h, u, v)
 
 
-@program("4x2")
+@program("4x2", is_slow=True)
 def fills_its_boundary(u: Any) -> Any:
     u = heat(u)
     return u.at[0].set(u[-2]).at[-1].set(u[1]).at[:, 0].set(u[:, 1]).at[:, -1].set(0)
 
 
-@program("4x2")
+@program("4x2", is_slow=True)
 def until_it_settles(u: Any) -> Any:
     def step(state: Any) -> Any:
         u, _, rounds = state
@@ -181,12 +183,12 @@ def along_one_axis_of_fields(u: Any) -> Any:
     return fields.at[:, 1:-1].add(fields[:, 2:] - fields[:, :-2])
 
 
-@program("4x2")
+@program("4x2", is_slow=True)
 def sums_of_neighbours(u: Any) -> Any:
     return jax.lax.reduce_window(u, 0.0, jax.lax.add, (3, 3), (1, 1), "SAME")
 
 
-@program("4x2")
+@program("4x2", is_slow=True)
 def product(u: Any) -> Any:
     return u @ u.T
 
@@ -196,7 +198,7 @@ def with_its_transpose(u: Any) -> Any:
     return u + jnp.roll(u.T, 1, 0).T
 
 
-@program("4x2")
+@program("4x2", is_slow=True)
 def uneven_pieces(u: Any) -> Any:
     return (u[1:] - u[:-1]).sum(), u[3:7] * 2
 
@@ -269,6 +271,8 @@ def run(program: Program) -> dict[str, Any]:
 if __name__ == "__main__":
     from tests.communication.ways import WAYS, outcome
 
-    print(
-        json.dumps({program.name: run(program) for program in PROGRAMS} | {way.__name__: outcome(way) for way in WAYS})
-    )
+    is_slow = sys.argv[1:] == ["slow"]
+    found: dict[str, Any] = {each.name: run(each) for each in PROGRAMS if each.is_slow == is_slow}
+    if not is_slow:
+        found |= {way.__name__: outcome(way) for way in WAYS}
+    print(json.dumps(found))

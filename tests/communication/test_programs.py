@@ -12,13 +12,22 @@ from tests.communication.programs import ENVIRONMENT, PROGRAMS, Program
 from tests.communication.ways import WAYS
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> dict[str, Any]:
-    """What all programs gave, in a process that has eight devices."""
-    command = [sys.executable, "-m", "tests.communication.programs"]
+def run_all(*arguments: str) -> dict[str, Any]:
+    """What the programs gave, in a process that has eight devices."""
+    command = [sys.executable, "-m", "tests.communication.programs", *arguments]
     done = subprocess.run(command, env=os.environ | ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Any]:
+    return run_all()
+
+
+@pytest.fixture(scope="module")
+def slow_outcomes() -> dict[str, Any]:
+    return run_all("slow")
 
 
 @pytest.mark.parametrize("way", [way.__name__ for way in WAYS])
@@ -26,9 +35,7 @@ def test_divided_arrays_are_taken_in_every_way(way: str, outcomes: dict[str, Any
     assert outcomes[way] == "right"
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_program_is_right_and_communicates_no_more_than_it_must(program: Program, outcomes: dict[str, Any]) -> None:
-    outcome = outcomes[program.name]
+def check(program: Program, outcome: dict[str, Any]) -> None:
     assert outcome["difference"] < 2e-5
     assert all(ours == plain for ours, plain in outcome["shardings"]), outcome["shardings"]
     if program.ideal is not None:
@@ -36,3 +43,14 @@ def test_program_is_right_and_communicates_no_more_than_it_must(program: Program
     if program.messages is not None:
         assert outcome["messages"] <= program.messages
     assert outcome["all_bytes"] <= outcome["plain_bytes"]
+
+
+@pytest.mark.parametrize("program", [each for each in PROGRAMS if not each.is_slow], ids=lambda program: program.name)
+def test_program_is_right_and_communicates_no_more_than_it_must(program: Program, outcomes: dict[str, Any]) -> None:
+    check(program, outcomes[program.name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [each for each in PROGRAMS if each.is_slow], ids=lambda program: program.name)
+def test_more_programs_are_right_and_communicate_no_more(program: Program, slow_outcomes: dict[str, Any]) -> None:
+    check(program, slow_outcomes[program.name])

@@ -1,0 +1,102 @@
+"""Running a program with regions of local code on imagined devices: each op by its `evaluate`, device by device."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+
+from windlass.communication.stages import MANUAL
+from windlass.ir import Block, Function, Value
+from windlass.ops import CollectivePermute, Opaque, PartitionId
+from windlass.ops.evaluation import Scope
+from windlass.ops.shardings import Sharding, sharding_of
+
+POISON = 1e30
+"""What stands in halos where there is no neighbour: if it reached a result, it would be seen."""
+
+
+def evaluate(function: Function, arrays: list[Any]) -> list[Any]:
+    """What the function gives, a block without loops."""
+    known: dict[Value, Any] = dict(zip(function.arguments, arrays, strict=True))
+    for op in function.body:
+        operands = [known[operand] for operand in op.operands]
+        if op is function.body.terminator:
+            return operands
+        if isinstance(op, Opaque) and op.operation == MANUAL:
+            results = _run_region(op, operands)
+        else:
+            found = op.evaluate(*operands, **({"scope": Scope()} if getattr(op, "needs_scope", False) else {}))
+            results = found if isinstance(found, tuple) else (found,)
+        known.update(zip(op.results, results, strict=True))
+    raise AssertionError("the function ends with no values")
+
+
+def _shardings(op: Opaque, name: str, values: tuple[Value, ...]) -> list[Sharding]:
+    text = dict(op.attribute_texts)[name]
+    found = re.findall(r"<mesh<\[.*?\]>, \[[^\]]*\]>", text)
+    shardings = [sharding_of(each, value.tensor.rank) for each, value in zip(found, values, strict=True)]
+    return [each for each in shardings if each is not None]
+
+
+def _run_region(op: Opaque, operands: list[Any]) -> list[Any]:
+    inputs, outputs = (
+        _shardings(op, name, values) for name, values in (("in_shardings", op.operands), ("out_shardings", op.results))
+    )
+    mesh = (inputs or outputs)[0].mesh
+    block = op.bodies[0].block
+    devices = [dict(zip([name for name, _ in mesh.axes], place, strict=True)) for place in _places(mesh.axes)]
+    local: list[dict[Value, Any]] = [
+        dict(zip(block.arguments, [_part(a, s, d) for a, s in zip(operands, inputs, strict=True)], strict=True))
+        for d in devices
+    ]
+    given = _run_together(block, local)
+    results: list[Any] = []
+    for index, (value, sharding) in enumerate(zip(op.results, outputs, strict=True)):
+        whole = np.zeros(value.shape, value.tensor.numpy_dtype)
+        for device, parts in zip(devices, given, strict=True):
+            whole[_slices(value.shape, sharding, device)] = parts[index]
+        results.append(whole)
+    return results
+
+
+def _run_together(block: Block, local: list[dict[Value, Any]]) -> list[list[Any]]:
+    for op in block:
+        if op is block.terminator:
+            return [[values[operand] for operand in op.operands] for values in local]
+        if isinstance(op, CollectivePermute):
+            sent = [values[op.operand] for values in local]
+            sources = {target: source for source, target in op.source_target_pairs}
+            for number, values in enumerate(local):
+                nothing = np.full_like(sent[number], POISON if sent[number].dtype.kind == "f" else 99)
+                values[op] = sent[sources[number]] if number in sources else nothing
+            continue
+        for number, values in enumerate(local):
+            if isinstance(op, PartitionId):
+                values[op] = np.array(number, np.uint32)
+                continue
+            operands = [values[operand] for operand in op.operands]
+            found = op.evaluate(*operands, **({"scope": Scope()} if getattr(op, "needs_scope", False) else {}))
+            values.update(zip(op.results, found if isinstance(found, tuple) else (found,), strict=True))
+    raise AssertionError("the region ends with no values")
+
+
+def _places(axes: tuple[tuple[str, int], ...]) -> list[tuple[int, ...]]:
+    return list(itertools.product(*(range(size) for _, size in axes)))
+
+
+def _slices(shape: tuple[int, ...], sharding: Sharding, device: dict[str, int]) -> tuple[slice, ...]:
+    sizes = dict(sharding.mesh.axes)
+    found: list[slice] = []
+    for size, names in zip(shape, sharding.axes, strict=True):
+        part, parts = 0, 1
+        for name in names:
+            part, parts = part * sizes[name] + device[name], parts * sizes[name]
+        found.append(slice(part * (size // parts), (part + 1) * (size // parts)))
+    return tuple(found)
+
+
+def _part(array: Any, sharding: Sharding, device: dict[str, int]) -> Any:
+    return np.asarray(array)[_slices(np.shape(array), sharding, device)]

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tests.communication.on_devices import evaluate
+from windlass.communication import exchange_halos_in
+from windlass.communication.stages import MANUAL
+from windlass.ir import Block, Builder, Function, Module, Value, tensor_type
+from windlass.ops import (
+    Add,
+    BroadcastInDim,
+    Compare,
+    Concatenate,
+    Constant,
+    DynamicUpdateSlice,
+    Iota,
+    Multiply,
+    Opaque,
+    Pad,
+    Return,
+    Reverse,
+    Select,
+    Slice,
+    Subtract,
+    Transpose,
+)
+from windlass.ops.movement import slice_along
+from windlass.ops.shardings import Mesh, Sharding
+
+CASES: tuple[tuple[tuple[int, ...], Sharding], ...] = (
+    ((24,), Sharding(Mesh((("x", 4),)), (("x",),))),
+    ((12, 6), Sharding(Mesh((("x", 3), ("y", 2))), (("x",), ("y",)))),
+    ((5, 16), Sharding(Mesh((("x", 4),)), ((), ("x",)))),
+    ((16, 4), Sharding(Mesh((("x", 2), ("y", 2))), (("y", "x"), ()))),
+)
+
+
+class Author:
+    """Writes a program of moves and arithmetic on a few fields, at random."""
+
+    def __init__(self, draw: random.Random, fields: list[Value]) -> None:
+        self.draw = draw
+        self.fields = fields
+        self.shape = fields[0].shape
+        self.values = list(fields)
+
+    def write(self, length: int) -> None:
+        moves: tuple[Callable[[Value], Value | None], ...] = (
+            self.cut, self.pad, self.roll, self.join, self.update, self.combine, self.combine, self.mask, self.turn,
+            self.smooth,
+        )  # fmt: skip
+        for _ in range(length):
+            recent = self.values[-4:] if self.draw.random() < 0.7 else self.values
+            found = self.draw.choice(moves)(self.draw.choice(recent))
+            if found is not None and min(found.shape) > 0 and max(found.shape) <= 2 * max(self.shape):
+                self.values.append(found)
+
+    def axis(self, value: Value) -> int:
+        return self.draw.randrange(len(value.shape))
+
+    def cut(self, value: Value) -> Value:
+        axis = self.axis(value)
+        size = value.shape[axis]
+        first = self.draw.randint(0, min(3, size - 1))
+        return slice_along(value, axis, first, max(first + 1, size - self.draw.randint(0, 3)))
+
+    def pad(self, value: Value) -> Value | None:
+        axis = self.axis(value)
+        lows, highs = ([0] * len(value.shape) for _ in range(2))
+        lows[axis], highs[axis] = (self.draw.choice((-1, 0, 1, 1, 2)) for _ in range(2))
+        if value.shape[axis] + lows[axis] + highs[axis] < 1:
+            return None
+        number = Constant.of(self.draw.choice((0.0, 7.0)), "f64")
+        return Pad(value, number, tuple(lows), tuple(highs), (0,) * len(lows))
+
+    def roll(self, value: Value) -> Value | None:
+        axis = self.axis(value)
+        size = value.shape[axis]
+        by = self.draw.choice((1, 1, 2, size - 1, size - 2))
+        if not 0 < by < size:
+            return None
+        return Concatenate((slice_along(value, axis, by, size), slice_along(value, axis, 0, by)), axis)
+
+    def join(self, value: Value) -> Value | None:
+        """Ghost cells of some kind, or two values one after the other."""
+        axis = self.axis(value)
+        size = value.shape[axis]
+        if size < 3:
+            return None
+        kind = self.draw.choice(("periodic", "mirrored", "edge", "other"))
+        if kind == "other":
+            others = [each for each in self.values if _fits(each, value, axis)]
+            return Concatenate((value, self.draw.choice(others)), axis)
+        places = {"periodic": (size - 1, 0), "mirrored": (1, size - 2), "edge": (0, size - 1)}[kind]
+        ghosts = [slice_along(value, axis, place, place + 1) for place in places]
+        return Concatenate((ghosts[0], value, ghosts[1]), axis)
+
+    def update(self, value: Value) -> Value | None:
+        others = [each for each in self.values if all(a <= b for a, b in zip(each.shape, value.shape, strict=True))]
+        new = self.draw.choice(others)
+        starts = [self.draw.randint(0, big - small) for small, big in zip(new.shape, value.shape, strict=True)]
+        return DynamicUpdateSlice(value, new, tuple(Constant.of(start, "i32") for start in starts))
+
+    def combine(self, value: Value) -> Value:
+        others = [each for each in self.values if each.shape == value.shape]
+        return self.draw.choice((Add, Subtract, Multiply))(value, self.draw.choice(others))
+
+    def mask(self, value: Value) -> Value:
+        axis = self.axis(value)
+        limit = Constant.of(self.draw.randint(0, value.shape[axis]), "i32", value.shape)
+        others = [each for each in self.values if each.shape == value.shape]
+        test = Compare(Iota(value.shape, "i32", axis), limit, self.draw.choice(("LT", "GE")))
+        return Select(test, value, self.draw.choice(others))
+
+    def turn(self, value: Value) -> Value | None:
+        if self.draw.random() < 0.5 or len(value.shape) == 1:
+            return Reverse(value, (self.axis(value),)) if self.draw.random() < 0.2 else None
+        if self.draw.random() < 0.2 and value.shape[0] == value.shape[1]:
+            return Transpose(value, (1, 0))
+        row = slice_along(value, 0, 0, 1)
+        return BroadcastInDim(row, value.shape, (0, 1))
+
+    def smooth(self, value: Value) -> Value | None:
+        """The interior from its neighbours."""
+        axis = self.axis(value)
+        size = value.shape[axis]
+        if size < 3:
+            return None
+        inner = Add(slice_along(value, axis, 0, size - 2), slice_along(value, axis, 2, size))
+        starts = [1 if each == axis else 0 for each in range(len(value.shape))]
+        return DynamicUpdateSlice(value, inner, tuple(Constant.of(start, "i32") for start in starts))
+
+
+def _fits(value: Value, other: Value, axis: int) -> bool:
+    return all(each == axis or a == b for each, (a, b) in enumerate(zip(value.shape, other.shape, strict=True)))
+
+
+def write_program(seed: int) -> tuple[Module, list[Sharding]]:
+    draw = random.Random(seed)
+    shape, sharding = draw.choice(CASES)
+    count = draw.randint(1, 3)
+    block = Block([tensor_type(shape, "f64")] * count)
+    with Builder(block):
+        author = Author(draw, list(block.arguments))
+        author.write(draw.randint(2, 14))
+        whole = [value for value in author.values[count:] if value.shape == shape] or author.values[-1:]
+        results = whole[-2:] + ([author.values[-1]] if draw.random() < 0.3 else [])
+        Return(tuple(results))
+    return Module([Function("main", block)], "program"), [sharding] * count
+
+
+def check_program(seed: int) -> int:
+    """Whether the program computes on devices what it computes on one; gives how many regions it has."""
+    module, shardings = write_program(seed)
+    exchanged = exchange_halos_in(module, shardings)
+    if exchanged is None:
+        return 0
+    arrays = [
+        np.random.default_rng(seed + k).random(argument.shape) for k, argument in enumerate(module.main.arguments)
+    ]
+    for found, expected in zip(evaluate(exchanged.main, arrays), evaluate(module.main, arrays), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    return sum(isinstance(op, Opaque) and op.operation == MANUAL for op in exchanged.main.body)
+
+
+def test_regions_compute_what_the_program_computes() -> None:
+    regions = [check_program(seed) for seed in range(150)]
+    assert sum(map(bool, regions)) > 70
+    assert max(regions) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 21000, 1000))
+def test_many_regions_compute_what_the_program_computes(first: int) -> None:
+    for seed in range(first, first + 1000):
+        check_program(seed)
+
+
+def test_slices_of_a_slice_are_read_from_the_array() -> None:
+    """What moves and computes nothing takes no array of its own."""
+    block = Block([tensor_type((24,), "f64")])
+    with Builder(block):
+        (u,) = block.arguments
+        inner = Slice(Slice(u, (1,), (23,), (1,)), (2,), (20,), (1,))
+        Return((DynamicUpdateSlice(u, inner, (Constant.of(4, "i32"),)),))
+    exchanged = exchange_halos_in(Module([Function("main", block)]), [CASES[0][1]])
+    assert exchanged is not None
+    array = np.arange(24.0)
+    (found,) = evaluate(exchanged.main, [array])
+    np.testing.assert_array_equal(found, [*range(4), *range(3, 21), *range(22, 24)])
