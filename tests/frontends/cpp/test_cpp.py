@@ -92,6 +92,13 @@ float total(int n, const float *x) {
     return sum;
 }
 void shift(int n, const float *x, float *y) { for (int i = 0; i < n; i++) y[i] = x[i] + 1; }
+struct triple { float x, y, z; };
+float weigh(struct triple t, short by) { return (t.x + 10 * t.y + 100 * t.z) * by; }
+struct field { int n; float *values; };
+void scale(struct field f, float by) {
+    #pragma omp parallel for
+    for (int i = 0; i < f.n; i++) f.values[i] *= by;
+}
 """
 FEW = np.arange(4, dtype=np.float32)
 
@@ -99,6 +106,15 @@ FEW = np.arange(4, dtype=np.float32)
 @cache
 def small() -> wl.c.CModule:
     return wl.c.compile(SOURCE)
+
+
+def test_structs_by_value_are_records_with_arrays_in_them() -> None:
+    triple = np.array((1, 2, 3), [("x", "f4"), ("y", "f4"), ("z", "f4")])
+    assert small()["weigh"](triple, 2) == 642
+    for call in (small()["scale"], wl.native(small()["scale"])):
+        values = FEW.copy()
+        call({"n": 4, "values": values}, 3.0)
+        np.testing.assert_array_equal(values, 3 * FEW)
 
 
 def test_function_of_jax_gives_arrays_and_what_is_returned() -> None:

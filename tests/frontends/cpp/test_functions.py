@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -14,6 +15,7 @@ import pytest
 import windlass as wl
 from windlass.loops import For
 from windlass.loops.evaluation import evaluate_kernel
+from windlass.loops.text import loop_text
 from windlass.loops.verifier import verify_kernel
 from windlass.parallel.loops_as_launches import loop_as_launch
 
@@ -264,3 +266,11 @@ def test_marked_scatter_is_one() -> None:
     report = functions()["scatter"].explain(*CASES["scatter"].arguments)
     assert report.ops["scatter"] == report.ops["gather"] == 1
     assert not report.ops["while"]
+
+
+def test_loop_level_of_a_marked_loop_is_what_is_written() -> None:
+    found = loop_text(functions()["spmv"].as_kernel.function)
+    golden = FILE.parent / "golden" / "spmv.mlir"
+    if os.environ.get("WINDLASS_WRITE_GOLDEN"):
+        golden.write_text(found)
+    assert found == golden.read_text()

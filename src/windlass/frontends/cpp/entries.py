@@ -128,7 +128,9 @@ class _Entry:
 
     def __init__(self, match: re.Match[str], signature: KernelSignature, types: TypeReader, is_apart: bool) -> None:
         self.match = match
-        self.signature = signature
+        # A struct in registers has no alignment of its own: one that its size allows.
+        parameters = [replace(each, alignment=each.alignment & -each.alignment) for each in signature.parameters]
+        self.signature = replace(signature, parameters=tuple(parameters))
         self.is_apart = is_apart
         self.given = split_arguments(match["parameters"])
         self.type = _ATTRIBUTE.sub("", _LINKAGE.sub("", match["linkage"])).strip()
