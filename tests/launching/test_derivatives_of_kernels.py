@@ -227,7 +227,8 @@ def test_a_float_whose_bits_are_computed_with_has_no_derivative(module: wl.cuda.
     with pytest.raises(wl.WindlassError) as caught:
         jax.grad(lambda x: bits(x, x).sum())(jnp.asarray(X))
     assert str(caught.value) == (
-        "error[WL0901]: bits can't be differentiated: stablehlo.bitcast_convert has no derivative\n"
+        "error[WL0901]: bits can't be differentiated: the bits of a float are computed with here, and "
+        "stablehlo.bitcast_convert has no derivative\n"
         " --> <source>:24:64\n"
         "  help: use jax.lax.stop_gradient on its arguments if no gradient has to pass through it"
     )

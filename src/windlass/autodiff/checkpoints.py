@@ -9,11 +9,11 @@ places for all rounds each is run once, as if all were recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from windlass.autodiff.activity import body_of
 from windlass.autodiff.recording import INDEX, Replay, converted, counting_down, entered, entry
-from windlass.autodiff.rounds import LONG, needed_for, number
+from windlass.autodiff.rounds import LONG, needed_for, number, run_counting
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -21,6 +21,8 @@ from windlass.ops import (
     Compare,
     Constant,
     Divide,
+    Iota,
+    Maximum,
     Minimum,
     Multiply,
     Return,
@@ -55,17 +57,38 @@ class Checkpoints(Replay):
         state = sum(op.operands[place].tensor.bytes for place in self.stored)
         self.places = max(min(places_within(bytes_, state), most), 1)
         """Beside these there is one for the round at hand."""
+        self._begun: tuple[Value, ...] = ()
+
+    def begin(self) -> None:
+        """Begin with the state of round 0."""
+        first = Constant.of(0, INDEX.dtype)
+        stacks = [
+            entered(stack, self.op.operands[place], first)
+            for place, stack in zip(self.stored, self._empty(), strict=True)
+        ]
+        self._begun = (Constant.of(1, INDEX.dtype), Constant.of(0, LONG.dtype, (self.places + 1,)), *stacks)
+
+    def begin_counting(self) -> Value:
+        """Run the loop for its number of rounds, and begin with the states of all rounds if there is room for them."""
+
+        def enter(stacks: Sequence[Value], given: Mapping[int, Value], count: Value) -> list[Value]:
+            place = converted(Minimum(count, number(self.places)), INDEX.dtype)
+            return [entered(stack, given[each], place) for each, stack in zip(self.stored, stacks, strict=True)]
+
+        rounds, *stacks = run_counting(self.op, self.needed, self._empty(), enter)
+        one = number(1)
+        # If there are more, that of round 0 is the only one that is in its place, and all that is needed.
+        height = Select(Compare(rounds, number(self.places), "LE"), Maximum(rounds, one), one)
+        self._begun = (converted(height, INDEX.dtype), Iota((self.places + 1,), LONG.dtype, 0), *stacks)
+        return rounds
+
+    def _empty(self) -> list[Value]:
+        types = [self.op.operands[place].tensor for place in self.stored]
+        return [Constant.splat(0, tensor_type((self.places + 1, *type_.shape), type_.dtype)) for type_ in types]
 
     def initial(self) -> tuple[Value, ...]:
-        """How many states are kept, of which rounds, and the states: at first that of round 0."""
-        if not self.stored:
-            return ()
-        count = self.places + 1
-        begun = [self.op.operands[place] for place in self.stored]
-        zeros = [Constant.splat(0, tensor_type((count, *value.shape), value.dtype)) for value in begun]
-        first = Constant.of(0, INDEX.dtype)
-        stacks = [entered(stack, value, first) for stack, value in zip(zeros, begun, strict=True)]
-        return (Constant.of(1, INDEX.dtype), Constant.of(0, LONG.dtype, (count,)), *stacks)
+        """How many states are kept, of which rounds, and the states."""
+        return self._begun if self.stored else ()
 
     def enter(self, carried: Sequence[Value], index: Value) -> tuple[dict[int, Value], tuple[Value, ...]]:
         found = self.simple(self.used, index)

@@ -17,7 +17,7 @@ from windlass.autodiff.checkpoints import Checkpoints
 from windlass.autodiff.cotangents import EVERYWHERE, Cotangent, Mask, condition_of, settle_all, sum_of_cotangents
 from windlass.autodiff.forward import choose
 from windlass.autodiff.recording import INDEX, Recorded, Replay, counting_down, counting_to
-from windlass.autodiff.rounds import count_rounds
+from windlass.autodiff.rounds import rounds_by_counter
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
 from windlass.ir.captures import captures
@@ -103,12 +103,12 @@ class _Round(NamedTuple):
 
 def pull_back_loop(op: While, given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack) -> Cotangents:
     """The cotangents of what a loop begins with and takes from outside."""
-    rounds = count_rounds(op)
+    rounds = rounds_by_counter(op)
     active = [place for place, result in enumerate(op.results) if result in reached]
     if rounds == 0:
         return seeds_of([op.operands[place] for place in active], [given[place] for place in active])
     backwards = _round_backwards(op, active, given, reached, pull)
-    replay = _replay(op, backwards.used, rounds, reached)
+    rounds, replay = _replay(op, backwards.used, rounds, reached)
     outside, masked, parts = backwards.outside, backwards.masked, backwards.parts
     seeds = [given[place] or Cotangent(Constant.splat(0, op.operands[place].type)) for place in active]
     # Rounds that are known before are counted from 0, others down from their number.
@@ -161,13 +161,21 @@ def pull_back_loop(op: While, given: Sequence[Cotangent | None], reached: set[Va
     )
 
 
-def _replay(op: While, used: Sequence[int], rounds: int | Value, reached: set[Value]) -> Replay:
-    """How the carried values at the places used are found again."""
-    if not isinstance(rounds, int):
-        return Checkpoints(op, used)
-    if rounds * Recorded.bytes_of_round(op, used) <= MOST_RECORDED:
-        return Recorded(op, used, rounds, reached)
-    return Checkpoints(op, used, MOST_RECORDED, rounds)
+def _replay(
+    op: While, used: Sequence[int], rounds: int | Value | None, reached: set[Value]
+) -> tuple[int | Value, Replay]:
+    """How often the loop goes round, and how the carried values at the places used are found again."""
+    if isinstance(rounds, int):
+        if rounds * Recorded.bytes_of_round(op, used) <= MOST_RECORDED:
+            return rounds, Recorded(op, used, rounds, reached)
+        replay = Checkpoints(op, used, MOST_RECORDED, rounds)
+        replay.begin()
+        return rounds, replay
+    replay = Checkpoints(op, used)
+    if rounds is None:
+        return replay.begin_counting(), replay
+    replay.begin()
+    return rounds, replay
 
 
 def _condition_at_end(op: While, place: int, cotangent: Cotangent | None) -> Value:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from windlass.autodiff.activity import body_of, inputs_of
 from windlass.facts.terms import op_of
@@ -20,18 +21,17 @@ def number(value: int) -> Value:
     return Constant.of(value, LONG.dtype)
 
 
-def count_rounds(op: While) -> int | Value:
-    """How often the loop goes round. Ops that find it out are placed where the active builder is.
+def rounds_by_counter(op: While) -> int | Value | None:
+    """How often the loop goes round, by a counter that grows by a constant up to a limit that stays the same.
 
-    It follows from a counter that grows by a constant up to a limit that stays the same. Else the loop is run once for
-    its number of rounds alone, with what its condition depends on and nothing else.
+    Ops that find it out are placed where the active builder is. None where the loop has to be run for it.
     """
     counter = find_counter(op)
     if counter is not None:
         return counter.rounds
     bound = find_bound(op)
     if bound is None:
-        return _run_counting(op)
+        return None
     start, limit = (
         Convert(each, LONG.dtype) if each.dtype != LONG.dtype else each for each in (bound.start, bound.limit)
     )
@@ -49,28 +49,38 @@ def count_rounds(op: While) -> int | Value:
     return Select(goes, rounds, number(0))
 
 
-def _run_counting(op: While) -> Value:
-    """The number of rounds of a loop with nothing but what its condition depends on."""
+Entering: TypeAlias = Callable[[Sequence[Value], Mapping[int, Value], Value], Sequence[Value]]
+"""What becomes of tapes in a round, from them, the carried values by place, and the number of the round."""
+
+
+def run_counting(
+    op: While, kept: Iterable[int] = (), tapes: Sequence[Value] = (), enter: Entering = lambda *_: ()
+) -> tuple[Value, ...]:
+    """The number of rounds of a loop, and the tapes as they are at its end.
+
+    The loop is run once, with what its condition depends on and the carried values at the places `kept`.
+    """
     cond = op.cond.block
-    places = needed_for(op, arguments_behind(cond.terminator.operands, cond))
-    initial = (number(0), *(op.operands[place] for place in places))
+    places = needed_for(op, [*arguments_behind(cond.terminator.operands, cond), *kept])
+    initial = (number(0), *tapes, *(op.operands[place] for place in places))
     regions: list[Region] = []
     for region in (op.cond, op.body):
         with Builder(block := Block([value.type for value in initial])):
             count, *carried = block.arguments
-            mapping: dict[Value, Value] = {
-                region.block.arguments[place]: value for place, value in zip(places, carried, strict=True)
-            }
+            given: dict[int, Value] = dict(zip(places, carried[len(tapes) :], strict=True))
+            mapping: dict[Value, Value] = {region.block.arguments[place]: value for place, value in given.items()}
             for each in body_of(region):
                 each.clone(mapping)
-            returned = region.block.terminator.operands
-            chosen = returned if region is op.cond else [returned[place] for place in places]
-            given = [mapping.get(value, value) for value in chosen]
-            Return(tuple(given if region is op.cond else [Add(count, number(1)), *given]))
+            returned = [mapping.get(value, value) for value in region.block.terminator.operands]
+            if region is op.cond:
+                Return(tuple(returned))
+            else:
+                entered = enter(carried[: len(tapes)], given, count)
+                Return((Add(count, number(1)), *entered, *(returned[place] for place in places)))
         remove_dead_code(block)
         regions.append(Region(block))
     cond_region, body_region = regions
-    return While(cond_region, body_region, initial).results[0]
+    return While(cond_region, body_region, initial).results[: 1 + len(tapes)]
 
 
 def needed_for(op: While, kept: Iterable[int]) -> list[int]:

@@ -17,7 +17,8 @@ from jax.interpreters import ad, batching, mlir
 from windlass.autodiff import NoDerivative, tangent_function, transposed_function, value_function
 from windlass.autodiff.activity import is_differentiable
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.ir import Function
+from windlass.ir import Function, Op
+from windlass.ops import BitcastConvert, CustomCall, Scatter
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call, program_from
 
@@ -97,15 +98,27 @@ def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
 
 def no_derivative(program: str, failure: NoDerivative) -> WindlassError:
     """What is said of a program with an op that has no derivative."""
-    name = failure.op.name or type(failure.op).__name__
     return WindlassError(
         Diagnostic(
             "WL0901",
-            f"{program} can't be differentiated: {name} has no derivative",
+            f"{program} can't be differentiated: {_reason(failure.op)}",
             failure.op.source,
             help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
         )
     )
+
+
+def _reason(op: Op) -> str:
+    name = op.name or type(op).__name__
+    match op:
+        case BitcastConvert():
+            return f"the bits of a float are computed with here, and {name} has no derivative"
+        case CustomCall():
+            return f"the call of {op.call_target_name} has no derivative"
+        case Scatter():
+            return f"values that meet at one place are combined in a way that has no derivative ({name})"
+        case _:
+            return f"{name} has no derivative"
 
 
 def _batch(
