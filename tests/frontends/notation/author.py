@@ -71,6 +71,8 @@ class Author:
             if name in self.ranges:
                 self.ranges[name] = (0, 0)
         where = ", ".join(f"{name} in {low}:{high}" for name, (low, high) in self.ranges.items())
+        if sign == "+=!" and len(kept) > 1 and draw.random() < 0.2:
+            return self.transposed(target, kept, lost, where)
         value = self.convolution(kept, lost) if lost and draw.random() < 0.3 else None
         value = value or self.value(list(self.ranges), draw.choice((1, 2, 2, 3)))
         left = self.left(kept, sign)
@@ -145,6 +147,27 @@ class Author:
         for axis, text in enumerate(subscripts):
             self.reach(tensor, axis, text)
         return f"{tensor.name}({', '.join(subscripts)})"
+
+    def transposed(self, target: str, kept: list[str], lost: list[str], where: str) -> str:
+        """An image whose elements are spread by a kernel, or what looks much like it."""
+        draw = self.draw
+        one, other, *rest = kept
+        image, kernel = [one], [other]
+        left = [f"{draw.choice((1, 2))} * {one} + {draw.choice((1, 2, 3))} * {other}"]
+        if lost and draw.random() < 0.3:
+            rest += lost
+        for name in (*rest, *lost):
+            for side in draw.choice(([image], [kernel], [image, kernel])):
+                if name not in side:
+                    side.append(name)
+        left += [name for name in rest if name not in lost]
+        draw.shuffle(left)
+        if draw.random() < 0.2:
+            draw.choice((image, kernel)).append(draw.choice(kept))
+        factors = [self.access("float", image), self.access("float", kernel)]
+        factors += [str(draw.choice((2.0, 0.5))) for _ in range(draw.choice((0, 0, 1)))]
+        draw.shuffle(factors)
+        return f"{target}({', '.join(left)}) +=! {' * '.join(factors)} where {where}"
 
     def leaf(self, names: list[str]) -> str:
         draw = self.draw

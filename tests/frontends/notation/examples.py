@@ -136,6 +136,13 @@ EXAMPLES: dict[str, Example] = {
         }""",
         (floats(2, 3, 4, 5), floats(3, 4, 3, 3)),
         transposed_convolution,
+        {"Transpose": 1, "Convolution": 1},
+    ),
+    "polynomials multiplied": Example(
+        "def times(float(N) p, float(M) q) -> (r) { r(i + j) +=! p(i) * q(j) }",
+        (floats(6), floats(4)),
+        np.convolve,
+        {"Reshape": 3, "Convolution": 1},
     ),
     "sum of looked up rows": Example(
         "def rows(float(E, D) T, int32(B, L) I) -> (O) { O(i, j) +=! T(I(i, k), j) }",

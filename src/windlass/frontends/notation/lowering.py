@@ -11,7 +11,7 @@ from windlass.frontends.notation.element_types import BOOLEAN
 from windlass.frontends.notation.expressions import Expressions, LookUp, converted
 from windlass.frontends.notation.placing import TooManyPieces, covers, is_injective, place
 from windlass.frontends.notation.ranges import RangeFinder
-from windlass.frontends.notation.reducing import combiner_for, reduce_part
+from windlass.frontends.notation.reducing import Spread, combiner_for, reduce_part, spread_part
 from windlass.frontends.notation.syntax import Source
 from windlass.frontends.notation.terms import Declared, Entry, Literal, Part, Procedure, Size, Slot, Update, indices_in
 from windlass.ir import Block, Builder, Function, Op, Value, tensor_type
@@ -136,7 +136,11 @@ class _Lowering:
         lost = tuple(letter for name, letter in names.items() if name not in outer)
         lines = [self._line(made, part) for part in update.subscripts]
         shape = self._shape(update, made, lines)
-        term = self._elements(update, made, kept, lost)
+        spread_out = self._spread(update, made, kept, lines)
+        if spread_out is not None:
+            term, lines = spread_out
+        else:
+            term = self._elements(update, made, kept, lost)
         self.look_ups += made.look_ups
         self.values[update.target] = self._placed(update, term, lines, shape)
         self.shapes[update.target] = shape
@@ -148,6 +152,36 @@ class _Lowering:
             base,
             tuple(Stride(made.letters[name], factor, made.extents[made.letters[name]]) for name, factor in form.terms),
         )
+
+    def _spread(
+        self, update: Update, made: Expressions, kept: tuple[int, ...], lines: Sequence[Line]
+    ) -> tuple[Term, list[Line]] | None:
+        """What is added up where windows that are written meet, and where it is written; None if it is no transposed
+        convolution."""
+        letters = [each.letter for line in lines for each in line.strides]
+        pairs = [axis for axis, line in enumerate(lines) if len(line.strides) == 2]
+        is_plain = all(each.factor > 0 for axis in pairs for each in lines[axis].strides)
+        if update.combiner != "+" or not pairs or not is_plain or len(set(letters)) < len(letters):
+            return None
+        if is_injective(lines) or not all(made.extents.values()):
+            return None
+        axes: list[Spread] = []
+        moved = list(lines)
+        for axis in pairs:
+            steps, taps = lines[axis].forward()[0].strides
+            result = max(made.extents) + 1
+            made.extents[result] = steps.factor * (steps.count - 1) + taps.factor * (taps.count - 1) + 1
+            axes.append(Spread(steps, taps, result))
+            moved[axis] = Line(lines[axis].base, (Stride(result, 1, made.extents[result]),))
+        is_small = update.type in ("f16", "bf16")
+        term = spread_part(made, update.value, axes, kept, "f32" if is_small else update.type)
+        if term is None:
+            return None
+        outer = tuple(each.letter for line in moved for each in line.strides)
+        term = converted(term, update.type)
+        if set(term.letters) != set(outer):
+            return Term(spread(term, outer, made.extents), outer), moved
+        return Term(arrange(term, outer), outer), moved
 
     def _elements(self, update: Update, made: Expressions, kept: tuple[int, ...], lost: tuple[int, ...]) -> Term:
         """What the statement writes, with an axis for each index on the left."""

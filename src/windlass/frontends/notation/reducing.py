@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from windlass.frontends.notation.accesses import Stride
 from windlass.frontends.notation.element_types import FLOATS, is_weak
 from windlass.frontends.notation.expressions import Expressions
 from windlass.frontends.notation.forms import Form
@@ -202,20 +204,86 @@ def _as_convolution(
         data, *_ = _with_scalars([made.value(image, dtype), *terms])
         windows = [made.windows[form] for form, _, _ in slides]
     weights = made.value(kernel, dtype)
-    return _convolve(made, data, weights, slides, [(each.letter, each.step) for each in windows], kept, dtype)
+    axes = [
+        _Axis(
+            window.letter,
+            inner,
+            outer,
+            stride=_factor(made, form, outer) // window.step,
+            dilation=_factor(made, form, inner) // window.step,
+        )
+        for (form, outer, inner), window in zip(slides, windows, strict=True)
+    ]
+    return _convolve(made, data, weights, axes, kept, dtype)
 
 
-def _convolve(
-    made: Expressions,
-    data: Term,
-    weights: Term,
-    slides: Sequence[tuple[Form, int, int]],
-    windows: Sequence[tuple[int, int]],
-    kept: Letters,
-    dtype: str,
-) -> Term:
-    taps = [inner for _, _, inner in slides]
-    places = [letter for letter, _ in windows]
+def spread_part(made: Expressions, part: Part, axes: Sequence[Spread], kept: Letters, dtype: str) -> Term | None:
+    """A sum of products in which each element of an image is spread over a window by a kernel: a transposed
+    convolution. The letters of the axes that are written are `Spread.result`; None for what is none."""
+    factors = _factors(part)
+    if len(factors) < 2 or part.type not in FLOATS or dtype not in FLOATS or made.window_forms(part):
+        return None
+    letters = [made.letters_of(each) for each in factors]
+    lettered = [place for place, found in enumerate(letters) if found]
+    if len(lettered) != 2:
+        return None
+    first, second = lettered
+    for axis in axes:
+        sides = [
+            {outer, inner} == {axis.steps.letter, axis.taps.letter}
+            for outer in letters[first]
+            for inner in letters[second]
+        ]
+        if sum(sides) != 1 or {axis.steps.letter, axis.taps.letter} & letters[first] & letters[second]:
+            return None
+    # What has the letters of larger steps is the image.
+    image, kernel = lettered if axes[0].steps.letter in letters[first] else (second, first)
+    turned = [
+        axis if axis.steps.letter in letters[image] else Spread(axis.taps, axis.steps, axis.result) for axis in axes
+    ]
+    rest = [made.value(each, dtype) for place, each in enumerate(factors) if place not in lettered]
+    data, *_ = _with_scalars([made.value(factors[image], dtype), *rest])
+    spatial = [
+        _Axis(
+            axis.steps.letter,
+            axis.taps.letter,
+            axis.result,
+            image_dilation=axis.steps.factor,
+            dilation=axis.taps.factor,
+            padding=axis.taps.factor * (axis.taps.count - 1),
+            is_reversed=True,
+        )
+        for axis in turned
+    ]
+    return _convolve(made, data, made.value(factors[kernel], dtype), spatial, kept, dtype)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """An axis that is written at the sum of two letters, as one letter of its own."""
+
+    steps: Stride
+    taps: Stride
+    result: int
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A spatial axis of a convolution: its letters in image, kernel and result."""
+
+    image: int
+    kernel: int
+    result: int
+    stride: int = 1
+    image_dilation: int = 1
+    dilation: int = 1
+    padding: int = 0
+    is_reversed: bool = False
+
+
+def _convolve(made: Expressions, data: Term, weights: Term, axes: Sequence[_Axis], kept: Letters, dtype: str) -> Term:
+    """The convolution: letters tell batch, groups and features."""
+    taps, places = [axis.kernel for axis in axes], [axis.image for axis in axes]
     data = sum_letters(data, [each for each in data.letters if each not in (*kept, *places, *weights.letters)])
     weights = sum_letters(weights, [each for each in weights.letters if each not in (*kept, *taps, *data.letters)])
     plain = [letter for letter in data.letters if letter not in places]
@@ -223,31 +291,29 @@ def _convolve(
     summed = [letter for letter in plain if letter in weights.letters and letter not in kept]
     batch = [letter for letter in plain if letter not in weights.letters]
     features = [letter for letter in weights.letters if letter not in (*taps, *groups, *summed)]
-    many: Callable[[Collection[int]], int] = lambda each: _points(made, each)  # noqa: E731
     image = arrange(data, (*batch, *groups, *summed, *places))
     spatial = tuple(made.extents[letter] for letter in places)
-    image = _reshaped(image, (many(batch), many((*groups, *summed)), *spatial))
+    image = _reshaped(image, (_points(made, batch), _points(made, (*groups, *summed)), *spatial))
     window = tuple(made.extents[letter] for letter in taps)
     kernel = arrange(weights, (*groups, *features, *summed, *taps))
-    kernel = _reshaped(kernel, (many((*groups, *features)), many(summed), *window))
-    count = len(slides)
-    axes = tuple(range(2, 2 + count))
+    kernel = _reshaped(kernel, (_points(made, (*groups, *features)), _points(made, summed), *window))
+    inner = tuple(range(2, 2 + len(axes)))
     convolved = Convolution(
         image,
         kernel,
-        tuple(_factor(made, form, outer) // step for (form, outer, _), (_, step) in zip(slides, windows, strict=True)),
-        ((0, 0),) * count,
-        (1,) * count,
-        tuple(_factor(made, form, inner) // step for (form, _, inner), (_, step) in zip(slides, windows, strict=True)),
-        (False,) * count,
-        *(0, 1, axes),
-        *(1, 0, axes),
-        *(0, 1, axes),
-        many(groups),
+        tuple(axis.stride for axis in axes),
+        tuple((axis.padding, axis.padding) for axis in axes),
+        tuple(axis.image_dilation for axis in axes),
+        tuple(axis.dilation for axis in axes),
+        tuple(axis.is_reversed for axis in axes),
+        *(0, 1, inner),
+        *(1, 0, inner),
+        *(0, 1, inner),
+        _points(made, groups),
         precision_config=EXACT,
         dtype=dtype,
     )
-    letters = (*batch, *groups, *features, *(outer for _, outer, _ in slides))
+    letters = (*batch, *groups, *features, *(axis.result for axis in axes))
     return Term(_reshaped(convolved, tuple(made.extents[letter] for letter in letters)), letters)
 
 
