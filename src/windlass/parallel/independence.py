@@ -1,4 +1,4 @@
-"""Loops whose iterations may run in any order, by what the source says of them: marks become `For.is_independent`.
+"""An independent loop, as the source says it: marks of loops in any order become `For.is_independent`.
 
     for (...) { __windlass_iteration(7); y[index[i]] = x[i]; }   =   For(...) { y[index[i]] = x[i] } independent
 
