@@ -7,7 +7,7 @@ gives: so whatever equal program takes its place, no value comes to depend on it
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from windlass.diagnostics.deadline import is_late
@@ -52,6 +52,15 @@ class EqualRegion:
     def cost(self, device: Device) -> Cost:
         return estimate_cost(self.results, set(self.inputs), device)
 
+    def moved(self, mapping: Mapping[Value, Value]) -> EqualRegion:
+        """The same region of a copy of its block."""
+        ops = (op_of(mapping[op.results[0]]) for op in self.ops)
+        return EqualRegion(
+            tuple(op for op in ops if op is not None),
+            tuple(mapping.get(value, value) for value in self.inputs),
+            tuple(mapping[value] for value in self.results),
+        )
+
 
 @dataclass(frozen=True)
 class EqualProgram:
@@ -80,14 +89,44 @@ def saturating(rules: RuleSet, equalities: Sequence[Equality] = (), limits: Limi
                 continue
             # Of programs that the model can't tell apart the shorter one.
             seconds, ops, best = min(found, key=lambda each: each[0] + SAVING_OF_OP * device.launch * each[1])
-            saved = region.cost(device).seconds - seconds
-            if is_enough(saved, ops - count(region.ops), device.launch):
+            more = ops - count(region.ops)
+            if not is_enough(region.cost(device).seconds - seconds, more, device.launch):
+                continue
+            # What is around it has a say: something may no longer be computed together with the region.
+            saved = whole_cost(block, device, closed_rules) - whole_cost(block, device, closed_rules, region, best)
+            if is_enough(saved, more, device.launch):
                 root = next(op for op in region.ops if is_seed(op))
                 kind, source = type(root).__name__, root.source
                 yield Change(kind, source, replace_region(region, block, best), saved)
 
     equation = "a region = the cheapest of the programs that rules, and equalities both ways, make of it"
     return Pass(SATURATION, equation, saturate_regions)
+
+
+def whole_cost(
+    block: Block,
+    device: Device,
+    rules: RuleSet,
+    region: EqualRegion | None = None,
+    program: EqualProgram | None = None,
+) -> float:
+    """The seconds that a block takes when the rules have been applied to it, with a program in a region's place.
+
+    The block stays as it is. To one within a loop or a branch rules are not applied, as they would need what is around.
+    """
+    mapping: dict[Value, Value] = {}
+    copy = block.clone(mapping)
+    if region is not None and program is not None:
+        inputs = tuple(mapping.get(value, value) for value in program.inputs)
+        replace_region(region.moved(mapping), copy, EqualProgram(program.function, inputs))
+    try:
+        if block.parent is None:
+            rewrite_function(Function("whole", copy), rules, Budget(), device)
+        given = {*copy.arguments, *captures(Region(copy))}
+        return estimate_cost(copy.terminator.operands, given, device).seconds
+    finally:
+        for op in copy.walk():
+            op.drop_operands()
 
 
 def list_equal_programs(
