@@ -19,7 +19,8 @@ from windlass.ops import (
 )
 from windlass.ops.shardings import Mesh
 
-COUNTED = "i64"
+MOST_NARROW = 1 << 29
+"""Axes of up to so many elements are counted in 32 bits, which all devices have."""
 
 
 class Positions:
@@ -34,37 +35,38 @@ class Positions:
         """For each of `length` positions from `low` on, counted from the device's first one, the index of the element
         that stands there, of a value that starts at `start`: a vector."""
         first = (low - start) % division.extent if is_ring else low - start
-        line = Iota((length,), COUNTED, 0)
-        offset = Add(self._offset(division), Constant.of(first, COUNTED))
+        dtype = "i32" if division.extent <= MOST_NARROW else "i64"
+        line = Iota((length,), dtype, 0)
+        offset = Add(self._offset(division, dtype), Constant.of(first, dtype))
         found: Value = Add(line, BroadcastInDim(offset, (length,), ()))
         if is_ring:
-            found = Remainder(found, Constant.of(division.extent, COUNTED, (length,)))
+            found = Remainder(found, Constant.of(division.extent, dtype, (length,)))
         return found
 
     def within(self, indices: Value, first: int, limit: int, size: int) -> Value | None:
         """Where indices are from `first` on and below `limit`; None where all of a value of this size are."""
         tests: list[Value] = []
         if first > 0:
-            tests.append(Compare(indices, Constant.of(first, COUNTED, indices.shape), "GE"))
+            tests.append(Compare(indices, Constant.of(first, indices.dtype, indices.shape), "GE"))
         if limit < size:
-            tests.append(Compare(indices, Constant.of(limit, COUNTED, indices.shape), "LT"))
+            tests.append(Compare(indices, Constant.of(limit, indices.dtype, indices.shape), "LT"))
         if not tests:
             return None
         return tests[0] if len(tests) == 1 else And(*tests)
 
-    def _offset(self, division: Division) -> Value:
+    def _offset(self, division: Division, dtype: str) -> Value:
         """The first position of this device along an axis."""
         known = self._offsets.get(division.names)
         if known is None:
             if self._number is None:
-                self._number = Convert(PartitionId(), COUNTED)
+                self._number = PartitionId()
             sizes = dict(self.mesh.axes)
             part: Value | None = None
             for name in division.names:
-                stride = Constant.of(self.mesh.stride(name), COUNTED)
-                size = Constant.of(sizes[name], COUNTED)
+                stride = Constant.of(self.mesh.stride(name), "ui32")
+                size = Constant.of(sizes[name], "ui32")
                 own = Remainder(Divide(self._number, stride), size)
                 part = own if part is None else Add(Multiply(part, size), own)
             assert part is not None
             known = self._offsets[division.names] = part
-        return Multiply(known, Constant.of(division.length, COUNTED))
+        return Multiply(Convert(known, dtype), Constant.of(division.length, dtype))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from windlass.communication.halo_exchange import Channels
 from windlass.communication.propagation import CONSTRAINT, Divisions, Propagation
-from windlass.communication.reading import READABLE, Reader, Unreadable
+from windlass.communication.reading import READABLE, Reader
 from windlass.communication.stages import Stage, owner_of
 from windlass.ir import Block, Builder, TensorType, Value
 from windlass.ir.captures import captures
@@ -104,10 +104,10 @@ class Selection:
             found: dict[int, Stage] = {}
             is_settled = True
             for number in sorted({self.stages[op] for op in self.inside}):
-                try:
-                    stage = self._stage(number)
-                except Unreadable as error:
-                    self._leave_out(error.op, number)
+                stage, unreadable = self._stage(number)
+                if unreadable:
+                    for op in dict.fromkeys(unreadable):
+                        self._leave_out(op, number)
                     is_settled = False
                     break
                 if self.exchanges_all and self._delay_reads(stage, number):
@@ -154,11 +154,8 @@ class Selection:
             stages[op] = needed
         return stages
 
-    def _stage(self, number: int) -> Stage:
-        """The region of this number.
-
-        Raises Unreadable.
-        """
+    def _stage(self, number: int) -> tuple[Stage, list[Op]]:
+        """The region of this number, and the ops that keep it from being one."""
         ops = [op for op in self.inside if self.stages[op] == number]
         taken: dict[Op, None] = {}
 
@@ -179,8 +176,7 @@ class Selection:
             if any(user not in own for user in result.uses)
         ]
         stage = Stage(self.propagation, list(taken), Reader(self.propagation))
-        stage.read(outputs)
-        return stage
+        return stage, stage.read(outputs)
 
     def _delay(self, stage: Stage, number: int) -> bool:
         """Put what is done last into the next stage; whether that leaves anything for this one.

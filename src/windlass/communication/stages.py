@@ -40,16 +40,27 @@ class Stage:
     boxes: dict[Value, set[Extents]] = field(default_factory=dict[Value, "set[Extents]"])
     """What is needed of each array."""
 
-    def read(self, outputs: Iterable[Value]) -> None:
+    def read(self, outputs: Iterable[Value]) -> list[Op]:
         """Read the ops, and find out what is needed for these results.
 
-        Raises Unreadable for an op that keeps the region from being one.
+        Gives the ops that keep the region from being one.
         """
         reader = self.reader
+        unreadable: list[Op] = []
         for op in self.ops:
-            reader.read(op)
+            try:
+                reader.read(op)
+            except Unreadable as error:
+                unreadable.append(error.op)
+        if unreadable:
+            return unreadable
         for value in outputs:
-            self._give(value)
+            try:
+                self._give(value)
+            except Unreadable as error:
+                unreadable.append(error.op)
+        if unreadable:
+            return unreadable
         for step in reversed(reader.steps):
             needed = set[Extents]().union(*(self.boxes.get(result, ()) for result in step.op.results))
             if not needed:
@@ -62,6 +73,7 @@ class Stage:
                 self._need(read, needed)
         made = {result for step in reader.steps for result in step.op.results}
         self.inputs = [value for value in self.boxes if value not in made]
+        return []
 
     def _give(self, value: Value) -> None:
         owner = owner_of(value)
