@@ -129,8 +129,12 @@ class TangentWalker:
     def run(self, ops: Iterable[Op]) -> None:
         """Enter values and tangents of all results. Raises NoDerivative."""
         for op in ops:
-            if isinstance(op, While | If | Case) and any(result in self.varying for result in op.results):
-                self._enter(op, self._loop(op) if isinstance(op, While) else self._choice(op))
+            if isinstance(op, While | If | Case):
+                # What varies may decide how often a loop goes round, or between branches, and no more than that.
+                if any(result in self.varying for result in op.results):
+                    self._enter(op, self._loop(op) if isinstance(op, While) else self._choice(op))
+                else:
+                    op.clone(self.mapping)
                 continue
             refuse_captures(op, self.tangents)
             made = op.clone(self.mapping)
