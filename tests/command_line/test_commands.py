@@ -93,6 +93,23 @@ def test_explain_of_details_names_source_lines(source: str, capsys: pytest.Captu
 NOT_RAISED = "__global__ void spin(int *lock) { while (atomicCAS(lock, 0, 1) != 0) {} atomicExch(lock, 0); }"
 
 
+def test_explain_tells_of_each_function_of_c(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sums.c"
+    file.write_text(
+        "double sum(int n, const double *x) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n"
+        "void rows(int n, double **x) { for (int i = 0; i < n; i++) x[i][0] = 1; }\n"
+    )
+    assert run(["explain", str(file)]) == 0
+    told = capsys.readouterr().out
+    assert "sum  raised" in told
+    assert "grid 1, block 1, n=4096, x[4096], returned value[1]" in told
+    assert "rows  not raised" in told
+    assert "error[WL0206]: a pointer is kept in memory" in told
+    assert told.endswith("1 of 2 functions raised\n")
+    assert run(["explain", str(file), "-k", "sum"]) == 0
+    assert capsys.readouterr().out.endswith("1 of 1 function raised\n")
+
+
 def test_explain_shows_line_and_reason_of_what_is_not_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
