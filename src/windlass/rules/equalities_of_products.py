@@ -1,7 +1,7 @@
 """Equalities of matrix products and convolutions: what greedy rewriting can't decide on.
 
 Which side of them is better depends on what else is computed. All change the order in which floats are added, or leave
-that to the library that multiplies; `distributed_product` also multiplies out sums, which have the sign of each term.
+that to the library that multiplies. What `distributed_products` multiplies out may cancel: its terms are rounded apart.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _sample_chain(draw: Draw) -> tuple[Value, ...]:
 
 @equality(sample=_sample_chain, reassociates=True)
 def associated_products(graph: Known) -> Pairs:
-    """dot(dot(x, y), z) = dot(x, dot(y, z)), where y shares no summed axis with both"""
+    """dot(dot(x, y), z) = dot(x, dot(y, z)), whatever axes are summed and batched"""
     for op in graph.ops_of(DotGeneral):
         product = read(op)
         for term, other in ((product.left, product.right), (product.right, product.left)):
