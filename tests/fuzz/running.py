@@ -51,16 +51,18 @@ class Outcome:
 
 @contextmanager
 def without_fallback() -> Generator[None]:
-    """Kernels that can't be raised are errors."""
-    before = os.environ.get("WINDLASS_FALLBACK")
-    os.environ["WINDLASS_FALLBACK"] = "error"
+    """Kernels that can't be raised are errors, and native code calls the functions that the emulator calls."""
+    wanted = {"WINDLASS_FALLBACK": "error", "WINDLASS_VECTOR_FUNCTIONS": "0"}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ["WINDLASS_FALLBACK"]
-        else:
-            os.environ["WINDLASS_FALLBACK"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def run_all(kernels: Sequence[Kernel]) -> Iterator[tuple[Kernel, Outcome]]:
@@ -103,14 +105,15 @@ def run(kernel: Kernel, module: wl.cuda.Module, name: str) -> Outcome:
     except Exception as error:
         return Outcome("fault", f"{type(error).__name__}: {error}", time.perf_counter() - start)
     seconds = time.perf_counter() - start
-    difference = first_difference(got, wanted, SOFT_TOLERANCE if kernel.is_soft else 0.0)
+    is_exact = kernel.form == "native" or not kernel.is_soft
+    difference = first_difference(got, wanted, 0.0 if is_exact else SOFT_TOLERANCE)
     if difference:
         return Outcome("wrong", difference, seconds)
     is_idle = all(wanted[name].tobytes() == first[name].tobytes() for name in first)
     return Outcome("idle" if is_idle else "same", "", seconds)
 
 
-def launch(kernel: Kernel, stages: Sequence[tuple[Kernel, wl.cuda.Kernel]], arrays: Arrays) -> None:
+def launch(kernel: Kernel, stages: Sequence[tuple[Kernel, Any]], arrays: Arrays) -> None:
     """All the launches, in the kernel's form."""
     names = list(arrays)
 
@@ -132,6 +135,8 @@ def launch(kernel: Kernel, stages: Sequence[tuple[Kernel, wl.cuda.Kernel]], arra
             once(arrays, numbers)
 
     values = list(arrays.values())
+    if kernel.form == "native":
+        stages = [(each, wl.native(compiled)) for each, compiled in stages]
     if kernel.form == "jit":
         jitted(values)
     elif kernel.form == "traced":

@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=30)
     parser.add_argument("--shrink", type=float, default=40.0, help="seconds for each failing kernel")
-    parser.add_argument("--form", choices=("launch", "jit", "traced"), help="launch all kernels in this way")
+    parser.add_argument("--form", choices=("launch", "jit", "traced", "native"), help="launch all kernels in this way")
     parser.add_argument("--failures", type=int, default=20, help="stop after so many")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     parser.add_argument("--tiles", action="store_true", help="kernels whose threads share tiles, and nothing else")

@@ -130,6 +130,11 @@ class IndexReader:
         inside = Predicate.compare("GE", offset, ZERO) & Predicate.compare("LE", offset, Index(last))
         return domain.mask.implies(inside, domain.box)
 
+    def always_holds(self, condition: Value, where: Block | None) -> bool:
+        """Whether a truth value is proved to be true at all points at which a block runs."""
+        domain = self.domain_at(where)
+        return domain.mask.implies(self.condition_of(condition), domain.box)
+
     # -- how ------------------------------------------------------------------------------------------------------
 
     def _find_domain(self, block: Block) -> Domain:

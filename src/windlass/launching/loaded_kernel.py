@@ -147,10 +147,13 @@ class LoadedKernel:
 
         Raises RaisingError where it can't be brought to it.
         """
-        return self._structured(frozenset())
+        return self.structured(frozenset())
 
-    def _structured(self, uncounted: frozenset[str]) -> Function:
-        """The kernel at the loop level, with those loops as plain `DoWhile`s."""
+    def structured(self, uncounted: frozenset[str]) -> Function:
+        """The kernel at the loop level, with those loops as plain `DoWhile`s.
+
+        Raises RaisingError where it can't be brought to it.
+        """
         found = self._functions.get(uncounted)
         if found is None:
             try:
@@ -275,7 +278,7 @@ class LoadedKernel:
         uncounted: frozenset[str] = frozenset()
         while True:
             try:
-                return pipeline.compile_launch(self.name, self._structured(uncounted), binding)
+                return pipeline.compile_launch(self.name, self.structured(uncounted), binding)
             except raising.UncountedLoopError as error:
                 uncounted |= {error.loop}
 

@@ -25,6 +25,7 @@ from windlass.runtime.settings import fallback_is_allowed, first_calls_are_check
 if TYPE_CHECKING:
     import windlass.native as native_code
     import windlass.schedules.loops as schedules
+    from windlass.ir import Function
     from windlass.ir.signature import KernelSignature, Parameter
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
@@ -117,31 +118,36 @@ def compile_launch(launch: Request, *, is_independent: bool = False, schedule: S
     kernel, shape = launch.kernel, launch.shape
     if kernel.texture_uses or kernel.has_textures_known:
         raise native_code.NotNative("it uses textures or surfaces", kernel.signature.position)
-    try:
-        function = kernel.function
-    except RaisingError as error:
-        first = error.diagnostics[0]
-        raise native_code.NotNative(
-            f"it can't be brought to the loop level: {first.headline}", first.position
-        ) from None
     parameters = kernel.signature.parameters
     known = {
         position: argument
         for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
         if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
     }
-    special = specialize(function, shape.grid, shape.block, known)
-    if schedule is not None:
-        special = schedules.schedule_loops(special, schedule, _specification_of(launch))
+    facts = _facts_of(launch)
+    uncounted: frozenset[str] = frozenset()
+    while True:
+        special = specialize(_structured(kernel, uncounted), shape.grid, shape.block, known)
+        if schedule is not None:
+            special = schedules.schedule_loops(special, schedule, _specification_of(launch))
+        try:
+            return native_code.compile_kernel(special, facts, is_independent=is_independent)
+        except native_code.UncountedLoop as loop:
+            uncounted |= {loop.loop}
+        except native_code.NotNative:
+            raise
+        except Exception as defect:  # ours, which must not take the user's result away
+            reason = f"a defect of Windlass ({type(defect).__name__}: {(str(defect).splitlines() or [''])[0]})"
+            raise native_code.NotNative(reason, special.source) from defect
+
+
+def _structured(kernel: LoadedKernel, uncounted: frozenset[str]) -> Function:
     try:
-        return native_code.compile_kernel(special, _facts_of(launch), is_independent=is_independent)
-    except native_code.NotNative:
-        raise
-    except Exception as defect:  # ours, which must not take the user's result away
-        text = (str(defect).splitlines() or [""])[0]
-        raise native_code.NotNative(
-            f"a defect of Windlass ({type(defect).__name__}: {text})", function.source
-        ) from defect
+        return kernel.structured(uncounted)
+    except RaisingError as error:
+        first = error.diagnostics[0]
+        reason = f"it can't be brought to the loop level: {first.headline}"
+        raise native_code.NotNative(reason, first.position) from None
 
 
 def _specification_of(launch: Request) -> LaunchSpecification:

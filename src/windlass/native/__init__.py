@@ -12,7 +12,7 @@ writes branches and loops, memory.py accesses, arithmetic.py everything else.
 
 from windlass.native.launch_facts import LaunchFacts, MemoryFacts
 from windlass.native.plan import NativeCode, compile_kernel
-from windlass.native.refusal import NOT_NATIVE, NotNative
+from windlass.native.refusal import NOT_NATIVE, NotNative, UncountedLoop
 from windlass.native.running import Fault, Runner
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "NativeCode",
     "NotNative",
     "Runner",
+    "UncountedLoop",
     "compile_kernel",
 ]

@@ -35,7 +35,7 @@ from windlass.loops import (
 from windlass.native.arithmetic import Arithmetic
 from windlass.native.lanes import Lanes
 from windlass.native.memory import MemoryWriter, Place
-from windlass.native.refusal import NotNative
+from windlass.native.refusal import NotNative, UncountedLoop
 from windlass.native.strides import carried_arguments, lanes_part
 from windlass.native.text import ALL, scalar_type
 from windlass.ops.base import TensorOp
@@ -82,6 +82,7 @@ class BodyWriter:
             BufferDistance: self._distance,
             DeviceVariableBuffer: lambda op: None,
             Undefined: self._undefined,
+            Assert: self._assert,
             Subscript: self._subscript,
             Constant: lambda op: None,
             If: self._if,
@@ -143,6 +144,14 @@ class BodyWriter:
             self.memory.places[op] = Place("null", "0", "no array", 16)
         else:
             self.lanes.names[op] = _zero_of(scalar_type(op.dtype))
+
+    def _assert(self, op: Assert) -> None:
+        """What is proved to hold needs no test."""
+        if self.memory.indices.always_holds(op.condition, op.block):
+            return
+        if op.counted_loop:
+            raise UncountedLoop(op.counted_loop, op.source)
+        raise NotNative("it asserts", op.source)
 
     def _subscript(self, op: Subscript) -> None:
         lanes, text = self.lanes, self.text
@@ -431,7 +440,6 @@ class _LoopWriter:
 _REASONS: dict[type[Op], str] = {
     Barrier: "its threads meet at a barrier",
     Print: "it prints",
-    Assert: "it asserts",
 }
 
 

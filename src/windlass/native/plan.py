@@ -87,13 +87,12 @@ class _Plan:
         self.ids: ThreadIds = thread_ids(function, self.launch, specification)
         self.indices = IndexReader.of_launch(self.launch, self.ids)
         self.is_ordered = facts.is_ordered or not (is_known_independent or self._proves_independence())
+        self.is_ordered |= math.prod(facts.extents) == 1
 
     def _proves_independence(self) -> bool:
         pairs = zip(self.function.arguments, self.facts.memories, strict=True)
         overlapping = frozenset(argument for argument, memory in pairs if memory is not None and not memory.is_alone)
-        return math.prod(self.facts.extents) == 1 or is_independent(
-            self.launch, self.indices, self.ids.dimensions, overlapping
-        )
+        return is_independent(self.launch, self.indices, self.ids.dimensions, overlapping)
 
     # -- lanes --------------------------------------------------------------------------------------------------------
 

@@ -27,5 +27,13 @@ class NotNative(Exception):
         return RaisingError(self.as_diagnostic(kernel))
 
 
+class UncountedLoop(NotNative):
+    """A loop whose counter may wrap around in this launch: it needs the kernel with that loop uncounted."""
+
+    def __init__(self, loop: str, position: Position | None) -> None:
+        super().__init__("a loop's counter may wrap around", position)
+        self.loop = loop
+
+
 class NeedsOneLane(Exception):
     """What is written for one thread at a time only."""
