@@ -75,7 +75,8 @@ def program(
     """Compile a whole CUDA program, host side and device side, to be run without a GPU: all its source files.
 
     `program(...).run(["1024"])` runs its `main` and gives the exit status; `windlass run` does the same from a shell.
-    `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised" or "emulated".
+    `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised",
+    "native" or "emulated".
 
     Raises CompilationError with clang's messages; WL0109 where the parts can't be linked.
     """

@@ -94,7 +94,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> wl.cuda.Program:
     return wl.cuda.program(source)
 
 
-@pytest.mark.parametrize("mode", ["auto", "raised", "emulated"])
+@pytest.mark.parametrize("mode", ["auto", "raised", "native", "emulated"])
 def test_program_prints_and_ends_as_on_a_gpu(
     program: wl.cuda.Program, mode: wl.cuda.Mode, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,7 +152,7 @@ def test_missing_function_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixtu
 def test_unknown_mode_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", str(tmp_path / "main.cu"), "--mode", "fast"]) == 1
     assert capfd.readouterr().err == (
-        "error[WL0703]: --mode fast: not understood\n  help: modes are auto, raised, emulated\n"
+        "error[WL0703]: --mode fast: not understood\n  help: modes are auto, raised, native, emulated\n"
     )
 
 

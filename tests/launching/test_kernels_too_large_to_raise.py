@@ -13,6 +13,11 @@ from windlass import pipeline
 from windlass.raising import state
 
 
+@pytest.fixture(autouse=True)
+def without_native_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_NATIVE", "0")
+
+
 def expected(function: Any, x: Any) -> list[int]:
     with pytest.warns(wl.WindlassWarning, match="WL0413"):
         result = function(x)

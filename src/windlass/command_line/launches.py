@@ -21,7 +21,7 @@ MOST_REPORTS = 4
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch of a program: `how` is "raised", "emulated" or "library"; `reason` is why it was not raised."""
+    """One launch of a program: `how` is its form's name or "library"; `reason` is why it was not raised."""
 
     kernel: str
     shape: LaunchShape
@@ -71,6 +71,7 @@ class Launches:
         table = Table(
             "kernel",
             "raised",
+            "native",
             "emulated",
             "library",
             "seconds",
@@ -84,9 +85,8 @@ class Launches:
             counts = Counter(each.how for each in own)
             seconds = sum(each.seconds for each in own)
             reason = next((each.reason.diagnostics[0].headline for each in own if each.reason), "")
-            table.add_row(
-                name, *(str(counts[how]) for how in ("raised", "emulated", "library")), f"{seconds:.3f}", reason
-            )
+            forms = ("raised", "native", "emulated", "library")
+            table.add_row(name, *(str(counts[how]) for how in forms), f"{seconds:.3f}", reason)
         return table
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     launches = deferred("windlass.command_line.launches")
 
-MODES = ("auto", "raised", "emulated")
+MODES = ("auto", "raised", "native", "emulated")
 
 
 def run_sources(

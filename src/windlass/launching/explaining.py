@@ -9,14 +9,16 @@ import jax
 import numpy as np
 
 from windlass.diagnostics import Diagnostic, LaunchError, RaisingError
+from windlass.launching import native_choice, native_form
 from windlass.launching.array_binding import bind_arrays
+from windlass.launching.form import Request
 from windlass.launching.loaded_kernel import LoadedKernel
 from windlass.launching.records import with_pointers_apart
 from windlass.launching.texture_forms import with_known_textures
 from windlass.loops.text import loop_text
 from windlass.reports.lowered import Lowered
 from windlass.reports.report import Report
-from windlass.runtime.arguments import check_argument, order_arguments
+from windlass.runtime.arguments import Checked, check_argument, order_arguments
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 from windlass.stablehlo.exporting import function_text
 
@@ -53,10 +55,13 @@ def explain(kernel: LoadedKernel | Explainable, *launch: Any, shared_bytes: int 
         return kernel.last_report
     kernel, arguments = with_pointers_apart(*with_known_textures(kernel, given))
     shape = read_launch_shape(kernel.signature, (grid, block, shared_bytes))
+    request = Request(kernel, shape, _checked(kernel, arguments))
     try:
-        return kernel.report_on(shape, compile_for(kernel, shape, arguments))
+        report = kernel.report_on(shape, compile_for(kernel, shape, arguments))
     except RaisingError as error:
-        return Report(kernel.name, shape, error)
+        return native_form.examine(request, error)
+    report.is_native = native_choice.is_chosen(request)
+    return report
 
 
 def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> Lowered:
@@ -82,14 +87,17 @@ def lower_launch(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[A
 
 def compile_for(kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any]) -> CompiledLaunch:
     """The compiled form of a launch on such arguments, without running it. JAX arrays count as NumPy arrays."""
+    return kernel.compile(bind_arrays(kernel, shape, _checked(kernel, arguments))[1])
+
+
+def _checked(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[Checked]:
     signature = kernel.signature
     ordered = order_arguments(signature, arguments, {})
     plain = [_as_numpy(argument) for argument in ordered]
-    checked = [
+    return [
         check_argument(signature, parameter, argument)
         for parameter, argument in zip(signature.parameters, plain, strict=True)
     ]
-    return kernel.compile(bind_arrays(kernel, shape, checked)[1])
 
 
 def _as_numpy(argument: Any) -> Any:

@@ -11,12 +11,17 @@ from typing import TypeVar
 from windlass.diagnostics import RaisingError
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.form import Form
+from windlass.launching.native_choice import FasterNativeForm
+from windlass.launching.native_form import NativeForm
 from windlass.launching.raised_form import RaisedForm
+from windlass.launching.tiering import policy
 
 Made = TypeVar("Made")
 
 FORMS: tuple[type[Form], ...] = (
+    FasterNativeForm,
     RaisedForm,
+    NativeForm,
     EmulatedForm,
 )
 
@@ -27,7 +32,7 @@ def choose(make: Callable[[type[Form], RaisingError | None], Made]) -> Made:
     Raises RaisingError where no form has the launch.
     """
     reason: RaisingError | None = None
-    for form in FORMS:
+    for form in (NativeForm, *FORMS) if policy.prefers_native else FORMS:
         try:
             return make(form, reason)
         except RaisingError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -20,7 +21,12 @@ from windlass.reports.report import Report
 from windlass.runtime.arguments import check_argument, check_written
 from windlass.runtime.call_key import overlaps
 from windlass.runtime.memories import WIDEST_VECTOR, root_offset
-from windlass.runtime.settings import fallback_is_allowed, first_calls_are_checked, vector_functions_are_allowed
+from windlass.runtime.settings import (
+    fallback_is_allowed,
+    first_calls_are_checked,
+    native_code_is_allowed,
+    vector_functions_are_allowed,
+)
 
 if TYPE_CHECKING:
     import windlass.native as native_code
@@ -56,28 +62,31 @@ class NativeForm(Form, PreparedLaunch):
         self._readers = tuple(_reader_of(kernel.signature, each) for each in kernel.signature.parameters)
         self._variables = tuple(_address(each) for each in kernel.variables().values())
 
+    @property
+    def code(self) -> NativeCode:
+        return self._runner.code
+
     @classmethod
     def on_arrays(cls, launch: Request, reason: RaisingError | None) -> PreparedLaunch:
-        assert reason is not None
         kernel, shape = launch.kernel, launch.shape
+        if reason is None:  # by the user's wish
+            return _prepare_by_wish(launch)
         if not _may_replace_emulator(reason):
             raise reason
         try:
             prepared = prepare(launch)
-        except native_code.NotNative:
-            raise reason from None
+        except native_code.NotNative as other:
+            raise with_native_reason(reason, other) from None
         kernel.last_report = Report(kernel.name, shape, reason, is_native=True)
         return prepared
 
     @classmethod
     def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:
-        assert reason is not None
-        raise reason
+        raise reason or _takes_arrays_only(launch.kernel)
 
     @classmethod
     def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
-        assert reason is not None
-        raise reason
+        raise reason or _takes_arrays_only(launch.kernel)
 
     def run(self, arguments: Sequence[Any]) -> None:
         given = [read(argument) for read, argument in zip(self._readers, arguments, strict=True)]
@@ -86,11 +95,51 @@ class NativeForm(Form, PreparedLaunch):
             raise fault_error(self._kernel, fault, arguments)
 
 
+def _takes_arrays_only(kernel: LoadedKernel) -> RaisingError:
+    return native_code.NotNative("it is launched on JAX values", kernel.signature.position).as_error(kernel.name)
+
+
+def _prepare_by_wish(launch: Request) -> NativeForm:
+    kernel = launch.kernel
+    try:
+        prepared = prepare(launch)
+    except native_code.NotNative as reason:
+        raise kernel.with_source(reason.as_error(kernel.name)) from None
+    kernel.last_report = Report(kernel.name, launch.shape, is_native=True)
+    return prepared
+
+
+_DEFECT = "WL0417"
+
+
 def _may_replace_emulator(reason: RaisingError) -> bool:
     """Whether a launch that is not raised for this reason may run as native code: not where the emulator has something
-    to tell of it, or the user wants it raised."""
+    to tell of it, where users are told of a defect or race, or where they want it raised."""
     code = reason.diagnostics[0].code
-    return code not in FAULTS and code != RACE and fallback_is_allowed() and not first_calls_are_checked()
+    is_told = code in FAULTS or code in (RACE, _DEFECT)
+    return not is_told and fallback_is_allowed() and native_code_is_allowed() and not first_calls_are_checked()
+
+
+def with_native_reason(reason: RaisingError, other: native_code.NotNative) -> RaisingError:
+    """Why a launch is not raised, and why it does not run as native code either."""
+    first, *rest = reason.diagnostics
+    where = f" at {other.position}" if other.position is not None else ""
+    note = f"it does not run as native code either: {other.reason}{where}"
+    found = RaisingError(replace(first, notes=(*first.notes, note)), *rest)
+    found.__cause__ = reason.__cause__
+    return found
+
+
+def examine(launch: Request, reason: RaisingError) -> Report:
+    """The report on a launch that is not raised: whether it runs as native code, and if not why."""
+    kernel, shape = launch.kernel, launch.shape
+    if not _may_replace_emulator(reason):
+        return Report(kernel.name, shape, reason)
+    try:
+        compile_launch(launch)
+    except native_code.NotNative as other:
+        return Report(kernel.name, shape, with_native_reason(reason, other))
+    return Report(kernel.name, shape, reason, is_native=True)
 
 
 def prepare(launch: Request, *, is_independent: bool = False, schedule: Schedule | None = None) -> NativeForm:

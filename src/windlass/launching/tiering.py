@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 else:
     explaining = deferred("windlass.launching.explaining")
 
-Mode: TypeAlias = Literal["auto", "raised", "emulated"]
-"""How kernels run: emulated at first and raised where that takes long, raised where they can be, or never."""
+Mode: TypeAlias = Literal["auto", "raised", "native", "emulated"]
+"""How kernels run: emulated at first and compiled where that takes long, raised where they can be, as native code where
+they can be, or emulated."""
 
 SECONDS_EMULATED = 1.0
 """Seconds that the launches of a kernel with one grid and block may take in the emulator before they are raised."""
@@ -58,6 +59,8 @@ class Policy:
     observe: Callable[[ObservedLaunch], None] | None = None
     is_usual: bool = True
     """Whether launches are raised at once, and nobody watches."""
+    prefers_native: bool = False
+    """Whether the launch at hand is to run as native code rather than raised."""
 
     def choose(self, mode: Mode, observe: Callable[[ObservedLaunch], None] | None) -> None:
         """From now on launches run like this, and `observe` is told of each."""
@@ -87,7 +90,7 @@ class Tier:
         has_grid_barrier = prod(shape.grid) > 1 and kernel.has_grid_barrier
         self._shape = shape
         is_long = least_seconds(shape) > KNOWN_LONG
-        self._is_raised = mode == "raised" or (mode == "auto" and (has_grid_barrier or is_long))
+        self._is_raised = mode in ("raised", "native") or (mode == "auto" and (has_grid_barrier or is_long))
         if mode == "auto" and has_grid_barrier and kernel.left_out:
             print(
                 _left_out(kernel, f"{kernel.name} is raised for its barrier across the grid: ", "warning"),
@@ -112,10 +115,13 @@ class Tier:
         """
         begin = time.perf_counter()
         if self._is_raised and self.reason is None:
+            before, policy.prefers_native = policy.prefers_native, self._mode == "native"
             try:
                 return run_compiled(), time.perf_counter() - begin
             except refusals as error:
                 self.reason = error
+            finally:
+                policy.prefers_native = before
         if self.reason is not None:
             require_time(self._kernel.name, self._shape, self.reason)
         try:

@@ -35,6 +35,8 @@ class Report:
     were raised, before the rules in `rewrites` were applied, in that order. `compile_seconds` is how long each stage of
     Windlass took; XLA compiles when the kernel first runs.
 
+    `is_native` says that the launch runs as native code, whether or not it could be raised.
+
     Of a kernel that is not raised `error` has the diagnostic, with source line, reason and help; of one whose blocks or
     threads run one after another, since their order decides, `obstacle` has it. `trail` has the lines that led there.
     """
@@ -94,6 +96,8 @@ class Report:
 
     def __str__(self) -> str:
         if self.error is not None:
+            if self.is_native:
+                return f"native: {self._title()}\n  not raised: {self.reason}\n{self.error}"
             return f"{self.form}: {self.reason}\n{self._title()}\n{self.error}"
         lines = [f"{self.form}: {self._title()}", *(f"  {name}: {text}" for name, text in self.facts())]
         for title, items in (("accesses", self.accesses), ("loops", self.loops), ("notes", self.notes)):

@@ -12,6 +12,11 @@ def fallback_is_allowed() -> bool:
     return not read_choice("WINDLASS_FALLBACK", {"error": True, "emulate": False})
 
 
+def native_code_is_allowed() -> bool:
+    """Whether launches may run as native code by themselves; `WINDLASS_NATIVE=0` forbids it."""
+    return not read_choice("WINDLASS_NATIVE", {"0": True, "false": True, "no": True, "off": True, "1": False})
+
+
 def vector_functions_are_allowed() -> bool:
     """Whether native code may use glibc's vector functions, which differ from its other ones in the last bits;
     `WINDLASS_VECTOR_FUNCTIONS=0` forbids it."""

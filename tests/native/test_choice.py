@@ -1,0 +1,120 @@
+"""Which launches run as native code by themselves, and what is said of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import windlass as wl
+
+MODULE = wl.cuda.compile(r"""
+__global__ void wave(const float *u, float *v, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) v[i] = u[i - 1] + u[i + 1] - 2 * u[i];
+}
+__global__ void collatz(const int *x, int *steps, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int k = 0;
+    for (long long v = x[i]; v > 1; v = v % 2 ? 3 * v + 1 : v / 2) k++;
+    steps[i] = k;
+}
+__global__ void product(const float *a, const float *x, float *y, int n, int m) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int k = 0; k < m; k++) sum += a[i * m + k] * x[k];
+    y[i] = sum;
+}
+__global__ void slide(float *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i + 1 < n) a[i] = a[i + 1];
+}
+""")
+N = 1 << 15
+GRID, BLOCK = N // 128, 128
+
+
+def numbers(dtype: Any = np.float32) -> Any:
+    return np.arange(N).astype(dtype)
+
+
+LAUNCHES: dict[str, tuple[Any, ...]] = {
+    "wave": (numbers(), numbers(), N),
+    "collatz": (numbers(np.int32) % 27, numbers(np.int32), N),
+    "product": (np.ones(4 * N, np.float32), np.ones(4, np.float32), numbers(), N, 4),
+    "slide": (numbers(), N),
+}
+
+
+def test_large_launches_of_arithmetic_and_of_open_loops_run_as_native_code() -> None:
+    forms = {name: MODULE[name].explain(GRID, BLOCK, *given).form for name, given in LAUNCHES.items()}
+    assert forms == {"wave": "native", "collatz": "native", "product": "raised", "slide": "raised"}
+
+
+def test_small_launches_are_raised() -> None:
+    report = MODULE["wave"].explain(1, 128, numbers()[:128], numbers()[:128], 128)
+    assert (report.form, report.is_raised) == ("raised", True)
+
+
+@pytest.mark.parametrize("name", ["wave", "collatz"])
+def test_launches_that_choose_native_code_give_what_the_emulator_gives(name: str) -> None:
+    ours, wanted = ([each.copy() if isinstance(each, np.ndarray) else each for each in LAUNCHES[name]] for _ in "ab")
+    MODULE[name][GRID, BLOCK](*ours)
+    report = MODULE[name].explain()
+    assert (report.form, report.is_raised) == ("native", True)
+    assert str(report).startswith(f"native: {name} with grid ({GRID}, 1, 1)")
+    wl.emulate(MODULE[name])[GRID, BLOCK](*wanted)
+    assert ours[1].tobytes() == wanted[1].tobytes()
+
+
+def test_arrays_too_small_are_told_of_before_anything_runs() -> None:
+    v = np.zeros(N - 2, np.float32)
+    with pytest.raises(wl.LaunchError, match="array 'v' is too small"):
+        MODULE["wave"][GRID, BLOCK](numbers(), v, N)
+    assert not v.any()
+
+
+def test_read_only_arrays_are_refused() -> None:
+    v = numbers()
+    v.flags.writeable = False
+    for launch in (MODULE["wave"][GRID, BLOCK], wl.native(MODULE["wave"])[GRID, BLOCK]):
+        with pytest.raises(wl.LaunchError, match="WL0406"):
+            launch(numbers(), v, N)
+
+
+def test_checked_launches_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_CHECK", "1")
+    assert MODULE["wave"].explain(GRID, BLOCK, *LAUNCHES["wave"]).form == "raised"
+
+
+def test_what_is_not_raised_runs_as_native_code_without_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    from windlass.raising import state
+
+    monkeypatch.setattr(state, "MOST_OPS", 10)
+    source = "__global__ void k(int *x) { int i = threadIdx.x; x[i] = x[i] * x[i] % 7 + (x[i] ^ 3) * (x[i] | 4); }"
+    kernel, x = wl.cuda.compile(source)["k"], np.arange(8, dtype=np.int32)
+    wanted = x * x % 7 + (x ^ 3) * (x | 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel[1, 8](x)
+    assert x.tolist() == wanted.tolist()
+    report = kernel.explain()
+    assert (report.form, report.is_raised) == ("native", False)
+    assert "not raised" in str(report)
+    monkeypatch.setenv("WINDLASS_FALLBACK", "error")
+    with pytest.raises(wl.RaisingError):
+        kernel[1, 4](x)
+
+
+def test_reports_of_emulated_launches_say_why_there_is_no_native_code() -> None:
+    kernel = wl.cuda.compile("""
+    __global__ void shift(const float *x, float *y, const int *widths) {
+        y[threadIdx.x] = __shfl_down_sync(~0u, x[threadIdx.x], 1, widths[0]);
+    }""")["shift"]
+    report = kernel.explain(1, 32, numbers()[:32], numbers()[:32], np.ones(1, np.int32))
+    assert report.form == "emulated"
+    assert "it does not run as native code either: Collective has no native code" in str(report)
