@@ -104,7 +104,10 @@ def wait_until_idle() -> None:
     [(ENDLESS, (), 4), (LONG, (1 << 40,), 4), (LONG, (1 << 40,), 100_000)],
     ids=["endless", "long", "long on many threads"],
 )
-def test_a_raised_kernel_is_interrupted(source: str, arguments: tuple[int, ...], threads: int) -> None:
+def test_a_raised_kernel_is_interrupted(
+    source: str, arguments: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WINDLASS_NATIVE", "0")
     kernel = wl.cuda.compile(source)["k"]
     x = np.arange(threads, dtype=np.int32)
     shape = (1, 4) if threads == 4 else (threads // 100, 100)
@@ -118,6 +121,20 @@ def test_a_raised_kernel_is_interrupted(source: str, arguments: tuple[int, ...],
     if arguments:
         launch(x, 1)
         assert x[0] == 1013904223
+
+
+@pytest.mark.parametrize("threads", [8, 80_000])
+def test_a_kernel_that_runs_as_native_code_is_interrupted(threads: int) -> None:
+    counted = (
+        "__global__ void k(int *x, long n) { for (long i = 0; i < n; i++) x[threadIdx.x] = x[threadIdx.x] * 3 + 1; }"
+    )
+    for source in (LONG, counted):
+        launch = wl.native(wl.cuda.compile(source)["k"])[threads // 8, 8]
+        x = np.arange(threads, dtype=np.int32)
+        launch(x, 1)
+        interrupt(lambda: launch(x, 1 << 40), 0.3)  # noqa: B023
+        wait_until_idle()
+        launch(x, 1)
 
 
 def test_an_emulated_kernel_is_interrupted() -> None:

@@ -35,6 +35,7 @@ from windlass.loops import (
 from windlass.native.arithmetic import Arithmetic
 from windlass.native.lanes import Lanes
 from windlass.native.memory import MemoryWriter, Place
+from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NotNative, UncountedLoop
 from windlass.native.strides import carried_arguments, lanes_part
 from windlass.native.text import ALL, scalar_type
@@ -52,7 +53,9 @@ _CHEAP = (
 MOST_SPECULATED = 12
 """So many cheap ops of a branch are computed for lanes that don't take it, rather than asking whether some do."""
 ROUNDS_UNTIL_POLL = 1 << 16
-"""A loop whose end depends on data asks so often whether it is to stop."""
+"""After so many rounds a loop that may take long asks whether it is to stop."""
+FEW_ROUNDS = 1 << 24
+"""A loop that is known to go round no more often does not ask."""
 
 Arm = tuple[list[str], str]
 """What a branch yields, and the label of the block where it ends."""
@@ -61,8 +64,9 @@ Arm = tuple[list[str], str]
 class BodyWriter:
     """Writes the body of a thread for the lanes."""
 
-    def __init__(self, lanes: Lanes, memory: MemoryWriter, arithmetic: Arithmetic) -> None:
+    def __init__(self, lanes: Lanes, memory: MemoryWriter, arithmetic: Arithmetic, ranges: LaunchRanges) -> None:
         self.lanes = lanes
+        self._ranges = ranges
         self.text = lanes.text
         self.memory = memory
         self.arithmetic = arithmetic
@@ -99,6 +103,10 @@ class BodyWriter:
             if isinstance(op, Yield | Condition):
                 return
             self.write_op(op)
+
+    def may_take_long(self, trips: Value) -> bool:
+        """Whether a loop of so many rounds asks whether to stop."""
+        return self._ranges.of(trips).high > FEW_ROUNDS
 
     def write_op(self, op: Op) -> None:
         """What one op does."""
@@ -398,6 +406,8 @@ class _LoopWriter:
         lanes, text = self.lanes, self.text
         if self.trips is not None:
             following = text.put(f"add i64 {counter}, 1")
+            if self.around.may_take_long(self.trips):
+                self._poll(following)
             text.go(head)
             return following
         condition = self.block.terminator.operands[0]
@@ -408,17 +418,19 @@ class _LoopWriter:
         else:
             going = lanes.name(condition)
         text.lines.append(f"  {round_}.next = add i64 {round_}, 1")
-        rest = text.put(f"and i64 {round_}.next, {ROUNDS_UNTIL_POLL - 1}")
-        poll, ask = text.fresh("poll"), text.fresh("asked")
-        before = text.label
-        text.branch(text.put(f"icmp eq i64 {rest}, 0"), poll, ask, is_rare=True)
-        text.open(poll)
-        stops = text.call("i1", "windlass.poll", "ptr %context")
-        text.go(ask)
-        text.open(ask)
-        stopped = text.phi("i1", ("false", before), (stops, poll))
-        text.branch(text.put(f"select i1 {stopped}, i1 false, i1 {going}"), head, end)
+        self._poll(f"{round_}.next")
+        text.branch(going, head, end)
         return after
+
+    def _poll(self, rounds: str) -> None:
+        """Ask now and then whether to stop: then nothing more is done."""
+        text = self.text
+        rest = text.put(f"and i64 {rounds}, {ROUNDS_UNTIL_POLL - 1}")
+        poll, on = text.fresh("poll"), text.fresh("on")
+        text.branch(text.put(f"icmp eq i64 {rest}, 0"), poll, on, is_rare=True)
+        text.open(poll)
+        text.branch(text.call("i1", "windlass.poll", "ptr %context"), "done", on)
+        text.open(on)
 
     def _write_phis(
         self,

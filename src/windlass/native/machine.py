@@ -25,6 +25,8 @@ THREADS = frozenset(
         "create", "detach", "mutex_init", "mutex_lock", "mutex_unlock", "cond_init", "cond_wait", "cond_broadcast",
     )
 )  # fmt: skip
+PYTHON = frozenset({"PyErr_CheckSignals", "PyErr_Clear", "PyGILState_Ensure", "PyGILState_Release"})
+"""What hears of Ctrl-C."""
 _compiling = threading.Lock()
 
 
@@ -104,7 +106,7 @@ def _address_of(name: str) -> int | None:
         return _find((ctypes.CDLL("libmvec.so.1"),), name)
     if name in LIBRARY or name in _MEMORY or name in THREADS:
         return _find(_libraries(), name)
-    return None
+    return _find((ctypes.pythonapi,), name) if name in PYTHON else None
 
 
 def _find(libraries: Iterable[Any], name: str) -> int | None:

@@ -34,6 +34,7 @@ from windlass.native.lanes import Lanes
 from windlass.native.launch_facts import LaunchFacts
 from windlass.native.machine import MachineCode, compile_text, vector_functions
 from windlass.native.memory import MemoryWriter, Place, Site
+from windlass.native.pool import STOP
 from windlass.native.ranges import LaunchRanges
 from windlass.native.refusal import NeedsOneLane, NotNative
 from windlass.native.strides import Stride, find_strides, lanes_part
@@ -44,8 +45,7 @@ WIDEST = 8
 FIRST_ARGUMENT = 2
 """Slots of the context before the arguments: where faults are noted, and who is asked whether to stop."""
 NOTE_WORDS = 10
-"""What is noted of a fault: the site from 1 on (0 for none), six ids, the byte; then whether all are to stop."""
-STOP = 9
+"""What is noted of a fault: the site from 1 on (0 for none), six ids, the byte; at STOP whether all are to stop."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,8 @@ class _Plan:
         lanes = Lanes(text, ids, strides)
         memory = MemoryWriter(lanes, self.indices, is_ordered=self.is_ordered)
         memory.sites = sites
-        writer = BodyWriter(lanes, memory, Arithmetic(text, self.facts.vector_functions(vector_functions())))
+        arithmetic = Arithmetic(text, self.facts.vector_functions(vector_functions()))
+        writer = BodyWriter(lanes, memory, arithmetic, self.ranges)
         self._enter(lanes, memory)
         text.label = "body"
         for op in self.function.body:
@@ -412,7 +413,7 @@ end:
 define internal i1 @windlass.poll(ptr %context) cold noinline {{
   %place = getelementptr i64, ptr %context, i64 1
   %ask = load ptr, ptr %place
-  %answer = call i32 %ask()
+  %answer = call i32 %ask(ptr %context)
   %note = load ptr, ptr %context
   %stop.place = getelementptr i64, ptr %note, i64 {STOP}
   %stop = load atomic i64, ptr %stop.place monotonic, align 8

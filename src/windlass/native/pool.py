@@ -11,11 +11,16 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from windlass.diagnostics.environment import read_count
-from windlass.native.machine import MachineCode, compile_text
+from windlass.native.machine import MachineCode, compile_text, llvm
+
+STOP = 9
+"""The word of a note that says that all are to stop."""
+INTERRUPTED = 2
+"""What it says where a handler of a signal has raised something."""
 
 _TEXT = """
 %job = type { ptr, ptr }
@@ -33,6 +38,10 @@ declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare i32 @PyErr_CheckSignals()
+declare void @PyErr_Clear()
 
 ; The word has the number of parts in its upper half, and the next of them in its lower one, so that what is taken
 ; belongs to the job that it was taken of: the job can't be over before all of its parts are done.
@@ -62,6 +71,25 @@ define internal i1 @has_work() {
   %parts = lshr i64 %word, 32
   %some = icmp ult i64 %part, %parts
   ret i1 %some
+}
+
+; Has Python's handlers of signals run, in the main thread; what they raise stops the job, whose context begins with
+; the place of a note.
+define i32 @ask(ptr %context) {
+entry:
+  %state = call i32 @PyGILState_Ensure()
+  %raised = call i32 @PyErr_CheckSignals()
+  %stops = icmp ne i32 %raised, 0
+  br i1 %stops, label %stop, label %end
+stop:
+  call void @PyErr_Clear()
+  %note = load ptr, ptr %context
+  %place = getelementptr i64, ptr %note, i64 STOP
+  store atomic i64 INTERRUPTED, ptr %place seq_cst, align 8
+  br label %end
+end:
+  call void @PyGILState_Release(i32 %state)
+  ret i32 %raised
 }
 
 define internal ptr @help(ptr %nothing) {
@@ -123,7 +151,7 @@ end:
   ret i64 %made.count
 }
 
-define void @run(ptr %body, ptr %context, i64 %parts, ptr %poll) {
+define void @run(ptr %body, ptr %context, i64 %parts) {
 entry:
   store ptr %body, ptr @job
   %context.place = getelementptr %job, ptr @job, i64 0, i32 1
@@ -155,7 +183,7 @@ again.pause:
 again:
   br label %wait
 ask:
-  %stop = call i32 %poll()
+  %stop = call i32 @ask(ptr %context)
   br label %wait
 end:
   ret void
@@ -180,19 +208,26 @@ class Pool:
 
     def __init__(self, helpers: int) -> None:
         self._code: MachineCode = compile_text(_pool_text())
-        start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._code.address("start"))
-        self.threads: int = 1 + start(helpers)
-        self._run: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(
+        self._helpers = helpers
+        self.ask = self._code.address("ask")
+        """The address of the function that hears of signals: it takes the context of a job."""
+        self._run: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
             self._code.address("run")
         )
         self._lock = threading.Lock()
 
-    def run(self, body: int, context: int, parts: int, poll: int) -> bool:
-        """Run all parts of a job, with the helpers; whether they were free. `poll` is called now and then."""
+    @cached_property
+    def threads(self) -> int:
+        """How many threads there are, with the one that has a job; the helpers are started now."""
+        start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(self._code.address("start"))
+        return 1 + int(start(self._helpers))
+
+    def run(self, body: int, context: int, parts: int) -> bool:
+        """Run all parts of a job, with the helpers; whether they were free."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            self._run(body, context, parts, poll)
+            self._run(body, context, parts)
         finally:
             self._lock.release()
         return True
@@ -200,12 +235,10 @@ class Pool:
 
 def _pool_text() -> str:
     """The pool, with this machine's way to wait for a moment."""
-    from windlass.native.machine import llvm
-
-    is_x86 = llvm.get_default_triple().startswith("x86_64")
-    if not is_x86:
-        return _TEXT.replace("  PAUSE\n", "")
-    return "declare void @llvm.x86.sse2.pause()\n" + _TEXT.replace("PAUSE", "call void @llvm.x86.sse2.pause()")
+    text = _TEXT.replace("STOP", str(STOP)).replace("INTERRUPTED", str(INTERRUPTED))
+    if not llvm.get_default_triple().startswith("x86_64"):
+        return text.replace("  PAUSE\n", "")
+    return "declare void @llvm.x86.sse2.pause()\n" + text.replace("PAUSE", "call void @llvm.x86.sse2.pause()")
 
 
 @cache
