@@ -176,3 +176,27 @@ def test_what_is_refused_is_told_with_its_line():
     with pytest.raises(WindlassError, match="WL0962") as told:
         wl.jit(precision="f32x2")(spectrum)(np.ones(8))
     assert "np.fft.rfft(x)" in str(told.value)
+
+
+def test_scatters_on_equal_limbs_keep_them_apart():
+    def f(x, i):
+        return jnp.zeros(4).at[i].add(x), jnp.zeros(4).at[i].max(x)
+
+    x, i = GENERATOR.standard_normal(9), np.array([0, 1, 1, 2, 2, 2, 3, 0, 1])
+    sums, largest = np.zeros(4), np.zeros(4)
+    np.add.at(sums, i, x)
+    np.maximum.at(largest, i, x)
+    for meant, given in zip((sums, largest), wl.optimize(f, precision="f32x2")(x, i), strict=True):
+        close(given, meant)
+
+
+def test_constants_of_many_numbers_and_made_of_constants_are_kept():
+    numbers = GENERATOR.standard_normal(8)
+
+    def f(x):
+        return x % 1.0, (x * numbers + numbers) / numbers - numbers, jnp.convolve(x, x[:3], precision="highest")
+
+    x = GENERATOR.standard_normal(8)
+    expected = x % 1.0, (x * numbers + numbers) / numbers - numbers, np.convolve(x, x[:3])
+    for meant, given in zip(expected, wl.optimize(f, precision="f32x2")(x), strict=True):
+        close(given, meant, 1e-13)

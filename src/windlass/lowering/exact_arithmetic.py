@@ -112,6 +112,8 @@ class _Zeros:
         self.bit: Op | None = None
         self.guards: set[Op] = set()
         """Sums with a zero that were put in."""
+        self.constants: dict[Value, bool] = {}
+        """Whether XLA can compute a value before the program runs, as far as that was asked."""
 
     def of(self, dtype: str) -> Value:
         """The zero as a scalar of the element type, at the start of the block."""
@@ -350,7 +352,13 @@ def _hide_constants(op: Op, zeros: _Zeros) -> None:
     lhs, rhs = op.operands
     for operand, other in ((lhs, rhs), (rhs, lhs)):
         number = _splat_number(operand)
-        if number is None or not _is_folded(op, operand is rhs, number, other, zeros):
+        if number is None:
+            if _is_constant(operand, zeros.constants) and _may_be_merged(op, other, zeros):
+                zeros.of(op.dtype)
+                with Builder(op.block, before=op, source=op.source):
+                    op.replace_operand(operand, Add(operand, zeros.beside(operand)))
+            continue
+        if not _is_folded(op, operand is rhs, number, other, zeros):
             continue
         zeros.of(op.dtype)
         with Builder(op.block, before=op, source=op.source):
@@ -370,11 +378,28 @@ def _is_folded(op: Op, is_right: bool, number: float, other: Value, zeros: _Zero
         return not op.shape and abs(mantissa) != 0.5
     if number == 0 and (isinstance(op, Add) or (isinstance(op, Subtract) and is_right and np.signbit(number))):
         return True
+    return _may_be_merged(op, other, zeros)
+
+
+def _may_be_merged(op: Op, other: Value, zeros: _Zeros) -> bool:
+    """Whether XLA might merge a constant operand, beside another one, with that of a neighbour."""
     if isinstance(op, Multiply) and any(isinstance(user, Multiply | Divide) for user in _readers(op)):
         return True
     origin = _origin(other)
     # A guard's zero is no constant: nothing is folded across it.
     return isinstance(origin, Add | Subtract | Multiply | Divide) and origin not in zeros.guards
+
+
+def _is_constant(value: Value, known: dict[Value, bool]) -> bool:
+    """Whether a value is a constant, or made of nothing else: XLA then makes a constant of it."""
+    found = known.get(value)
+    if found is None:
+        found = isinstance(value, Constant)
+        if not found and isinstance(value, Op) and value.is_pure and not value.region_names:
+            operands = value.operands
+            found = bool(operands) and all(_is_constant(each, known) for each in operands)
+        known[value] = found
+    return found
 
 
 def _moved(value: Value) -> Value:

@@ -29,6 +29,7 @@ class Convolution(TensorOp):
     """Windows of lhs multiplied with rhs and summed. `dtype` is the result's element type (None: that of lhs)."""
 
     name = "stablehlo.convolution"
+    limbs: ClassVar[str] = "convolution"
     linear_in: ClassVar[tuple[frozenset[str], ...]] = (frozenset({"lhs"}), frozenset({"rhs"}))
     is_contraction: ClassVar[bool] = True
     lhs: Value

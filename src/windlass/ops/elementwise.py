@@ -125,6 +125,7 @@ class Remainder(Binary):
     """What lhs leaves when divided by rhs, with the sign of lhs; by zero: lhs for integers, NaN for floats."""
 
     name = "stablehlo.remainder"
+    limbs: ClassVar[str] = "remainder"
     spreads_nan: ClassVar[bool] = True
     effort: ClassVar[int] = 8
     dtypes: ClassVar[frozenset[str]] = ANY - BOOLEAN - COMPLEX
@@ -233,7 +234,7 @@ class Sign(Unary):
     """-1, 0 or 1; zeros keep their sign, NaN stays NaN; a complex number is divided by its modulus."""
 
     name = "stablehlo.sign"
-    limbs: ClassVar[str] = "sign"
+    limbs: ClassVar[str] = "first"
     spreads_nan: ClassVar[bool] = True
     dtypes: ClassVar[frozenset[str]] = SIGNED | FLOAT | COMPLEX
 
@@ -267,7 +268,7 @@ class IsFinite(ElementwiseTest):
     """Neither NaN nor infinite."""
 
     name = "stablehlo.is_finite"
-    limbs: ClassVar[str] = "is_finite"
+    limbs: ClassVar[str] = "first"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def find_range(self, of: RangeOf) -> Range:

@@ -68,6 +68,7 @@ class CopySign(FloatFunctionOfTwo):
     """The magnitude of lhs with the sign of rhs, NaNs included."""
 
     name = "windlass.copysign"
+    limbs: ClassVar[str] = "copy_sign"
     effort: ClassVar[int] = 1
     loop_names: ClassVar[LoopNames] = LoopNames("math.copysign")
 

@@ -331,6 +331,7 @@ class IsInf(ElementwiseTest):
     """Whether the operand is infinite."""
 
     name = "chlo.is_inf"
+    limbs: ClassVar[str] = "first"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def find_range(self, of: RangeOf) -> Range:
@@ -345,6 +346,7 @@ class IsNegInf(ElementwiseTest):
     """Whether the operand is -inf."""
 
     name = "chlo.is_neg_inf"
+    limbs: ClassVar[str] = "first"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def find_range(self, of: RangeOf) -> Range:
@@ -359,6 +361,7 @@ class IsPosInf(ElementwiseTest):
     """Whether the operand is +inf."""
 
     name = "chlo.is_pos_inf"
+    limbs: ClassVar[str] = "first"
     dtypes: ClassVar[frozenset[str]] = FLOAT
 
     def find_range(self, of: RangeOf) -> Range:

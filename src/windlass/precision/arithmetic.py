@@ -40,7 +40,6 @@ from windlass.ops import (
     RoundNearestAfz,
     RoundNearestEven,
     Select,
-    Sign,
     Sqrt,
     Subtract,
 )
@@ -239,10 +238,6 @@ class Arithmetic:
         is_negative = Compare(x[0], Constant.splat(0, x[0].type), "LT")
         return (Abs(x[0]), *(Select(is_negative, Negate(low), low) for low in x[1:]))
 
-    def sign(self, x: Number) -> Number:
-        """-1, 0 or 1."""
-        return (Sign(x[0]),)
-
     def compare(self, x: Number, y: Number, direction: str, kind: str | None = None) -> Value:
         """How they compare: by the first limbs that differ."""
         count = max(len(x), len(y))
@@ -286,10 +281,6 @@ class Arithmetic:
         shape = x[0].shape
         raised = self.maximum(x, tuple(spread_over(limb, shape) for limb in least))
         return self.minimum(raised, tuple(spread_over(limb, shape) for limb in most))
-
-    def is_finite(self, x: Number) -> Value:
-        """Whether it is neither NaN nor infinite."""
-        return IsFinite(x[0])
 
     # -- whole numbers --------------------------------------------------------------------------------------------
 

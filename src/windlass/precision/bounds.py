@@ -19,8 +19,8 @@ PROVED = {
 
 EXACT = frozenset(
     {
-        "abs", "ceil", "clamp", "compare", "constant", "convert", "each", "floor", "iota", "is_finite", "maximum",
-        "minimum", "negate", "round_nearest_away", "round_nearest_even", "sign",
+        "abs", "ceil", "clamp", "compare", "constant", "convert", "copy_sign", "each", "first", "floor", "iota",
+        "maximum", "minimum", "negate", "remainder", "round_nearest_away", "round_nearest_even",
     }
 )  # fmt: skip
 """What gives the exact number, or the nearest one that the limbs can say."""

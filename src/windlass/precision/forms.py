@@ -9,6 +9,8 @@ import numpy as np
 
 from windlass.ir import Value
 from windlass.ops import (
+    Add,
+    And,
     Case,
     Compare,
     Constant,
@@ -16,20 +18,23 @@ from windlass.ops import (
     Fma,
     If,
     Iota,
+    Multiply,
+    Negate,
     Power,
     Reduce,
     ReduceWindow,
+    ReplicaId,
     Scatter,
     Sort,
     While,
     bit_width,
 )
-from windlass.ops.base import TensorOp
+from windlass.ops.base import BroadcastInDim, TensorOp
 from windlass.precision import conversions
 from windlass.precision.arithmetic import Arithmetic, limbs_of, splat_number
 from windlass.precision.folds import fold_by_halves
 from windlass.precision.functions import Functions
-from windlass.precision.products import multiply_matrices
+from windlass.precision.products import convolve, multiply_matrices
 from windlass.precision.spreading import Spread, Spreader, form, no_form
 
 # -- elementwise ------------------------------------------------------------------------------------------------------
@@ -41,14 +46,12 @@ ARITHMETIC: dict[str, Callable[..., Spread]] = {
     "clamp": Arithmetic.clamp,
     "divide": Arithmetic.divide,
     "floor": Arithmetic.floor,
-    "is_finite": Arithmetic.is_finite,
     "maximum": Arithmetic.maximum,
     "minimum": Arithmetic.minimum,
     "multiply": Arithmetic.multiply,
     "negate": Arithmetic.negate,
     "round_nearest_away": Arithmetic.round_nearest_away,
     "round_nearest_even": Arithmetic.round_nearest_even,
-    "sign": Arithmetic.sign,
     "sqrt": Arithmetic.sqrt,
     "square": lambda a, x: a.multiply(x, x),
     "subtract": Arithmetic.subtract,
@@ -64,6 +67,7 @@ FUNCTIONS: dict[str, Callable[..., Spread]] = {
     "atanh": Functions.atanh,
     "cbrt": Functions.cbrt,
     "cosh": Functions.cosh,
+    "copy_sign": Functions.copy_sign,
     "cosine": Functions.cos,
     "exponential": Functions.exp,
     "exponential_base_10": Functions.exp10,
@@ -75,6 +79,7 @@ FUNCTIONS: dict[str, Callable[..., Spread]] = {
     "log_base_2": Functions.log2,
     "log_plus_one": Functions.log1p,
     "logistic": Functions.logistic,
+    "remainder": Functions.remainder,
     "rsqrt": Functions.rsqrt,
     "sine": Functions.sin,
     "sinh": Functions.sinh,
@@ -201,6 +206,13 @@ def each_limb(spreader: Spreader, op: TensorOp) -> Sequence[Spread]:
     ]
 
 
+@form("first")
+def first_limb(spreader: Spreader, op: TensorOp) -> Sequence[Spread]:
+    """The op on the first limb alone, which tells: its sign, whether it is infinite."""
+    made = op.with_operands(tuple(spreader.number(operand)[0] for operand in op.operands))
+    return ((made,) if spreader.is_wide(op) else made,)
+
+
 # -- regions ----------------------------------------------------------------------------------------------------------
 
 
@@ -229,9 +241,27 @@ def combine(spreader: Spreader, op: Scatter | ReduceWindow) -> Sequence[Spread]:
         if name in fields:
             fields[name] = spreader.flat(fields[name])
     if isinstance(op, Scatter):
+        fields["inputs"] = _told_apart(fields["inputs"])
         fields["scatter_indices"] = spreader.value(op.scatter_indices)
     made = type(op)(**fields)
     return spreader.grouped(op.results, made.results)
+
+
+def _told_apart(inputs: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The inputs of a scatter, no two of which XLA finds to be the same: it would give them one buffer.
+
+    So a constant beside another one gets a -0.0 added that is known at run time only.
+    """
+    found: list[Value] = []
+    for value in inputs:
+        if not any(each is value or isinstance(value, Constant) for each in found) or not value.tensor.is_float:
+            found.append(value)
+            continue
+        number = ReplicaId()
+        one = Constant.of(1, "ui32")
+        nothing = Negate(Convert(And(Multiply(number, Add(number, one)), one), value.dtype))
+        found.append(Add(value, BroadcastInDim(nothing, value.shape, ())))
+    return tuple(found)
 
 
 @form("sort")
@@ -257,3 +287,4 @@ def fold(spreader: Spreader, op: Reduce) -> Sequence[Spread]:
 # -- products ---------------------------------------------------------------------------------------------------------
 
 form("dot")(multiply_matrices)
+form("convolution")(convolve)

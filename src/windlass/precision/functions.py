@@ -28,6 +28,7 @@ from windlass.ops import (
     Convert,
     Cosh,
     Cosine,
+    Divide,
     Exponential,
     ExponentialMinusOne,
     IsFinite,
@@ -197,12 +198,12 @@ class Functions:
     def logistic(self, x: Number) -> Number:
         """1 / (1 + exp(-x))"""
         one = self._number(1, x)
-        low, _ = self._limits()
-        limited = self._limited(x, low / 2, -low)
+        # Before exp(-x) overflows, the result is exp(x).
+        least = 0.8 * self._limits()[0]
+        limited = self._limited(x, least, -self._limits()[0])
         grown = self._exp(self.exact.negate(limited))
         found = self.exact.divide(one, self.exact.add(one, grown))
-        # Where exp(-x) is infinite the result is exp(x).
-        far = Compare(x[0], self._filled(-self.digits, x[0]), "LT")
+        far = Compare(x[0], self._filled(least, x[0]), "LT")
         return self.outer.settle(Exponential(x[0]), self.exact.select(far, self._exp(x), found))
 
     def sinh(self, x: Number) -> Number:
@@ -429,6 +430,36 @@ class Functions:
         is_infinite = Or(Compare(left[0], infinity, "EQ"), Compare(right[0], infinity, "EQ"))
         plain = Select(is_infinite, infinity, Add(left[0], right[0]))
         return self.outer.settle(plain, found)
+
+    def remainder(self, x: Number, y: Number) -> Number:
+        """x less a whole multiple of y, with the sign of x; NaN where the quotient has too many bits.
+
+        Each round takes off as many bits of the quotient as a limb has. The product of a limb and y has a limb more
+        than y, and is exact.
+        """
+        exact = self.exact.with_count(self.exact.count + 1)
+        zero, size, divisor = self._filled(0, x[0]), self.outer.abs(x), self.outer.abs(y)
+        rest = size
+        for _ in range(self.exact.count + 1):
+            quotient = RoundNearestEven(Divide(rest[0], divisor[0]))
+            rest = exact.subtract(rest, exact.multiply(divisor, (quotient,)))
+        for limit, direction, step in ((zero, "LT", exact.add), (divisor, "GE", exact.subtract)):
+            bound = limit if isinstance(limit, tuple) else (limit,)
+            rest = exact.select(exact.compare(rest, bound, direction), step(rest, divisor), rest)
+        found = exact.distilled(rest)[: self.exact.count]
+        is_inside = And(exact.compare(rest, (zero,), "GE"), exact.compare(rest, divisor, "LE"))
+        is_far = And(Compare(divisor[0], self._filled(math.inf, x[0]), "EQ"), IsFinite(x[0]))
+        found = exact.select(is_inside, found, (self._filled(math.nan, x[0]),))
+        found = exact.select(is_far, size, found)
+        is_negative = Compare(x[0], zero, "LT")
+        found = exact.select(is_negative, exact.negate(found), found)
+        is_zero = Compare(found[0], zero, "EQ")
+        return self._without_rests(exact.select(is_zero, (Multiply(x[0], zero),), found))
+
+    def copy_sign(self, x: Number, sign: Number) -> Number:
+        """|x| with the sign of another number, also of zero."""
+        differs = Compare(self._sign_bit(x[0]), self._sign_bit(sign[0]), "NE")
+        return self.exact.select(differs, self.exact.negate(x), x)
 
     # -- circular functions ---------------------------------------------------------------------------------------
 

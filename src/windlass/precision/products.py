@@ -9,7 +9,8 @@ vectors, which read each number once, are made element by element instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from windlass.ir import Value
 from windlass.ops import (
@@ -17,6 +18,7 @@ from windlass.ops import (
     Add,
     Constant,
     Convert,
+    Convolution,
     DotGeneral,
     IsFinite,
     Maximum,
@@ -33,7 +35,7 @@ from windlass.ops.movement import slice_along
 from windlass.ops.reduction import reduce_with
 from windlass.precision.folds import LEVELS_IN_LOOP
 from windlass.precision.limbs import Number
-from windlass.precision.spreading import Spread, Spreader
+from windlass.precision.spreading import HELP, Spread, Spreader, refused
 from windlass.precision.transforms import sum_with_error
 
 MOST_CONTRACTED = 1024
@@ -41,6 +43,8 @@ MOST_CONTRACTED = 1024
 FEW = 4
 """Contractions of so few are made element by element."""
 HIGHEST = ("HIGHEST", "HIGHEST")
+MOST_IN_WINDOW = 1 << 16
+"""Products of a convolution: slices of more would be too short."""
 
 
 def multiply_matrices(spreader: Spreader, op: DotGeneral) -> Sequence[Spread]:
@@ -127,51 +131,84 @@ def _lengthened(value: Value, axis: int, size: int) -> Value:
 
 def _exact_products(spreader: Spreader, left: Number, right: Number) -> Number:
     """lhs[b, m, k] and rhs[b, k, n]"""
+
+    def product(x: Value, y: Value) -> Value:
+        return DotGeneral(x, y, (0,), (0,), (2,), (1,), HIGHEST)
+
+    return _sum_of_slices(
+        spreader, _Sliced(left, (2,), (0, 1)), _Sliced(right, (1,), (0, 2)), left[0].shape[2], product
+    )
+
+
+def convolve(spreader: Spreader, op: Convolution) -> Sequence[Spread]:
+    """As a matrix product, with one exponent for all of an operand. Raises WindlassError (WL0962)."""
+    left, right = spreader.as_number(op.lhs), spreader.as_number(op.rhs)
+    kernel = op.rhs.shape
+    count = kernel[op.kernel_input_feature_dimension] * math.prod(kernel[axis] for axis in op.kernel_spatial_dimensions)
+    if count > MOST_IN_WINDOW:
+        raise refused(op, spreader.limbs, f"adds {count} products for each result: no more than {MOST_IN_WINDOW}", HELP)
+    if not count or not op.tensor.size:
+        return ((Constant.of(0, spreader.limbs.dtype, op.shape),),)
+
+    def product(x: Value, y: Value) -> Value:
+        return op.with_fields((x, y), dtype=x.dtype, precision_config=HIGHEST)
+
+    whole = [_Sliced(each, tuple(range(len(each[0].shape))), ()) for each in (left, right)]
+    found = _sum_of_slices(spreader, whole[0], whole[1], count, product)
+    return (found if spreader.is_wide(op) else Convert(found[0], op.tensor.dtype),)
+
+
+@dataclass(frozen=True)
+class _Sliced:
+    """An operand; the axes along which it has one exponent; and, of its others, the places in the result."""
+
+    number: Number
+    axes: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+def _sum_of_slices(
+    spreader: Spreader, left: _Sliced, right: _Sliced, contracted: int, product: Callable[[Value, Value], Value]
+) -> Number:
+    """A product that is linear in both operands and adds so many products of their elements for each result."""
     exact, digits = spreader.arithmetic.unguarded, spreader.limbs.format.digits
-    k = left[0].shape[2]
-    bits = (digits + 2 - (k - 1).bit_length()) // 2
+    bits = (digits + 2 - (contracted - 1).bit_length()) // 2
     count = -(-(spreader.limbs.digits + 3) // bits)
-    xs, left_exponent = _slices(spreader, left, 2, bits, count)
-    ys, right_exponent = _slices(spreader, right, 1, bits, count)
+    xs, left_exponent = _slices(spreader, left, bits, count)
+    ys, right_exponent = _slices(spreader, right, bits, count)
     total: Number | None = None
     for order in reversed(range(count)):  # the smallest first
         scale = 2.0 ** (4 - bits * (order + 2))
         for place in range(order + 1):
-            product = _plain(xs[place], ys[order - place])
-            part = (Multiply(product, Constant.splat(scale, product.type)),)
+            made = product(xs[place], ys[order - place])
+            part = (Multiply(made, Constant.splat(scale, made.type)),)
             total = exact.add(total, part) if total else part
     assert total is not None
     shape = total[0].shape
     exponent = Add(
-        BroadcastInDim(left_exponent, shape, (0, 1)),
-        BroadcastInDim(right_exponent, shape, (0, 2)),
+        BroadcastInDim(left_exponent, shape, left.places), BroadcastInDim(right_exponent, shape, right.places)
     )
     found = spreader.functions.scaled(total, exponent)
-    plain = _plain(left[0], right[0])
+    plain = product(left.number[0], right.number[0])
     return exact.select(IsFinite(plain), found, (plain,))
 
 
-def _plain(left: Value, right: Value) -> Value:
-    return DotGeneral(left, right, (0,), (0,), (2,), (1,), HIGHEST)
+def _slices(spreader: Spreader, x: _Sliced, bits: int, count: int) -> tuple[list[Value], Value]:
+    """Integers of so many bits with their sign, each a slice of the number, and the exponents.
 
-
-def _slices(spreader: Spreader, x: Number, axis: int, bits: int, count: int) -> tuple[list[Value], Value]:
-    """Integers of so many bits with their sign, each a slice of the number, and the exponents of rows.
-
-    Row by row x = 2^exponent · Σ slice[i] · 2^(2 - bits · (i + 1)), as far as `count` slices go.
+    The number is 2^exponent · Σ slice[i] · 2^(2 - bits · (i + 1)), as far as `count` slices go.
     """
-    dtype = x[0].dtype
-    largest = reduce_with(Maximum, Abs(x[0]), (axis,))
-    exponent = spreader.functions.exponent_of(largest)
-    kept = tuple(each for each in range(3) if each != axis)
-    rest = spreader.functions.scaled(x, Negate(BroadcastInDim(exponent, x[0].shape, kept)))
-    high, *lows = rest
+    first = x.number[0]
+    dtype, shape = first.dtype, first.shape
+    exponent = spreader.functions.exponent_of(reduce_with(Maximum, Abs(first), x.axes))
+    kept = tuple(axis for axis in range(len(shape)) if axis not in x.axes)
+    high, *lows = spreader.functions.scaled(x.number, Negate(BroadcastInDim(exponent, shape, kept)))
     found: list[Value] = []
     for place in range(count):
         unit = 2.0 ** (2 - bits * (place + 1))
-        whole = RoundNearestEven(Multiply(high, Constant.of(1 / unit, dtype, high.shape)))
+        whole = RoundNearestEven(Multiply(high, Constant.of(1 / unit, dtype, shape)))
         found.append(whole)
-        high = Subtract(high, Multiply(whole, Constant.of(unit, dtype, high.shape)))
+        high = Subtract(high, Multiply(whole, Constant.of(unit, dtype, shape)))
         for index, low in enumerate(lows):
             high, lows[index] = sum_with_error(high, low)
     return found, exponent

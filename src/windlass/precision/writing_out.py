@@ -17,8 +17,8 @@ from windlass.precision.limbs import Number
 OPERATIONS = {"add": 25, "subtract": 25, "multiply": 30, "square": 30, "divide": 40, "sqrt": 30, "fma": 60}
 """Of a form on pairs, about; functions take `FUNCTION`."""
 FUNCTION = 500
-CHEAP = frozenset({"each", "constant", "iota", "compare", "convert", "negate", "abs", "sign", "is_finite"})
-WHOLE = frozenset({"fold", "dot", "sort", "combine", "while", "branches"})
+CHEAP = frozenset({"each", "constant", "iota", "compare", "convert", "negate", "abs", "first"})
+WHOLE = frozenset({"fold", "dot", "convolution", "sort", "combine", "while", "branches"})
 """What these give is written out anyway."""
 
 WORTH_WRITING = 25
@@ -76,6 +76,6 @@ class Writing:
 def _reads_badly(user: Op) -> bool:
     """Whether an op reads a value more than once, or cannot compute it along."""
     name = user.limbs if isinstance(user, TensorOp) else ""
-    if name in ("dot", "sort", "combine", "while", "branches"):
+    if name in ("dot", "convolution", "sort", "combine", "while", "branches"):
         return True
     return type(user).__name__ in ("BroadcastInDim", "Gather", "DynamicSlice", "DynamicUpdateSlice")
