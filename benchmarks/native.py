@@ -189,6 +189,7 @@ def main() -> None:
     options = parser.parse_args()
     for name in ("WINDLASS_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = str(options.threads)
+    os.environ["WINDLASS_NATIVE"] = "0"  # so that launches are raised, but for those by wl.native
     show([measure(case, options.rounds) for case in cases()], Console(width=160))
 
 
