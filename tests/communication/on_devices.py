@@ -10,7 +10,7 @@ import numpy as np
 
 from windlass.communication.stages import MANUAL
 from windlass.ir import Block, Function, Value
-from windlass.ops import CollectivePermute, Opaque, PartitionId
+from windlass.ops import Add, AllReduce, CollectivePermute, Maximum, Opaque, PartitionId
 from windlass.ops.evaluation import Scope
 from windlass.ops.shardings import Sharding, sharding_of
 
@@ -72,6 +72,14 @@ def _run_together(block: Block, local: list[dict[Value, Any]]) -> list[list[Any]
             for number, values in enumerate(local):
                 nothing = np.full_like(sent[number], POISON if sent[number].dtype.kind == "f" else 99)
                 values[op] = sent[sources[number]] if number in sources else nothing
+            continue
+        if isinstance(op, AllReduce):
+            assert op.combiner in (Add, Maximum)
+            for group in op.replica_groups:
+                everything = [local[number][op.inputs[0]] for number in group]
+                found = sum(everything) if op.combiner is Add else np.max(everything, axis=0)
+                for number in group:
+                    local[number][op.results[0]] = np.asarray(found)
             continue
         for number, values in enumerate(local):
             if isinstance(op, PartitionId):

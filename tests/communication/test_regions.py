@@ -18,9 +18,11 @@ from windlass.ops import (
     Constant,
     DynamicUpdateSlice,
     Iota,
+    Maximum,
     Multiply,
     Opaque,
     Pad,
+    Reduce,
     Return,
     Reverse,
     Select,
@@ -28,6 +30,7 @@ from windlass.ops import (
     Subtract,
     Transpose,
 )
+from windlass.ops.combiners import combiner_region
 from windlass.ops.movement import slice_along
 from windlass.ops.shardings import Mesh, Sharding
 
@@ -51,7 +54,7 @@ class Author:
     def write(self, length: int) -> None:
         moves: tuple[Callable[[Value], Value | None], ...] = (
             self.cut, self.pad, self.roll, self.join, self.update, self.combine, self.combine, self.mask, self.turn,
-            self.smooth,
+            self.smooth, self.fold,
         )  # fmt: skip
         for _ in range(length):
             recent = self.values[-4:] if self.draw.random() < 0.7 else self.values
@@ -134,6 +137,15 @@ class Author:
         starts = [1 if each == axis else 0 for each in range(len(value.shape))]
         return DynamicUpdateSlice(value, inner, tuple(Constant.of(start, "i32") for start in starts))
 
+    def fold(self, value: Value) -> Value:
+        """The value with its sum, or its maximum, along some axes added to it."""
+        axes = tuple(axis for axis in range(len(value.shape)) if self.draw.random() < 0.7) or (0,)
+        combiner, start = self.draw.choice(((Add, 0.0), (Maximum, -np.inf)))
+        region = combiner_region(combiner, "f64")
+        (found,) = Reduce((value,), (Constant.of(start, "f64"),), axes, region).results
+        kept = tuple(axis for axis in range(len(value.shape)) if axis not in axes)
+        return Add(value, BroadcastInDim(found, value.shape, kept))
+
 
 def _fits(value: Value, other: Value, axis: int) -> bool:
     return all(each == axis or a == b for each, (a, b) in enumerate(zip(value.shape, other.shape, strict=True)))
@@ -163,7 +175,7 @@ def check_program(seed: int) -> int:
         np.random.default_rng(seed + k).random(argument.shape) for k, argument in enumerate(module.main.arguments)
     ]
     for found, expected in zip(evaluate(exchanged.main, arrays), evaluate(module.main, arrays), strict=True):
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
     return sum(isinstance(op, Opaque) and op.operation == MANUAL for op in exchanged.main.body)
 
 

@@ -150,6 +150,24 @@ def a_step_within_a_loop_of_another_program_exchanges_halos() -> None:
 
 
 @way
+def several_programs_are_parts_of_one() -> None:
+    def settled(u: Any) -> Any:
+        new = step(u)
+        return new, jnp.abs(new[1:-1, 1:-1] - u[1:-1, 1:-1]).max()
+
+    first, second, third = wl.optimize(step), wl.optimize(settled), wl.optimize(lambda u: step(step(u)))
+    u = jax.device_put(field(), divided())
+
+    def run(u: Any) -> Any:
+        u, change = second(first(u))
+        return third(u), change
+
+    found, change = jax.jit(run)(u)
+    check(found, 4)
+    np.testing.assert_allclose(change, np.abs(after(field(), 2) - after(field(), 1)).max(), rtol=1e-5)
+
+
+@way
 def gradients_are_right_on_a_mesh() -> None:
     u = jax.device_put(field(), divided())
     optimized = wl.optimize(step)

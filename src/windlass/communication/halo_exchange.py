@@ -17,19 +17,19 @@ from windlass.ops.movement import slice_along
 from windlass.ops.shardings import Mesh
 
 DEVICE_TO_DEVICE = 1
-FIRST_CHANNEL = 1 << 20
-"""Numbers of channels from here on are ours: JAX counts its own from 1 on."""
+FIRST_FOR_FACES, FIRST_FOR_FOLDS = 1 << 20, 1 << 21
+"""Numbers of channels from here on are ours: JAX counts its own from 1 on. XLA wants one kind of op for each number."""
 
 
 class Channels:
     """Numbers for the channels of one module."""
 
     def __init__(self) -> None:
-        self._next = FIRST_CHANNEL
+        self._taken = 0
 
-    def take(self) -> tuple[int, int]:
-        self._next += 1
-        return self._next, DEVICE_TO_DEVICE
+    def take(self, first: int = FIRST_FOR_FACES) -> tuple[int, int]:
+        self._taken += 1
+        return first + self._taken, DEVICE_TO_DEVICE
 
 
 Extents = tuple[tuple[int, int], ...]

@@ -28,11 +28,15 @@ class Local:
     is_ring: tuple[bool, ...]
 
 
+OWN = -1
+
+
 @dataclass(frozen=True)
 class Read:
     """What an op reads: the array of `base`, at a distance along each of its axes from the result's positions.
 
-    `axes` says for each axis of the base which axis of the result it is, if it is divided.
+    `axes` says for each axis of the base which axis of the result it is, if it is divided; `OWN` for one that the
+    result has not, of which each device reads the positions that are its own.
     """
 
     base: Value

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from windlass.communication.halo_exchange import Extents
-from windlass.communication.places import Local, Read, Ring
+from windlass.communication.halo_exchange import FIRST_FOR_FOLDS, Channels, Extents
+from windlass.communication.places import OWN, Local, Read, Ring
 from windlass.communication.positions import Positions
-from windlass.communication.propagation import Divisions, Propagation
+from windlass.communication.propagation import Division, Divisions, Propagation
 from windlass.facts.known_values import known_start
 from windlass.ir import Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
 from windlass.ops import (
+    AllReduce,
     And,
     BroadcastInDim,
+    Compare,
     Concatenate,
     Constant,
     Convert,
@@ -64,6 +66,10 @@ class Making:
     shape: tuple[int, ...]
     extents: Extents
     positions: Positions
+    channels: Channels
+
+    def __post_init__(self) -> None:
+        self.mesh = self.positions.mesh
 
     def indices(self, axis: int, start: int, is_ring: bool) -> Value:
         division = self.divisions[axis]
@@ -139,6 +145,8 @@ class Reader:
                 self._read_update(op)
             case DynamicUpdateSlice():
                 self._read_whole_update(op)
+            case Reduce() if self._folds_divided(op):
+                self._read_fold(op)
             case _:
                 if not isinstance(op, BY_LETTERS):
                     raise Unreadable(op)
@@ -453,6 +461,59 @@ class Reader:
 
         for result in op.results:
             self._enter(result, starts, flags)
+        self.steps.append(Step(op, reads, make))
+
+    # -- folds along divided axes ---------------------------------------------------------------------------------
+
+    def _folds_divided(self, op: Reduce) -> bool:
+        divisions = self.divisions(op.inputs[0], op)
+        return any(divisions[axis] is not None for axis in op.dimensions)
+
+    def _read_fold(self, op: Reduce) -> None:
+        """A fold of each device's own elements, and then of what all devices have."""
+        if len(op.inputs) != 1 or op.combiner is None or captures(op.body):
+            raise Unreadable(op)
+        given = self.divisions(op.inputs[0], op)
+        local, init = self.local(op.inputs[0], op), self.local(op.init_values[0], op)
+        kept = [axis for axis in range(len(given)) if axis not in op.dimensions]
+        shape = op.inputs[0].shape
+        axes: list[int | None] = []
+        folded: list[tuple[int, Division]] = []
+        for axis, division in enumerate(given):
+            if division is None:
+                axes.append(None)
+            elif axis in kept:
+                axes.append(kept.index(axis))
+            else:
+                axes.append(OWN)
+                folded.append((axis, division))
+                is_held = 0 <= local.starts[axis] <= division.extent - shape[axis]
+                if shape[axis] > division.extent or not (local.is_ring[axis] or is_held):
+                    raise Unreadable(op)
+        starts = [local.starts[axis] if given[axis] is not None else 0 for axis in kept]
+        flags = [local.is_ring[axis] for axis in kept]
+
+        def make(making: Making, parts: Sequence[Value]) -> Sequence[Value]:
+            part, start = parts
+            for axis, division in folded:
+                if shape[axis] == division.extent:
+                    continue
+                indices = making.positions.indices(
+                    division, local.starts[axis], 0, division.length, local.is_ring[axis]
+                )
+                tests = [Compare(indices, Constant.of(shape[axis], indices.dtype, indices.shape), "LT")]
+                if not local.is_ring[axis]:
+                    tests.append(Compare(indices, Constant.of(0, indices.dtype, indices.shape), "GE"))
+                for test in tests:
+                    is_there = making.spread(test, axis, part.shape)
+                    part = Select(is_there, part, BroadcastInDim(start, part.shape, ()))
+            (own,) = Reduce((part,), (start,), op.dimensions, op.body.clone({})).results
+            names = tuple(name for _, division in folded for name in division.names)
+            groups = making.mesh.groups(names)
+            return AllReduce((own,), groups, op.body.clone({}), making.channels.take(FIRST_FOR_FOLDS), True).results
+
+        self._enter(op.results[0], starts, flags)
+        reads = (Read(local.base, tuple(axes), (0,) * len(axes)), Read(init.base, (), ()))
         self.steps.append(Step(op, reads, make))
 
     # -- what these share -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from windlass.communication.stages import Stage, owner_of
 from windlass.ir import Block, Builder, TensorType, Value
 from windlass.ir.captures import captures
 from windlass.ir.core import Op
-from windlass.ops import Branching, Opaque, While
+from windlass.ops import Branching, Opaque, Reduce, While
 from windlass.ops.shardings import Sharding
 
 WIDE = 0.25
@@ -89,7 +89,8 @@ class Selection:
             return False
         values = (*op.operands, *op.results)
         divisions = [self.propagation.divisions(value) for value in values]
-        return None not in divisions and any(divisions[-1] or ()) and not self.is_cheap(op)
+        is_divided = any(divisions[-1] or ()) or (isinstance(op, Reduce) and any(divisions[0] or ()))
+        return None not in divisions and is_divided and not self.is_cheap(op)
 
     def is_cheap(self, op: Op) -> bool:
         return Reader(self.propagation).is_cheap(op)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windlass.communication.halo_exchange import Channels, Extents, Halo, count_bytes, exchange_halos
-from windlass.communication.places import Read
+from windlass.communication.places import OWN, Read
 from windlass.communication.positions import Positions
 from windlass.communication.propagation import Divisions, Propagation
 from windlass.communication.reading import Making, Reader, Step, Unreadable
@@ -92,7 +92,11 @@ class Stage:
     def _need(self, read: Read, boxes: Iterable[Extents]) -> None:
         self.boxes.setdefault(read.base, set()).update(
             tuple(
-                (0, 0) if axis is None else (box[axis][0] + distance, box[axis][1] + distance)
+                (0, 0)
+                if axis is None
+                else (distance, distance)
+                if axis == OWN
+                else (box[axis][0] + distance, box[axis][1] + distance)
                 for axis, distance in zip(read.axes, read.distances, strict=True)
             )
             for box in boxes
@@ -182,10 +186,10 @@ class Stage:
                 continue
             needed = self.extents(results[0])
             with Builder(block, source=step.op.source):
-                self._make_step(step, needed, parts, positions)
+                self._make_step(step, needed, parts, positions, channels)
         return parts
 
-    def _make_step(self, step: Step, extents: Extents, parts: Parts, positions: Positions) -> None:
+    def _make_step(self, step: Step, extents: Extents, parts: Parts, positions: Positions, channels: Channels) -> None:
         op = step.op
         divisions = self._divisions(op.results[0])
         shape = tuple(
@@ -193,7 +197,7 @@ class Stage:
             for size, division, extent in zip(op.results[0].shape, divisions, extents, strict=True)
         )
         taken = [self._take(read, extents, parts) for read in step.reads]
-        made = step.make(Making(divisions, shape, extents, positions), taken)
+        made = step.make(Making(divisions, shape, extents, positions, channels), taken)
         for result, part in zip(op.results, made, strict=True):
             if part.shape != shape:
                 raise Unreadable(op)
@@ -207,8 +211,9 @@ class Stage:
         for own, axis in enumerate(read.axes):
             division = divisions[own]
             if axis is not None and division is not None:
-                first[own] = extents[axis][0] + read.distances[own] - held[own][0]
-                limits[own] = first[own] + division.length + extents[axis][1] - extents[axis][0]
+                low, high = (0, 0) if axis == OWN else extents[axis]
+                first[own] = low + read.distances[own] - held[own][0]
+                limits[own] = first[own] + division.length + high - low
         if not any(first) and tuple(limits) == part.shape:
             return part
         return Slice(part, tuple(first), tuple(limits), (1,) * len(first))

@@ -61,6 +61,18 @@ class Mesh(NamedTuple):
             pairs.append((self._number(where), self._number(moved)))
         return tuple(pairs)
 
+    def groups(self, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+        """The devices that differ along these axes alone, together.
+
+        >>> Mesh((("x", 2), ("y", 2))).groups(("x",))
+        ((0, 2), (1, 3))
+        """
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for number, place in enumerate(itertools.product(*(range(size) for _, size in self.axes))):
+            rest = tuple(part for (name, _), part in zip(self.axes, place, strict=True) if name not in names)
+            groups.setdefault(rest, []).append(number)
+        return tuple(map(tuple, groups.values()))
+
     def _number(self, where: dict[str, int]) -> int:
         return sum(where[name] * self.stride(name) for name, _ in self.axes)
 
