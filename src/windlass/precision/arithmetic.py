@@ -356,7 +356,7 @@ def limbs_of(number: Fraction | float, limbs: Limbs) -> tuple[float, ...]:
     """The limbs of a number: each is what the others leave, rounded. Those that are zero at the end are left out.
 
     >>> limbs_of(Fraction(1, 3), Limbs("f32", 2)), limbs_of(4.0, Limbs("f32", 2))
-    ((0.3333333432674408, -9.934107481068821e-09), (4.0,))
+    ((0.3333333432674408, -9.934107758624577e-09), (4.0,))
     """
     dtype = np.dtype({"f32": np.float32, "f64": np.float64}[limbs.dtype])
     if isinstance(number, float) and (not np.isfinite(number) or not number):

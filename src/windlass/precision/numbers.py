@@ -83,7 +83,7 @@ def parts_of(number: Fraction, digits: Iterable[int]) -> list[Fraction]:
     """A number as parts of so many bits each, the largest first; what is left after the last is dropped.
 
     >>> [float(part) for part in parts_of(Fraction(1, 3), (4, 4))]
-    [0.34375, -0.01025390625]
+    [0.34375, -0.0107421875]
     """
     found: list[Fraction] = []
     for bits in digits:

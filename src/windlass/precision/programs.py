@@ -42,8 +42,8 @@ def spread_function(function: Function, limbs: Limbs, settling: Settling | None 
     >>> with Builder(block):
     ...     _ = Return((Add(*block.arguments),))
     >>> found = spread_function(Function("add", block), Limbs.parse("f32x2"))
-    >>> {op.dtype for op in found.body if isinstance(op, Add)}
-    {'f32', 'f64'}
+    >>> sorted({op.dtype for op in found.body if isinstance(op, Add)})
+    ['f32', 'f64']
     """
     body = Block([argument.type for argument in function.arguments], [each.name for each in function.arguments])
     with Builder(body) as builder:
