@@ -67,7 +67,8 @@ def test_a_loop_of_unknown_length_is_not_known_to_be_short(module: Any, name: st
     assert form_of(launch)._is_brief == is_brief  # pyright: ignore[reportPrivateUsage]
 
 
-def test_large_results_are_waited_for_where_nothing_large_is_read(module: Any) -> None:
+def test_large_results_are_waited_for_where_nothing_large_is_read(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WINDLASS_NATIVE", "0")
     y = np.zeros(LARGE, np.float32)
     launch = module["fill"][LARGE // 256, 256]
     launch(y, LARGE)
