@@ -28,6 +28,7 @@ from windlass.frontends.arrays.capture import captured
 from windlass.frontends.arrays.explaining import as_told
 from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
+from windlass.frontends.arrays.selections import refuse_selections
 from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
 from windlass.functions.large_arguments import LargeArguments
 from windlass.functions.overlaps import overlaps_of, places_of, refuse_overlaps
@@ -295,6 +296,7 @@ class CompiledCall:
         with warn_of_draws(self._owner.function):
             try:
                 result = captured(self._owner.function)(*positional, **named)
+                refuse_selections(result)
             except Exception as error:
                 told = as_told(error)
                 needed = integers_needed(error, tracing, values, self._is_array)

@@ -15,6 +15,7 @@ from jax.core import Tracer
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import indexing
 from windlass.frontends.arrays.elements import Flags, Flat
+from windlass.frontends.arrays.masks import pick_of
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing, note_needed
 from windlass.frontends.arrays.values import as_jax, cast_to, leaked, put, read_only, reshaped, unsupported, untraceable
 from windlass.frontends.arrays.views import (
@@ -365,6 +366,9 @@ class Array:
     def __getitem__(self, index: Any) -> Any:
         entries = index if isinstance(index, tuple) else (index,)
         if not all(indexing.is_basic(entry) for entry in entries):
+            choice = pick_of(index, self.shape)
+            if choice is not None:
+                return ANSWERS["pick"](self, choice)
             places = indexing.checked_index(index, self.shape)
             is_traced = any(isinstance(each, jax.Array) for each in places)
             found = Array((jnp.asarray(self.value) if is_traced else self.value)[places])
@@ -392,25 +396,17 @@ class Array:
             if step is not None:
                 self._view(step, shadow).assign(value)
             return
-        new = _unwrap(value)
-        mask = indexing.traced_mask(index, self.shape)
-        if mask is not None:
-            rest = self.ndim - mask.ndim
-            shape = np.shape(new)
-            if len(shape) > rest and any(extent != 1 for extent in shape[: len(shape) - rest]):
-                raise WindlassError(
-                    Diagnostic(
-                        "WL0904",
-                        "how many elements a mask picks is not known while the function is compiled",
-                        notes=("what is written would have to have as many",),
-                        help=indexing.MASK_HELP,
-                    )
-                )
-            new = jnp.reshape(cast_to(new, self.dtype), shape[max(len(shape) - rest, 0) :])
-            self.assign(jnp.where(jnp.reshape(mask, (*mask.shape, *(1,) * rest)), new, self.value))
+        choice = pick_of(index, self.shape)
+        if choice is not None:
+            ANSWERS["write"](self, choice, value)
             return
+        new = _unwrap(value)
         place = jnp.asarray(self.value).at[indexing.checked_index(index, self.shape)]
         self.assign(place.set(cast_to(new, self.dtype)))
+
+    def write_where(self, view: Array, mask: Any, value: Any) -> None:
+        """Write `value` to those elements of a view of this array that the mask picks."""
+        view.assign(jnp.where(mask, cast_to(_unwrap(value), self.dtype), view.value))
 
     def assign(self, value: Any) -> None:
         """Write `value`, broadcast and cast to this array's dtype, into the memory that this array shows.
@@ -563,6 +559,8 @@ class Array:
         return ANSWERS["ufunc"](ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        if any(getattr(each, "has_unknown_length", False) for each in types):
+            return NotImplemented  # what a mask picks knows better
         return ANSWERS["function"](function, arguments, options)
 
     def astype(

@@ -22,6 +22,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
+from windlass.frontends.arrays.selections import Selection
 from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced, plain
 from windlass.frontends.arrays.tracing import Check, Tracing, current_tracing, note_needed, position_now
 from windlass.frontends.arrays.values import unsupported
@@ -98,6 +99,8 @@ def call_foreign(
                 help="call the function on whole arrays, with numpy.where for its conditions, or use jax.vmap",
             )
         )
+    if function is len and len(arguments) == 1 and isinstance(arguments[0], Selection) and arguments[0].axis == 0:
+        return as_python_number(arguments[0].count.value)
     if function is round and arguments and is_number(arguments[0]) and is_traced(arguments[0]):
         return _rounded(*arguments, **named)
     if arguments and holds_arrays(arguments[0]) and _takes_one_array(function):

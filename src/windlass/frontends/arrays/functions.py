@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from windlass.frontends.arrays import selections
 from windlass.frontends.arrays.array import ANSWERS
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
@@ -100,4 +101,6 @@ GIVES_ARRAYS = frozenset({"where", "copy", "squeeze", "reshape", "broadcast_to",
 """What they give is an array even where it has no axes."""
 
 
-ANSWERS.update(ufunc=apply_ufunc, function=apply_function, order=laid_as_indexed)
+ANSWERS.update(
+    ufunc=apply_ufunc, function=apply_function, order=laid_as_indexed, pick=selections.pick, write=selections.write
+)

@@ -154,8 +154,8 @@ def checked_index(index: Any, shape: Sequence[int]) -> tuple[Any, ...]:
             checked.append(None)
         elif isinstance(entry, slice):
             checked.append(static_bounds(entry))
-        elif _is_mask(entry):
-            _expect_mask_fits(entry, shape, axis)
+        elif is_mask(entry):
+            expect_mask_fits(entry, shape, axis)
             if isinstance(entry, Tracer):
                 raise WindlassError(
                     Diagnostic(
@@ -217,7 +217,8 @@ def _known_places(index: Any, extent: int, axis: int) -> Any:
     return np.where(index < 0, index + extent, index)
 
 
-def _expect_mask_fits(mask: Any, shape: Sequence[int], axis: int) -> None:
+def expect_mask_fits(mask: Any, shape: Sequence[int], axis: int) -> None:
+    """Raises IndexError for a mask that has other extents than the axes from `axis` on."""
     for offset, extent in enumerate(mask.shape):
         if shape[axis + offset] != extent:
             raise IndexError(
@@ -226,7 +227,8 @@ def _expect_mask_fits(mask: Any, shape: Sequence[int], axis: int) -> None:
             )
 
 
-def _is_mask(entry: Any) -> bool:
+def is_mask(entry: Any) -> bool:
+    """Whether it is an array of booleans."""
     return getattr(entry, "dtype", None) == np.bool_
 
 
@@ -234,20 +236,7 @@ def _axes_of(entry: Any) -> int:
     """How many axes an entry is for."""
     if entry is None or entry is Ellipsis:
         return 0
-    return entry.ndim if _is_mask(entry) else 1
-
-
-def traced_mask(index: Any, shape: Sequence[int]) -> Any:
-    """The traced mask of leading axes that the index is, or None where it is something else.
-
-    Raises IndexError for a mask of another shape.
-    """
-    entry = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    value = plain(entry)
-    if not isinstance(value, Tracer) or not _is_mask(value) or value.ndim > len(shape):
-        return None
-    _expect_mask_fits(value, shape, 0)
-    return value
+    return entry.ndim if is_mask(entry) else 1
 
 
 def _kind(dtype: Any) -> str:

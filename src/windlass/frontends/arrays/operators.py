@@ -12,8 +12,8 @@ from windlass.frontends.arrays.array import Array
 from windlass.frontends.arrays.values import unsupported
 
 
-def _define_operators() -> None:
-    """Python's operators through NumPy's ufuncs, so that types promote as NumPy's do."""
+def define_operators(kind: type) -> None:
+    """Python's operators of a class of arrays, through NumPy's ufuncs, so that types promote as NumPy's do."""
     binary = {
         "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
         "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
@@ -25,7 +25,7 @@ def _define_operators() -> None:
     }  # fmt: skip
 
     def forward(ufunc: Any) -> Any:
-        def operate(self: Array, other: Any) -> Any:  # a ufunc itself would not be bound to the array
+        def operate(self: Any, other: Any) -> Any:  # a ufunc itself would not be bound to the array
             return ufunc(self, other)
 
         return operate
@@ -34,7 +34,7 @@ def _define_operators() -> None:
         return lambda self, other: ufunc(other, self)
 
     def in_place(ufunc: Any) -> Any:
-        def update(self: Array, other: Any) -> Any:
+        def update(self: Any, other: Any) -> Any:
             if self.is_scalar:
                 return ufunc(self, other)
             ufunc(self, other, out=self)
@@ -43,14 +43,17 @@ def _define_operators() -> None:
         return update
 
     for name, ufunc in binary.items():
-        setattr(Array, f"__{name}__", forward(ufunc))
-        setattr(Array, f"__r{name}__", backward(ufunc))
-        setattr(Array, f"__i{name}__", in_place(ufunc))
+        setattr(kind, f"__{name}__", forward(ufunc))
+        setattr(kind, f"__r{name}__", backward(ufunc))
+        setattr(kind, f"__i{name}__", in_place(ufunc))
     for name, ufunc in comparisons.items():
-        setattr(Array, f"__{name}__", forward(ufunc))
+        setattr(kind, f"__{name}__", forward(ufunc))
     for name, ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-        setattr(Array, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
-    setattr(Array, "__hash__", None)  # noqa: B010
+        setattr(kind, f"__{name}__", lambda self, ufunc=ufunc: ufunc(self))
+    setattr(kind, "__hash__", None)  # noqa: B010
+
+
+def _define_reductions() -> None:
     for name in (
         "sum", "prod", "mean", "std", "var", "min", "max", "argmin", "argmax", "all", "any", "cumsum", "cumprod",
         "clip", "round", "argsort", "argpartition", "repeat", "take", "trace", "nonzero", "ptp",
@@ -121,5 +124,6 @@ def _define_methods() -> None:
     setattr(Array, "__getattr__", _missing)  # noqa: B010
 
 
-_define_operators()
+define_operators(Array)
+_define_reductions()
 _define_methods()
