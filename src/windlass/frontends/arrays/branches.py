@@ -17,7 +17,7 @@ import numpy as np
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, Scalar
-from windlass.frontends.arrays.joins import Join, join_of
+from windlass.frontends.arrays.joins import Join, Sharing, join_of
 from windlass.frontends.arrays.states import (
     UNDEFINED,
     Body,
@@ -197,9 +197,10 @@ def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence
         storage.value = value
     remaining = iter(flags)
     after = list(state)
+    sharing = Sharing(plan.joins.values())
     for (position, join), values in zip(plan.joins.items(), news, strict=True):
         bound = bounds.get(position, True)
-        after[position] = join.value(values, next(remaining) if bound is None else bound)
+        after[position] = join.value(values, next(remaining) if bound is None else bound, sharing)
     for position, value in plan.fixed.items():
         after[position] = without_leaks(value)
     return tuple(after)

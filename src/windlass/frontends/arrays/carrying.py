@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +67,11 @@ class Slot:
     """The lines that return it, where it is what the function returns."""
     outer: frozenset[int] = frozenset()
     """The memories from before the loop: what goes round is a copy of what shows one of them, not to be written."""
+    groups: list[int | None] = field(default_factory=list[int | None])
+    """For each part that goes round the memory that it shares with parts of other names; None where it has its own, or
+    it is not known whether they share it."""
+    is_uncertain: list[bool] = field(default_factory=list[bool])
+    """Whether a part lies in one memory with another name's after a round, and in another one before."""
 
     @property
     def wraps(self) -> list[bool]:
@@ -86,20 +91,61 @@ class Slot:
             raise NotCapturable(f"'{self.name}' is made of other parts from round to round")
         return [leaf for leaf, goes in zip(leaves, self.goes, strict=True) if goes]
 
-    def value(self, parts: Sequence[Any], bound: Any) -> Any:
-        """What the name holds; `parts` are arrays of JAX."""
+    def array(self, number: int, part: Any) -> Any:
+        """One of the parts, an array of JAX, as what the name holds."""
+        before, after = self.before[number], self.after[number]
+        array = laid_alike(wrapped(jnp.asarray(part), is_array=self.wraps[number]), before, after)
+        if is_memory(array) and is_memory(after):
+            array.storage.is_uncertain = id(after.storage) in self.outer or self.is_uncertain[number]
+        return array
+
+    def value(self, parts: Sequence[Any], bound: Any, shared: Mapping[int, Any]) -> Any:
+        """What the name holds; `parts` are arrays of JAX, `shared` the arrays of memories that several names have."""
         made = [
-            laid_alike(wrapped(jnp.asarray(part), is_array=wraps), before, after)
-            for part, wraps, before, after in zip(parts, self.wraps, self.before, self.after, strict=True)
+            self.array(number, part) if group is None else shared[group]
+            for number, (part, group) in enumerate(zip(parts, self.groups, strict=True))
         ]
-        for array, like in zip(made, self.after, strict=True):
-            if is_memory(array) and is_memory(like) and id(like.storage) in self.outer:
-                array.storage.is_uncertain = True
         rest = iter(made)
         found = gathered(
             self.structure, [next(rest) if goes else known for goes, known in zip(self.goes, self.known, strict=True)]
         )
         return possibly(found if self.places is None else Returned(found, self.places), bound)
+
+
+def shared_arrays(slots: Sequence[Slot], parts: Sequence[Sequence[Any]]) -> dict[int, Any]:
+    """The arrays of memories that several names have, by group; of a name that was bound before, where there is one."""
+    found: dict[int, Any] = {}
+    for must_be_bound in (True, False):
+        for slot, group in zip(slots, parts, strict=True):
+            for number, part in enumerate(group):
+                key = slot.groups[number]
+                if key is not None and key not in found and (slot.before[number] is not UNDEFINED or not must_be_bound):
+                    found[key] = slot.array(number, part)
+    return found
+
+
+def note_sharing(slots: Sequence[Slot]) -> None:
+    """Find the parts that lie in one memory after a round: before the loop they have to, too, or be unbound.
+
+    Where that is not so, or they are different views of it, it is not known which memory a write would have to reach.
+    """
+    together: dict[int, list[tuple[Slot, int]]] = {}
+    for slot in slots:
+        slot.groups, slot.is_uncertain = [None] * len(slot.after), [False] * len(slot.after)
+        for number, after in enumerate(slot.after):
+            if is_memory(after) and id(after.storage) not in slot.outer:
+                together.setdefault(id(after.storage), []).append((slot, number))
+    for key, parts in together.items():
+        if len(parts) == 1:
+            continue
+        befores = [slot.before[number] for slot, number in parts if slot.before[number] is not UNDEFINED]
+        is_one = len({place_of(each) for each in befores}) < 2 and all(is_memory(each) for each in befores)
+        if is_one and len({place_of(slot.after[number]) for slot, number in parts}) == 1:
+            for slot, number in parts:
+                slot.groups[number] = key
+        else:
+            for slot, number in parts:
+                slot.is_uncertain[number] = True
 
 
 @dataclass
@@ -127,8 +173,9 @@ def plan_of(body: Advance, state: State, index: Any, names: Sequence[str], stops
         # What is bound to another number must not be known in the trial, nor is what follows from it.
         def run(number: Any, values: Any) -> State:
             current = list(state)
+            shared = shared_arrays(list(changing.values()), values)
             for (position, slot), parts in zip(changing.items(), values, strict=True):
-                current[position] = slot.value(parts, True)
+                current[position] = slot.value(parts, True, shared)
             return body(number, tuple(current))
 
         try:
@@ -177,6 +224,7 @@ def _plan_from(
             if isinstance(before, Array) and before.storage in trial.written:
                 raise NotCapturable(f"the array '{name}' is written in place and its name then bound to a new one")
             plan.slots[position] = _slot_of(name, before, after, outer)
+    note_sharing(list(plan.slots.values()))
     return plan, moving
 
 
@@ -291,9 +339,10 @@ class Carried:
             storage.value = value
         current = list(self.state)
         remaining = iter(flags)
+        shared = shared_arrays(list(self.plan.slots.values()), parts)
         for (position, slot), group in zip(self.plan.slots.items(), parts, strict=True):
             bound = {"always": True, "round": has_run}.get(slot.tells)
-            current[position] = slot.value(group, next(remaining) if bound is None else bound)
+            current[position] = slot.value(group, next(remaining) if bound is None else bound, shared)
         return tuple(current)
 
     def finish(self, values: Any, has_run: Any) -> State:

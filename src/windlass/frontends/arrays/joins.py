@@ -5,7 +5,7 @@ A name that one way leaves unbound becomes an `Unsure`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from windlass.frontends.arrays.states import (
     is_memory,
     is_number,
     laid_alike,
+    place_of,
     plain,
     stays,
 )
@@ -57,19 +58,51 @@ class Join:
         differing = [leaf for leaf, part in zip(leaves, self.parts, strict=True) if part is NOTHING]
         return [converted(plain(leaf), *type_) for leaf, type_ in zip(differing, self.types, strict=True)]
 
-    def value(self, values: Sequence[Any], is_bound: Any) -> Any:
+    def value(self, values: Sequence[Any], is_bound: Any, sharing: Sharing) -> Any:
         """What the name holds afterwards."""
         made: list[Any] = []
         for value, ways in zip(values, self.ways, strict=True):
             there = [each for each in ways if each is not NOTHING]
-            array = laid_alike(wrapped(value, any(map(is_memory, there))), *there)
-            if isinstance(array, Array):
-                array.storage.is_uncertain = any(is_memory(each) and id(each.storage) in self.outer for each in there)
+            places = _places_of(ways)
+            array = sharing.arrays.get(places)
+            if array is None:
+                array = laid_alike(wrapped(value, any(map(is_memory, there))), *there)
+            if isinstance(array, Array) and places not in sharing.arrays:
+                is_old = any(is_memory(each) and id(each.storage) in self.outer for each in there)
+                array.storage.is_uncertain = is_old or places in sharing.uncertain
+                if any(map(is_memory, there)):
+                    sharing.arrays[places] = array
             made.append(array)
         rest = iter(made)
         found = gathered(self.structure, [next(rest) if part is NOTHING else part for part in self.parts])
         found = found if self.places is None else Returned(found, self.places)
         return possibly(found, is_bound) if self.is_unsure else found
+
+
+class Sharing:
+    """Which parts of several names lie in one memory after two ways have met: those that do on both of them.
+
+    Where two do on one way only, or as different views, it is not known which memory a write would have to reach.
+    """
+
+    def __init__(self, joins: Iterable[Join]) -> None:
+        self.arrays: dict[Any, Array] = {}
+        """What was made of parts, by their places on the two ways."""
+        self.uncertain: set[Any] = set()
+        """The places of parts that are not to be written."""
+        seen: dict[tuple[int, int], Any] = {}
+        for places in (_places_of(ways) for join in joins for ways in join.ways):
+            for way, place in enumerate(places):
+                if place is not None and place[0] != "a value" and seen.setdefault((way, place[0]), places) != places:
+                    self.uncertain |= {places, seen[way, place[0]]}
+
+
+def _places_of(ways: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Where a part lies on the two ways: None where there is none, by itself for what is no memory."""
+    first, second = (
+        None if each is NOTHING else place_of(each) if is_memory(each) else ("a value", id(each)) for each in ways
+    )
+    return first, second
 
 
 def join_of(name: str, first: Any, second: Any, outer: set[int]) -> Join:
