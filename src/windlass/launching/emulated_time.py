@@ -18,6 +18,8 @@ EMULATED_THREAD = 15e-9
 """Seconds that the emulator takes for a thread that does next to nothing."""
 KNOWN_LONG = 2.0
 """A launch that the emulator surely takes longer for is told of where it can't be raised."""
+NATIVE_THREAD = 1e-9
+"""The same for native code, on one thread of the machine's."""
 MOST_SECONDS_WITHOUT_MEMORY = 10.0
 """A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
 MOST_SECONDS_WITHOUT_FORM = 3600.0
@@ -27,6 +29,13 @@ MOST_SECONDS_WITHOUT_FORM = 3600.0
 def least_seconds(shape: LaunchShape) -> float:
     """How long the emulator takes at least for a launch: as if no thread had anything to do."""
     return prod(shape.grid) * prod(shape.block) * EMULATED_THREAD
+
+
+def native_code_ends(shape: LaunchShape, reason: RaisingError | None) -> bool:
+    """Whether native code may come to an end in a time that one waits for; `reason` is why a launch is not raised."""
+    seconds = prod(shape.grid) * prod(shape.block) * NATIVE_THREAD
+    may_take_long = reason is not None and reason.diagnostics[0].code != "WL0418"
+    return seconds < (MOST_SECONDS_WITHOUT_FORM if may_take_long else MOST_SECONDS_WITHOUT_MEMORY)
 
 
 def require_time(name: str, shape: LaunchShape, reason: RaisingError | LaunchError) -> None:

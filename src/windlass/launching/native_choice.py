@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.deferral import deferred
 from windlass.launching.array_binding import bind_arrays
+from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import PreparedFunction, PreparedLaunch, Request
 from windlass.launching.native_form import NativeForm, prepare
 from windlass.loops import DoWhile, For
@@ -73,6 +74,8 @@ def choose(launch: Request) -> tuple[NativeForm, CompiledLaunch]:
     """
     kernel, shape = launch.kernel, launch.shape
     if math.prod((*shape.grid, *shape.block)) < LEAST_THREADS or not _is_for_this_machine():
+        raise _raised_instead()
+    if not native_code_ends(shape, None):
         raise _raised_instead()
     compiled = kernel.compile(bind_arrays(kernel, shape, launch.arguments, launch.traced)[1])
     if not is_faster_as_loops(kernel.function, compiled):

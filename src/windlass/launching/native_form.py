@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, EmulationError, RaisingError
 from windlass.diagnostics.deferral import deferred
+from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import Form, PreparedFunction, PreparedLaunch, Request
 from windlass.loops.launch_specification import LaunchSpecification, PointerArgument, TracedScalar
 from windlass.parallel.specialization import specialize
@@ -71,7 +72,7 @@ class NativeForm(Form, PreparedLaunch):
         kernel, shape = launch.kernel, launch.shape
         if reason is None:  # by the user's wish
             return _prepare_by_wish(launch)
-        if not _may_replace_emulator(reason):
+        if not _may_replace_emulator(reason) or not native_code_ends(shape, reason):
             raise reason
         try:
             prepared = prepare(launch)
