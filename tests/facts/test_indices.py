@@ -173,3 +173,18 @@ def is_run(op: Op, numbers: dict[Value, NDArray[Any]]) -> bool:
         return number_of(block.arguments[0], numbers) < number_of(around.trip_count, numbers)
     condition = bool(evaluated(around.operands[0], numbers))
     return condition == (block is around.regions[0].blocks[0])
+
+
+def test_a_loop_of_any_length_has_a_counter_that_is_not_known() -> None:
+    source = """__global__ void kernel(float *x, long long n) {
+        for (long long j = 0; j < n; ++j) x[j & 7] += j;
+    }"""
+    specification = LaunchSpecification(
+        (1, 1, 1), (1, 1, 1), 0, (PointerArgument(0), TracedScalar("i64")), (MemorySpecification(32, "f32"),)
+    )
+    special = specialize_for(imported(source), specification)
+    (parallel,) = (op for op in special.body if isinstance(op, Parallel))
+    reader = IndexReader.of_launch(parallel, thread_ids(special, parallel, specification))
+    (store,) = accesses(special)
+    assert reader.range_of(store.offset) == (0, 28)
+    assert reader.is_inside(store, 32)

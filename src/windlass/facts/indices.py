@@ -191,7 +191,8 @@ class IndexReader:
         around = self.domain_at(_home(loop))
         most = self.index_of(loop.trip_count).value_range(around.box)[1]
         if most > MOST_ROUNDS:
-            return self._unknown(value, (0, dtype_range(value.dtype)[1]))
+            # Where it differs the loop's own block would tell, which asks for the counter.
+            return Index.of(Data(ScalarHandle(value, around.dimensions), 0, dtype_range(value.dtype)[1]))
         return Index.of(Dimension(value.name or "i", max(most, 1), ORDER_OF_LOOPS + len(around.dimensions)))
 
     def _unknown(self, value: Value, bounds: Range) -> Index:

@@ -174,6 +174,7 @@ def compile_launch(launch: Request, *, is_independent: bool = False, schedule: S
         for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
         if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
     }
+    _structured(kernel, frozenset())  # what has no structure has no known variables either
     facts = _facts_of(launch)
     uncounted: frozenset[str] = frozenset()
     while True:

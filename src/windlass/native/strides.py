@@ -96,7 +96,9 @@ class _Finder:
             self.set(argument, self.of(initial))
         while True:
             self.run(block)
-            values = block.terminator.values  # pyright: ignore[reportAttributeAccessIssue]
+            end = block.terminator
+            assert isinstance(end, Yield | Condition)
+            values = end.values
             found = [_join(self.of(old), self.of(new)) for old, new in zip(arguments, values, strict=True)]
             if found == [self.of(each) for each in arguments]:
                 break

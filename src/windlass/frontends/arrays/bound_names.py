@@ -26,7 +26,7 @@ def mark_reads(definition: ast.FunctionDef, names: Collection[str]) -> frozenset
     flow.block(definition.body, start)
     for node, kind in flow.reads:
         if node.id in flow.unsure:
-            node.read = kind  # pyright: ignore[reportAttributeAccessIssue]
+            vars(node)["read"] = kind
     return frozenset(flow.unsure)
 
 

@@ -137,7 +137,7 @@ class _Lowering:
         stops = [inner.broke] if "break" in exits else []
         found: list[ast.stmt] = placed(loop, [reset(name) for name in stops])
         stops += [RESULT] if "return" in exits else []
-        loop.stops = stops  # pyright: ignore[reportAttributeAccessIssue]
+        vars(loop)["stops"] = stops
         orelse, loop.orelse = loop.orelse, []
         found.append(loop)
         if not orelse:
