@@ -275,6 +275,16 @@ class _LoopKernel(LoadedKernel):
     def function(self) -> Function:
         return self._launch.function
 
+    def structured(self, uncounted: frozenset[str]) -> Function:
+        """The launch, whose loops are those that the function has.
+
+        Raises RaisingError where some of them would have to be counted otherwise.
+        """
+        if uncounted:
+            reason = "the number of rounds of a loop relies on what can't be proved"
+            raise RaisingError(Diagnostic("WL0301", reason, self.signature.position))
+        return self._launch.function
+
 
 def _storage_of(argument: Any) -> Any:
     """The storage of an array that `wl.jit` traces; None for all else."""
