@@ -101,8 +101,8 @@ def _may_be_zero(
     return constant + -(-(least - constant) // common) * common <= most
 
 
-def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box) -> bool:
-    """Whether the index is known to differ between any two lanes of the box.
+def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box, size: int = 1) -> bool:
+    """Whether the index is known to differ between any two lanes of the box, by `size` at least.
 
     Its terms are like the digits of a number: where no sum of the smaller ones reaches the next, it tells them all.
 
@@ -113,7 +113,7 @@ def is_injective(index: Index, dimensions: Iterable[Dimension], box: Box) -> boo
     False
     """
     several = {dimension for dimension in dimensions if box.extent(dimension) > 1}
-    reach = 0
+    reach = size - 1
     for atom, factor in sorted(index.terms.items(), key=lambda term: abs(term[1])):
         if dimensions_of(atom).isdisjoint(several):
             continue

@@ -271,10 +271,6 @@ class _LoopKernel(LoadedKernel):
         super().__init__(kernel.module, kernel.signature)
         self._launch = launch
 
-    @property
-    def function(self) -> Function:
-        return self._launch.function
-
     def structured(self, uncounted: frozenset[str]) -> Function:
         """The launch, whose loops are those that the function has.
 

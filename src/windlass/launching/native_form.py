@@ -174,15 +174,13 @@ def compile_launch(launch: Request, *, is_independent: bool = False, schedule: S
         for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
         if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
     }
-    _structured(kernel, frozenset())  # what has no structure has no known variables either
-    facts = _facts_of(launch)
     uncounted: frozenset[str] = frozenset()
     while True:
         special = specialize(_structured(kernel, uncounted), shape.grid, shape.block, known)
         if schedule is not None:
             special = schedules.schedule_loops(special, schedule, _specification_of(launch))
         try:
-            return native_code.compile_kernel(special, facts, is_independent=is_independent)
+            return native_code.compile_kernel(special, _facts_of(launch), is_independent=is_independent)
         except native_code.UncountedLoop as loop:
             uncounted |= {loop.loop}
         except native_code.NotNative:

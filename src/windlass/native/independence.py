@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from windlass.affine.conflict import is_injective
 from windlass.affine.dimensions import Box, Dimension
-from windlass.affine.index import Atom, Index, RuntimeScalar, dimensions_of, range_of
+from windlass.affine.index import Atom, Index, RuntimeScalar, dimensions_of
 from windlass.facts.indices import IndexReader
 from windlass.ir import Argument, Block, Op, Value
 from windlass.loops import (
@@ -83,11 +84,7 @@ def _memories(buffer: Value) -> Iterator[Value]:
 
 
 def _are_apart(found: Sequence[Access], indices: IndexReader, dimensions: Sequence[Dimension]) -> bool:
-    """Whether the bytes of any two threads are apart: all of a thread's lie in one span, and the spans side by side.
-
-    The places are like numbers of several digits: where no sum of smaller ones reaches the next, they tell the threads
-    apart.
-    """
+    """Whether the bytes of any two threads are apart: all of a thread's lie in one span, and the spans side by side."""
     threads = frozenset(dimensions)
     shared: dict[Atom, int] | None = None
     low = high = 0
@@ -114,15 +111,4 @@ def _are_apart(found: Sequence[Access], indices: IndexReader, dimensions: Sequen
         else:
             low, high, hull = min(low, least), max(high, most), hull.hull(box)
     assert shared is not None and hull is not None
-    several = {each for each in dimensions if hull.extent(each) > 1}
-    reach = high - low - 1
-    for atom, factor in sorted(shared.items(), key=lambda term: abs(term[1])):
-        if dimensions_of(atom).isdisjoint(several):
-            continue
-        if abs(factor) <= reach:
-            return False
-        if isinstance(atom, Dimension):
-            several.remove(atom)
-        least, most = range_of(atom, hull)
-        reach += abs(factor) * (most - least)
-    return not several
+    return is_injective(Index(0, shared), dimensions, hull, high - low)

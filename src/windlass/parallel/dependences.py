@@ -27,7 +27,6 @@ from windlass.loops import (
     Barrier,
     CheckAlignment,
     CheckRange,
-    DeviceVariableBuffer,
     For,
     Load,
     Undefined,
@@ -131,10 +130,8 @@ class Dependences:
                 return ("memory", self.parameters[buffer].memory)
             case Allocate():
                 return ("allocated", buffer)
-            case DeviceVariableBuffer():
-                return UNKNOWN  # Arrays of the launch may be the variable itself.
             case _:
-                return UNKNOWN
+                return UNKNOWN  # a variable, too: arrays of the launch may be it
 
     def _place(self, access: Access) -> AffineAccess[Memory]:
         buffer = access.buffer
