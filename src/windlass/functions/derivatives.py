@@ -9,6 +9,7 @@ its result where it returns nothing. NumPy arrays come out where no JAX arrays w
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
@@ -31,7 +32,7 @@ Places: TypeAlias = "int | tuple[int, ...]"
 Mode: TypeAlias = Literal["forward", "reverse"]
 
 
-class DerivativeFunction(TakesValues):
+class DerivativeFunction(TakesValues, ABC):
     """A function that gives derivatives of another one, by some of its arguments."""
 
     def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, kind: str) -> None:
@@ -83,8 +84,9 @@ class DerivativeFunction(TakesValues):
         _refuse_nothing(call, result, self.kind)
         return result
 
+    @abstractmethod
     def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
-        raise NotImplementedError
+        """What JAX finds for the function, which gives its result and what it gives beside."""
 
     def _give(self, call: PureCall, found: Any, aux: Any) -> Any:
         derivative = _given(call, found)

@@ -31,7 +31,17 @@ from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.selections import refuse_selections
 from windlass.frontends.arrays.tracing import Tracing, current_tracing, tracing_as
 from windlass.functions.large_arguments import LargeArguments
-from windlass.functions.overlaps import overlaps_of, places_of, refuse_overlaps
+from windlass.functions.leaves import (
+    as_argument,
+    as_numpy,
+    as_result,
+    is_static,
+    key_of,
+    strides_of,
+    undivided,
+    without_static,
+)
+from windlass.functions.overlaps import places_of, refuse_overlaps
 from windlass.functions.specialization import IntegersNeeded, Specialized, Static
 from windlass.launching.value_launch import VariableInputs, as_raised, entering_now, refuse_variable, variable_inputs
 from windlass.ops import Composite, CustomDerivative, expand_composites
@@ -121,7 +131,7 @@ class JitFunction:
         return call.lowered(self.name)
 
     def _entry(self, leaves: Sequence[Any], structure: Any) -> CompiledCall | Specialized:
-        key = _key(leaves, structure)
+        key = key_of(leaves, structure)
         return self._compiled.get(key) or self._compile(leaves, structure, key)
 
     def _flatten(self, positional: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], Any]:
@@ -147,7 +157,7 @@ class JitFunction:
         kept: list[Any] = []
         marks: list[Any] = []
         for leaf in leaves:
-            if _is_static(leaf):
+            if is_static(leaf):
                 marks.append(Static.of(leaf))
             else:
                 marks.append(None)
@@ -177,7 +187,7 @@ class CompiledCall:
         self._structure = structure
         self._is_array = [isinstance(leaf, np.ndarray | jax.Array) for leaf in leaves]
         self._is_numpy = [isinstance(leaf, np.ndarray) for leaf in leaves]
-        self._strides = [_strides_of(leaf) for leaf in leaves]
+        self._strides = [strides_of(leaf) for leaf in leaves]
         self._is_read_only = [isinstance(leaf, np.ndarray) and not leaf.flags.writeable for leaf in leaves]
         self._any_jax = any(isinstance(leaf, jax.Array) for leaf in leaves)
         self.places = places_of(leaves)
@@ -187,7 +197,7 @@ class CompiledCall:
         self._aliases: list[int | Static | None] = []
         """For each result the NumPy argument that it is, or what it is in any call, or None for what is computed."""
         # Python's numbers stay weak in promotion, as they are for NumPy.
-        arguments = [_undivided(leaf) for leaf in leaves]
+        arguments = [undivided(leaf) for leaf in leaves]
         with jax.enable_x64(True):
             traced = self._trace_with_variables(arguments)
             self._refuse_read_only(leaves)
@@ -285,14 +295,16 @@ class CompiledCall:
                 array.lie(strides)
             if is_read_only:
                 array.setflags(write=False)
+        for array, is_numpy in zip(arrays, self._is_numpy, strict=True):
+            array.storage.is_callers = is_numpy
         given = self._share(arrays)
         before = [array.storage.value for array in arrays]
         structure, marks = self._structure
         remaining = iter(given)
         leaves = [mark.value if mark is not None else next(remaining) for mark in marks]
         positional, named = jax.tree.unflatten(structure, leaves)
-        positional = tuple(_without_static(each) for each in positional)
-        named = {name: _without_static(each) for name, each in named.items()}
+        positional = tuple(without_static(each) for each in positional)
+        named = {name: without_static(each) for name, each in named.items()}
         with warn_of_draws(self._owner.function):
             try:
                 result = captured(self._owner.function)(*positional, **named)
@@ -311,7 +323,7 @@ class CompiledCall:
             for each in outcome
         ]
         self._written = [index for index, array in enumerate(arrays) if array.storage.value is not before[index]]
-        results = [_as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
+        results = [as_result(each) for each, alias in zip(outcome, self._aliases, strict=True) if alias is None]
         self._results_are_arrays = [
             isinstance(each, TracedArray) and not each.is_scalar
             for each, alias in zip(outcome, self._aliases, strict=True)
@@ -340,7 +352,7 @@ class CompiledCall:
 
     def inputs(self, leaves: Sequence[Any]) -> list[Any]:
         """What the program takes for these arguments."""
-        values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else _as_argument(leaf) for leaf in leaves]
+        values = [leaf if isinstance(leaf, np.ndarray | jax.Array) else as_argument(leaf) for leaf in leaves]
         if self._variables or self._emulated:
             self._refuse_variables(leaves)
         return values + [entering_now(storage, form) for storage, form in self._variables]
@@ -409,7 +421,7 @@ class CompiledCall:
         for alias in self._aliases:
             if alias is None:
                 value, is_array = next(fresh)
-                results.append(value if self._any_jax else _as_numpy(value, is_array))
+                results.append(value if self._any_jax else as_numpy(value, is_array))
             else:
                 results.append(alias.value if isinstance(alias, Static) else leaves[alias])
         for copy in staged:
@@ -527,85 +539,6 @@ def _whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> 
     optimized = pipeline.optimize_module(module, device)
     program = TensorProgram(optimized, name, callbacks, is_exact=exact, differentiable=differentiable, limbs=limbs)
     return program, module, optimized
-
-
-def _key(leaves: Sequence[Any], structure: Any) -> Any:
-    key: list[Any] = [structure]
-    arrays: list[Any] = []
-    for leaf in leaves:
-        if isinstance(leaf, np.ndarray):
-            key += (np.ndarray, leaf.dtype, leaf.shape, leaf.flags.writeable, _strides_of(leaf))
-            arrays.append(leaf)
-        elif isinstance(leaf, jax.Array):
-            key += (jax.Array, leaf.dtype, leaf.shape, leaf.weak_type)
-        else:
-            key.append(type(leaf))
-    if len(arrays) > 1 and not (
-        all(leaf.flags.owndata for leaf in arrays) and len(set(map(id, arrays))) == len(arrays)
-    ):
-        key.append(tuple(places_of(leaves)))
-        key.append(tuple(overlaps_of(leaves)))
-    return tuple(key)
-
-
-def _strides_of(leaf: Any) -> tuple[int, ...] | None:
-    """The strides of an array of NumPy's that lies otherwise than in C order."""
-    return leaf.strides if isinstance(leaf, np.ndarray) and not leaf.flags.c_contiguous else None
-
-
-def _is_static(leaf: Any) -> bool:
-    if isinstance(leaf, int) and not isinstance(leaf, bool) and not -(1 << 63) <= leaf < 1 << 63:
-        raise LaunchError(
-            Diagnostic(
-                "WL0911",
-                f"an integer of {leaf.bit_length()} bits can't be an argument: numbers are traced with 64 bits",
-                help="compile it in, with @windlass.jit(static=...), or pass a float",
-            )
-        )
-    if isinstance(leaf, np.ndarray):
-        if isinstance(leaf, np.ma.MaskedArray):
-            raise LaunchError(
-                Diagnostic("WL0911", "a masked array can't be traced", help="pass array.data, or array.filled(value)")
-            )
-        if leaf.dtype.names is not None or leaf.dtype.kind in "OSUMm":
-            raise LaunchError(
-                Diagnostic(
-                    "WL0911", f"an array of {leaf.dtype} can't be traced", help="launch kernels on it outside wl.jit"
-                )
-            )
-        return False
-    return not isinstance(leaf, jax.Array | np.generic | int | float | complex | bool)
-
-
-def _without_static(value: Any) -> Any:
-    return value.value if isinstance(value, Static) else value
-
-
-def _undivided(leaf: Any) -> Any:
-    """What a function is traced with: the type of an array of JAX's, not how it lies on devices."""
-    if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
-    return leaf
-
-
-def _as_argument(leaf: Any) -> Any:
-    """The leaf as JAX takes it: Python numbers in NumPy's types."""
-    if isinstance(leaf, bool):
-        return np.bool_(leaf)
-    if isinstance(leaf, int):
-        return np.int64(leaf)
-    if isinstance(leaf, float):
-        return np.float64(leaf)
-    return np.complex128(leaf) if isinstance(leaf, complex) else leaf
-
-
-def _as_result(value: Any) -> Any:
-    return value.value if isinstance(value, TracedArray) else value
-
-
-def _as_numpy(value: Any, is_array: bool) -> Any:
-    array = np.array(value)
-    return array if is_array or array.ndim else array[()]
 
 
 __all__ = ["JitFunction", "jit"]

@@ -85,7 +85,29 @@ def a_view_of_the_other(x: Any, n: Any) -> Any:
     return a
 
 
-@pytest.mark.parametrize("function", [one_array_after_a_round_only, a_view_of_the_other])
+def the_callers_array_if_no_round_ran(x: Any, n: Any) -> Any:
+    for i in range(n):
+        x = x * i
+    x[0] = 7.0
+    return x
+
+
+@pytest.mark.parametrize(
+    "function", [one_array_after_a_round_only, a_view_of_the_other, the_callers_array_if_no_round_ran]
+)
 def test_writes_are_refused_where_it_is_not_known_whether_names_share_memory(function: Callable[..., Any]) -> None:
     with pytest.raises(wl.WindlassError, match="it is not known which memory is written"):
         wl.jit(function)(np.arange(5.0), np.int64(2))
+
+
+def test_arguments_that_are_surely_bound_anew_may_be_written() -> None:
+    def scaled(x: Any) -> Any:
+        for i in range(1, 300):
+            x = x + i
+        x[0] = 7.0
+        return x
+
+    x = np.arange(5.0)
+    found = wl.jit(scaled)(x)
+    np.testing.assert_array_equal(found, scaled(np.arange(5.0)))
+    np.testing.assert_array_equal(x, np.arange(5.0))

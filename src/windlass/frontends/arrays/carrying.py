@@ -91,18 +91,20 @@ class Slot:
             raise NotCapturable(f"'{self.name}' is made of other parts from round to round")
         return [leaf for leaf, goes in zip(leaves, self.goes, strict=True) if goes]
 
-    def array(self, number: int, part: Any) -> Any:
-        """One of the parts, an array of JAX, as what the name holds."""
+    def array(self, number: int, part: Any, may_be_first: bool) -> Any:
+        """One of the parts, an array of JAX, as what the name holds; it may be what that was before the loop."""
         before, after = self.before[number], self.after[number]
         array = laid_alike(wrapped(jnp.asarray(part), is_array=self.wraps[number]), before, after)
         if is_memory(array) and is_memory(after):
-            array.storage.is_uncertain = id(after.storage) in self.outer or self.is_uncertain[number]
+            # Where no round has run the caller would see what is written, and else not.
+            is_callers = may_be_first and is_memory(before) and before.storage.is_callers
+            array.storage.is_uncertain = id(after.storage) in self.outer or self.is_uncertain[number] or is_callers
         return array
 
-    def value(self, parts: Sequence[Any], bound: Any, shared: Mapping[int, Any]) -> Any:
+    def value(self, parts: Sequence[Any], bound: Any, shared: Mapping[int, Any], may_be_first: bool = False) -> Any:
         """What the name holds; `parts` are arrays of JAX, `shared` the arrays of memories that several names have."""
         made = [
-            self.array(number, part) if group is None else shared[group]
+            self.array(number, part, may_be_first) if group is None else shared[group]
             for number, (part, group) in enumerate(zip(parts, self.groups, strict=True))
         ]
         rest = iter(made)
@@ -112,7 +114,7 @@ class Slot:
         return possibly(found if self.places is None else Returned(found, self.places), bound)
 
 
-def shared_arrays(slots: Sequence[Slot], parts: Sequence[Sequence[Any]]) -> dict[int, Any]:
+def shared_arrays(slots: Sequence[Slot], parts: Sequence[Sequence[Any]], may_be_first: bool = False) -> dict[int, Any]:
     """The arrays of memories that several names have, by group; of a name that was bound before, where there is one."""
     found: dict[int, Any] = {}
     for must_be_bound in (True, False):
@@ -120,7 +122,7 @@ def shared_arrays(slots: Sequence[Slot], parts: Sequence[Sequence[Any]]) -> dict
             for number, part in enumerate(group):
                 key = slot.groups[number]
                 if key is not None and key not in found and (slot.before[number] is not UNDEFINED or not must_be_bound):
-                    found[key] = slot.array(number, part)
+                    found[key] = slot.array(number, part, may_be_first)
     return found
 
 
@@ -331,23 +333,24 @@ class Carried:
         ]
         return memories, parts, flags
 
-    def install(self, values: Any, has_run: Any) -> State:
+    def install(self, values: Any, has_run: Any, is_after: bool = False) -> State:
         """The state at the beginning of a round (or after all), with the memories set; `has_run` tells whether there
         was a round before, or is what gives that."""
+        may_be_first = is_after and has_run is not True
         memories, parts, flags = values
         for storage, value in zip(self.storages, memories, strict=True):
             storage.value = value
         current = list(self.state)
         remaining = iter(flags)
-        shared = shared_arrays(list(self.plan.slots.values()), parts)
+        shared = shared_arrays(list(self.plan.slots.values()), parts, may_be_first)
         for (position, slot), group in zip(self.plan.slots.items(), parts, strict=True):
             bound = {"always": True, "round": has_run}.get(slot.tells)
-            current[position] = slot.value(group, next(remaining) if bound is None else bound, shared)
+            current[position] = slot.value(group, next(remaining) if bound is None else bound, shared, may_be_first)
         return tuple(current)
 
     def finish(self, values: Any, has_run: Any) -> State:
         """The state after the loop."""
-        after = list(self.install(values, has_run))
+        after = list(self.install(values, has_run, is_after=True))
         for position, value in self.plan.fixed.items():
             after[position] = possibly(without_leaks(value), has_run)
         return tuple(after)

@@ -163,9 +163,6 @@ def _reason_of(node: ast.AST, inner: ast.AST | None) -> tuple[str, str] | None:
 def _reason_of_statement(node: ast.If | ast.While) -> tuple[str, str]:
     word, article = ("if", "an") if isinstance(node, ast.If) else ("while", "a")
     ways = {
-        ast.Return: ("`return`", "bind a name in all cases, and return it at the end"),
-        ast.Break: ("`break`", "make it part of the condition of a `while` loop, or mask what follows"),
-        ast.Continue: ("`continue`", "put what follows under an `if`"),
         ast.Raise: ("`raise`", "check before the call, or after it"),
         ast.Try: ("`try`", "put it around the loop or branch"),
     }
@@ -173,8 +170,6 @@ def _reason_of_statement(node: ast.If | ast.While) -> tuple[str, str]:
     for kind, (name, help_) in ways.items():
         if any(isinstance(each, kind) for each in inside):
             return f"{article} `{word}` that holds a {name} can't become an operation of the program yet", help_
-    if isinstance(node, ast.While) and node.orelse:
-        return "a `while` with an `else` can't become an operation of the program yet", "put it behind the loop"
     return (
         f"this `{word}` is not captured: it stands in a function whose source text can't be had, or changes objects",
         "write numpy.where(condition, a, b)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ ENTRY_POINTS = ("over",)
 """What captured functions call."""
 
 
-class Rounds:
+class Rounds(ABC):
     """The rounds of a loop: an iterable of what the loop's target gets, where their count is known."""
 
     count: Any
@@ -32,9 +33,9 @@ class Rounds:
     takes_traced = True
     """Whether what a round gets can be had by its traced number."""
 
+    @abstractmethod
     def item(self, number: Any) -> Any:
         """What the round with this number gets; the number is one that there is."""
-        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
         if self.count is None or is_traced(self.count):

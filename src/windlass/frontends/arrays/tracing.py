@@ -38,11 +38,12 @@ class Storage:
     The value is a JAX array, or a NumPy array as long as nothing traced has been written. `is_uncertain` marks a copy
     that stands for one of several memories, which one being unknown until the program runs: reading it is right,
     writing to it would have to reach a memory that is not known. `has_known_order` is false where it stands for arrays
-    that lie in memory in different ways, so that NumPy would give a view of one and a copy of the other. `tracing` and
+    that lie in memory in different ways, so that NumPy would give a view of one and a copy of the other. `is_callers`
+    marks the memory of an argument, in which the caller sees what is written. `tracing` and
     `level` say what was traced when it was made: it is of no use elsewhere.
     """
 
-    __slots__ = ("__weakref__", "has_known_order", "is_uncertain", "level", "tracing", "value")
+    __slots__ = ("__weakref__", "has_known_order", "is_callers", "is_uncertain", "level", "tracing", "value")
 
     def __init__(self, value: Any, is_uncertain: bool = False) -> None:
         self.tracing = _here.tracing
@@ -50,6 +51,7 @@ class Storage:
         self.value = value
         self.is_uncertain = is_uncertain
         self.has_known_order = True
+        self.is_callers = False
         _here.storages.add(self)
 
 
