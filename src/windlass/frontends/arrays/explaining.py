@@ -165,11 +165,15 @@ def _reason_of_statement(node: ast.If | ast.While) -> tuple[str, str]:
     ways = {
         ast.Raise: ("`raise`", "check before the call, or after it"),
         ast.Try: ("`try`", "put it around the loop or branch"),
+        # These can, but for where something has to be done on the way out.
+        ast.Return: ("`return`", "take it out of the `try` or `with` that it leaves"),
+        ast.Break: ("`break`", "take it out of the `try` or `with` that it leaves"),
+        ast.Continue: ("`continue`", "take it out of the `try` or `with` that it leaves"),
     }
     inside = [each for statement in (*node.body, *node.orelse) for each in ast.walk(statement)]
     for kind, (name, help_) in ways.items():
         if any(isinstance(each, kind) for each in inside):
-            return f"{article} `{word}` that holds a {name} can't become an operation of the program yet", help_
+            return f"{article} `{word}` that holds a {name} can't become an operation of the program here", help_
     return (
         f"this `{word}` is not captured: it stands in a function whose source text can't be had, or changes objects",
         "write numpy.where(condition, a, b)",
