@@ -2,10 +2,10 @@
 
     python -m benchmarks.derivatives [--only REGEX] [--rounds 9] [--sample] [--enzyme]
 
-`gradient` is ours over the fastest of `jax.grad` by hand, so below 1 is faster, and so is `primal`; `its primals` is our
-gradient over our primal, beside the same by hand. All are compiled by `jax.jit` and called in turn; times are medians.
-Gradients are compared with one another before that. With `--enzyme` there is a column for `enzyme_ad`, which pip has for
-some versions of Python and JAX (`pip install enzyme_ad`): ours over the fastest of its gradients by hand.
+`gradient` is ours over the fastest of `jax.grad` by hand, so below 1 is faster, and so is `primal`; `its primals` is
+our gradient over our primal, beside the same by hand. All are compiled by `jax.jit` and called in turn; times are
+medians. Gradients are compared with one another before that. With `--enzyme` there is a column for `enzyme_ad`, which
+pip has for some versions of Python and JAX (`pip install enzyme_ad`): ours over the fastest of its gradients by hand.
 """
 
 from __future__ import annotations
