@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         ReverseWithPrimal,
         autodiff,
     )
+    from windlass.functions.audit import audit
     from windlass.functions.communication import communication
     from windlass.functions.derivatives import grad, hessian, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.jit import jit
@@ -66,6 +67,7 @@ _PLACES = {
     "ForwardWithPrimal": "windlass.functions.activities",
     "Reverse": "windlass.functions.activities",
     "ReverseWithPrimal": "windlass.functions.activities",
+    "audit": "windlass.functions.audit",
     "autodiff": "windlass.functions.activities",
     "check_rule": "windlass.functions.rules",
     "communication": "windlass.functions.communication",
@@ -105,6 +107,7 @@ __all__ = [
     "ReverseWithPrimal",
     "WindlassError",
     "WindlassWarning",
+    "audit",
     "autodiff",
     "c",
     "check_rule",

@@ -5,4 +5,5 @@ and means the same. Array arguments that the function changes in place are chang
 
 Start reading at `jit.py`; `optimize.py` is for functions that JAX traces already, `rules.py` for `wl.rewrite`.
 Derivatives are of a `PureCall` (`pure_call.py`): by value in `derivatives.py`, in place in `activities.py`.
+`audit.py` asks whether they are right.
 """

@@ -28,6 +28,7 @@ from windlass.functions.optimize import OptimizedFunction
 from windlass.launching.jax_function import is_kernel_function
 from windlass.launching.launch import Launch
 from windlass.runtime.arguments import order_arguments
+from windlass.stablehlo.program import TensorProgram
 
 Key: TypeAlias = "int | str"
 """An argument: its position, or its name if it is given by name."""
@@ -55,6 +56,8 @@ class PureCall:
     position: Position | None = None
     is_wide: bool = True
     gives_numpy: bool = True
+    program: TensorProgram | None = None
+    """What it was compiled to; None for functions that take values, which are not compiled by themselves."""
 
     def find(self, key: Key) -> Key | None:
         """The key of an argument that is asked for by position or by the name of its parameter."""
@@ -94,14 +97,14 @@ def pure_call(function: Any, positional: Sequence[Any], named: Mapping[str, Any]
     if isinstance(function, Launch):
         positional, named = order_arguments(function.kernel.signature, positional, dict(named)), {}
     leaves = jax.tree.leaves((positional, named), is_leaf=_is_array)
-    takes_values = _takes_values(function)
+    is_of_values = takes_values(function)
     is_wide = _is_always_wide(function) or any(
         isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.name in _WIDE for leaf in leaves
     )
     with jax.enable_x64(True) if is_wide else nullcontext():
         given: tuple[tuple[Any, ...], dict[str, Any]] = (tuple(positional), dict(named))
         given = jax.tree.map(_as_jax, given, is_leaf=_is_array)
-        call = (_call_on_values if takes_values else _call_of_jit)(function, *given)
+        call = (_call_on_values if is_of_values else _call_of_jit)(function, *given)
     call.is_wide = is_wide
     call.gives_numpy = current_tracing() is None and not any(isinstance(leaf, jax.Array) for leaf in leaves)
     call.position = position_of(function)
@@ -124,7 +127,7 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def _takes_values(function: Any) -> bool:
+def takes_values(function: Any) -> bool:
     """Whether a function is for JAX values as they are, and traces none of its own."""
     if isinstance(function, OptimizedFunction | TakesValues) or is_kernel_function(function):
         return True
@@ -137,7 +140,7 @@ def _is_always_wide(function: Any) -> bool:
     """Whether what the function computes has the precision of NumPy, whatever its arguments are."""
     while isinstance(function, TakesValues):
         function = function.function
-    return not _takes_values(function)
+    return not takes_values(function)
 
 
 def _is_array(value: Any) -> bool:
@@ -187,6 +190,7 @@ def _call_of_jit(function: Any, positional: tuple[Any, ...], named: dict[str, An
         compiled.derived,
         compiled.raise_failed,
         None if isinstance(function, Launch) else jitted.signature,
+        program=compiled.program,
     )
 
 

@@ -1,0 +1,358 @@
+"""`wl.audit`: whether the derivatives of a function are right, and if not, where they go wrong.
+
+The program of the function is differentiated in reverse and forward mode as `wl.grad` and `wl.jvp` do it, and held to
+differences of its twin in double precision, in random directions. Then the program is gone through op by op
+(`windlass.autodiff.auditing`) for the first one whose own derivative parts from its own difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.autodiff.activity import is_differentiable
+from windlass.autodiff.auditing import Walk
+from windlass.autodiff.findings import Finding, Hazard
+from windlass.autodiff.local_programs import without_rules
+from windlass.autodiff.widening import widened_function
+from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.tracing import current_tracing
+from windlass.functions.pure_call import PureCall, name_of, pure_call, takes_values
+from windlass.ir import Function, Module
+from windlass.ops.evaluation import evaluate_function
+from windlass.stablehlo.program import TensorProgram, program_from
+
+Array: TypeAlias = NDArray[Any]
+
+STEPS = (1e-6, 1e-4, 1e-5, 1e-7, 1e-3, 1e-8)
+"""By how much of their size arguments are moved."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One random direction: what a random combination of the results changes by, found in three ways."""
+
+    reverse: float
+    forward: float | None
+    """None where a rule of `jax.custom_vjp` is for reverse mode alone."""
+    differences: float
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What `wl.audit` found. Its text says it all; `agrees` is whether all derivatives are right.
+
+    `faults` are why they are not, in the order of the program; `notes` are points at which a derivative is a choice.
+    """
+
+    name: str
+    directions: tuple[Direction, ...]
+    findings: tuple[Finding, ...]
+    checked: int
+    """How many operations were held to their differences."""
+    unchecked: int
+    """How many were not: behind infinite slopes, and of long loops."""
+
+    @property
+    def agrees(self) -> bool:
+        return all(direction.agrees for direction in self.directions) and not self.faults
+
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.is_fault)
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if not each.is_fault)
+
+    def __str__(self) -> str:
+        verdict = "agree" if self.agrees else "part"
+        lines = [f"{self.name}: its derivatives in reverse and forward mode and differences {verdict}"]
+        lines.append(f"{'direction':>12}{'reverse':>20}{'forward':>20}{'differences':>20}")
+        for number, each in enumerate(self.directions):
+            forward = "none" if each.forward is None else f"{each.forward:.10g}"
+            mark = "" if each.agrees else "   <- part"
+            lines.append(f"{number:>12}{each.reverse:>20.10g}{forward:>20}{each.differences:>20.10g}{mark}")
+        for title, findings in (("faults", self.faults), ("worth knowing", self.notes)):
+            if findings:
+                lines += [f"{title}:", *(f"  {line}" for each in findings for line in str(each).splitlines())]
+        lines.append(
+            f"{self.checked} operations were held to their own differences"
+            + (f", {self.unchecked} were not" if self.unchecked else "")
+        )
+        return "\n".join(lines)
+
+
+def audit(function: Any, *arguments: Any, directions: int = 3, most_checks: int = 20_000, **named: Any) -> Audit:
+    """Hold the derivatives of a function at these arguments to differences, and name what parts them.
+
+    The function is what `grad` takes: one by `wl.jit`, a launch (`kernel[grid, block]`), `kernel.jax(...)`, one of JAX
+    or of NumPy. All of its arguments that are of floats vary, in random `directions`, and all that it returns and
+    writes is looked at. Derivatives are taken in reverse and in forward mode, as `wl.grad` and `wl.jvp` take them;
+    differences are of the program's twin in double precision. Then each operation on the way is asked for itself, up to
+    `most_checks` times. No argument is changed.
+
+    Ties, kinks and guards at the very point are found by this, too: see `Hazard`. The result is a value that prints as
+    a report.
+
+    Raises WindlassError: WL0931 where no argument is of floats, WL0901 where an operation has no derivative.
+
+    >>> import numpy as np
+    >>> def loss(x):
+    ...     return np.maximum(x, 0.5).sum()
+    >>> audit(loss, np.array([1.0, 2.0])).agrees
+    True
+    >>> [note.hazard.value for note in audit(loss, np.array([1.0, 0.5])).notes]
+    ['tie']
+    """
+    if takes_values(function):
+        function = _compilable(function)
+    call = pure_call(function, arguments, named)
+    program = call.program
+    assert program is not None
+    types = program.code.argument_types
+    active = [place for place, type_ in enumerate(types) if is_differentiable(type_)]
+    given = [place for place, type_ in enumerate(program.code.result_types) if is_differentiable(type_)]
+    if not active or not given:
+        what = "takes no floats" if not active else "gives no floats"
+        raise WindlassError(
+            Diagnostic("WL0931", f"wl.audit: {call.name} {what}: there is no derivative to look at", call.position)
+        )
+    with jax.enable_x64(True):
+        call.raise_failed(call.apply(call.values)[1])
+        return _Comparison(call, program, active, given).audit(directions, most_checks)
+
+
+class _Comparison:
+    """The derivatives of one program at one point."""
+
+    def __init__(self, call: PureCall, program: TensorProgram, active: list[int], given: list[int]) -> None:
+        self.call, self.program, self.active, self.given = call, program, active, given
+        self.generator = np.random.default_rng(20_260_101)
+        self.values = [np.asarray(value) for value in call.values]
+        self.whole = program.code.differentiable.main
+        twin = widened_function(without_rules(self.whole))
+        self.twin = program_from(program.code, twin, f"{program.name}_twin")
+        self.wide = [
+            np.asarray(value).astype(argument.tensor.numpy_dtype)
+            for value, argument in zip(self.values, twin.arguments, strict=True)
+        ]
+        self.tolerance = max(_TOLERANCES.get(self._dtype(place), 0.1) for place in (*active,))
+        results = program.code.result_types
+        self.tolerance = max(self.tolerance, *(_TOLERANCES.get(results[place].dtype, 0.1) for place in given))
+        self._differentiate()
+
+    def _dtype(self, place: int) -> str:
+        return self.program.code.argument_types[place].dtype
+
+    def _differentiate(self) -> None:
+        def function(*chosen: Any) -> list[Any]:
+            values = list(self.call.values)
+            for place, value in zip(self.active, chosen, strict=True):
+                values[place] = value
+            found = self.program.bind(*values)
+            return [found[place] for place in self.given]
+
+        chosen = tuple(self.call.values[place] for place in self.active)
+
+        def forward(directions: Any) -> Any:
+            return jax.jvp(function, chosen, tuple(directions))[1]
+
+        def reverse(weights: Any) -> Any:
+            return jax.vjp(function, *chosen)[1](weights)
+
+        self.forward: Callable[[Any], Any] | None = jax.jit(forward)
+        self.reverse = jax.jit(reverse)
+
+    def audit(self, directions: int, most_checks: int) -> Audit:
+        compared = [self._compare() for _ in range(directions)]
+        walk = Walk(_run, self.generator, most_checks)
+        moved: list[Array | None] = [None] * len(self.wide)
+        for place, direction in zip(self.active, self._directions(), strict=True):
+            moved[place] = direction
+        walk.function(self.whole, self.wide, moved)
+        agrees = all(direction.agrees for direction, _ in compared)
+        if not any(each.is_fault for each in walk.findings):
+            walk.check_structured()
+        findings = walk.findings if agrees else self._explained(walk.findings, compared)
+        return Audit(
+            self.call.name, tuple(direction for direction, _ in compared), tuple(findings), walk.checks, walk.unchecked
+        )
+
+    def _explained(self, findings: list[Finding], compared: Sequence[tuple[Direction, bool]]) -> list[Finding]:
+        """The findings of a program whose derivatives part: one of them at least is a fault."""
+        if any(each.is_fault for each in findings):
+            return findings
+        if any(each.hazard in _CHOICES for each in findings):
+            return [replace(each, is_fault=each.hazard in _CHOICES) for each in findings]
+        hazard, what = Hazard.UNEXPLAINED, "no operation alone is at fault"
+        if self.tolerance > _TOLERANCES["f64"] and all(twin_agrees for _, twin_agrees in compared):
+            hazard, what = Hazard.ROUNDING, "in double precision its derivatives are right: these are lost to rounding"
+        return [*findings, Finding(hazard, self.call.name, self.call.position, what, True)]
+
+    def _directions(self) -> list[Array]:
+        """A random direction, as large as the arguments are."""
+        return [self._random(self.wide[place]) for place in self.active]
+
+    def _random(self, like: Array) -> Array:
+        size = float(np.max(np.abs(like), initial=0, where=np.isfinite(like))) or 1.0
+        drawn = self.generator.standard_normal(like.shape)
+        if np.iscomplexobj(like):
+            drawn = drawn + 1j * self.generator.standard_normal(like.shape)
+        return np.asarray(size * drawn)
+
+    def _compare(self) -> tuple[Direction, bool]:
+        """One direction, and whether in double precision forward mode is right."""
+        moved = [
+            each.astype(self.values[place].dtype).astype(each.dtype)
+            for place, each in zip(self.active, self._directions(), strict=True)
+        ]
+        narrow = [each.astype(self.values[place].dtype) for place, each in zip(self.active, moved, strict=True)]
+        tangents = self._tangents(narrow)
+        differences, twin_agrees, is_near = self._difference(moved, tangents)
+        results = self.program.code.result_types
+        weights = [
+            self._random(np.zeros(each.shape, each.dtype)).astype(results[place].numpy_dtype)
+            for place, each in zip(self.given, differences, strict=True)
+        ]
+        pulled = [_wide(each) for each in self.reverse([jax.numpy.asarray(each) for each in weights])]
+        back = _product(pulled, moved)
+        size = _size(pulled, moved)
+        expected = differences if tangents is None else tangents
+        ahead = _product(weights, expected)
+        size += _size(weights, expected)
+        agrees = is_near and bool(np.isfinite(back)) and abs(back - ahead) <= self.tolerance * size
+        forward = None if tangents is None else ahead
+        return Direction(back, forward, _product(weights, differences), agrees), twin_agrees
+
+    def _tangents(self, moved: Sequence[Array]) -> list[Array] | None:
+        """What forward mode gives; None where there is a rule that is for reverse mode alone."""
+        if self.forward is None:
+            return None
+        try:
+            return [_wide(each) for each in self.forward([jax.numpy.asarray(each) for each in moved])]
+        except WindlassError:
+            if not self.program.code.has_valued_rules:
+                raise
+            self.forward = None
+            return None
+
+    def _difference(self, moved: Sequence[Array], tangents: list[Array] | None) -> tuple[list[Array], bool, bool]:
+        """The differences that come nearest to the tangents, whether those of the twin are right, and whether these."""
+        exact = self._twin_tangents(moved)
+        best: list[Array] | None = None
+        unlike = [np.ones(self.program.code.result_types[place].shape, bool) for place in self.given]
+        off = [np.ones(each.shape, bool) for each in unlike]
+        least = [np.full(each.shape, np.inf) for each in unlike]
+        for step in STEPS:
+            found = self._difference_at(step, moved)
+            best = best or list(found)
+            for number, each in enumerate(found):
+                known = exact[number] if exact is not None else None if tangents is None else tangents[number]
+                if known is not None:
+                    error = _error(each, known)
+                    best[number] = np.where(error < least[number], each, best[number])
+                    least[number] = np.minimum(least[number], error)
+                    unlike[number] &= ~_near(each, known, _TOLERANCES["f64"])
+                if tangents is not None:
+                    off[number] &= ~_near(each, tangents[number], self.tolerance)
+            if not any(map(np.any, unlike)) and (tangents is None or not any(map(np.any, off))):
+                break
+        assert best is not None
+        is_near = tangents is None or not any(map(np.any, off))
+        return best, not any(map(np.any, unlike)), is_near
+
+    def _twin_tangents(self, moved: Sequence[Array]) -> list[Array] | None:
+        """Forward mode in double precision; None where there is none."""
+        if self.forward is None:
+            return None
+        chosen = tuple(self.wide[place] for place in self.active)
+
+        def function(*chosen: Any) -> list[Any]:
+            values: list[Any] = list(self.wide)
+            for place, value in zip(self.active, chosen, strict=True):
+                values[place] = value
+            found = self.twin.bind(*values)
+            return [found[place] for place in self.given]
+
+        return [np.asarray(each) for each in jax.jvp(function, chosen, tuple(moved))[1]]
+
+    def _difference_at(self, step: float, moved: Sequence[Array]) -> list[Array]:
+        sides: list[list[Array]] = []
+        for sign in (1, -1):
+            values = list(self.wide)
+            for place, direction in zip(self.active, moved, strict=True):
+                values[place] = values[place] + sign * step * direction
+            found = self.twin.jitted()(*values)
+            sides.append([np.asarray(found[place]) for place in self.given])
+        with np.errstate(all="ignore"):
+            return [(after - before) / (2 * step) for after, before in zip(*sides, strict=True)]
+
+
+_CHOICES = (Hazard.TIE, Hazard.GUARD, Hazard.NON_SMOOTH, Hazard.JUMP)
+"""Hazards at which a derivative is a choice: they explain why differences part from it."""
+
+_TOLERANCES = {"f64": 1e-5, "complex<f64>": 1e-5, "f32": 2e-3, "complex<f32>": 2e-3}
+"""How far derivatives may part, relatively, by the precision of the program; 0.1 in what is narrower."""
+
+
+def _near(one: Array, other: Array, tolerance: float) -> Array:
+    most = float(np.max(np.abs(other), initial=0, where=np.isfinite(other)))
+    with np.errstate(all="ignore"):
+        return np.abs(one - other) <= tolerance * (np.abs(one) + np.abs(other) + 0.1 * most) + 1e-300
+
+
+def _error(one: Array, other: Array) -> Array:
+    with np.errstate(all="ignore"):
+        error = np.abs(one - other)
+    return np.where(np.isfinite(error), error, np.inf)
+
+
+def _wide(value: Any) -> Array:
+    array = np.asarray(value)
+    return array.astype(np.complex128 if np.iscomplexobj(array) else np.float64)
+
+
+def _product(ones: Sequence[Array], others: Sequence[Array]) -> float:
+    with np.errstate(all="ignore"):
+        return sum(float(np.sum(_wide(one) * other).real) for one, other in zip(ones, others, strict=True))
+
+
+def _size(ones: Sequence[Array], others: Sequence[Array]) -> float:
+    with np.errstate(all="ignore"):
+        return sum(float(np.sum(np.abs(_wide(one) * other))) for one, other in zip(ones, others, strict=True))
+
+
+def _run(function: Function, arrays: Sequence[Array]) -> Sequence[Array]:
+    """What the function gives: by the ops' own meaning, or by XLA where one has none on arrays."""
+    try:
+        return evaluate_function(function, *arrays)
+    except NotImplementedError:
+        program = TensorProgram(Module([without_rules(function)]), "alone", is_given=True)
+        return [np.asarray(each) for each in program.jitted()(*arrays)]
+
+
+def _compilable(function: Any) -> Callable[..., Any]:
+    """A function of JAX values as one that `wl.jit` compiles."""
+
+    def run(*positional: Any, **named: Any) -> Any:
+        assert current_tracing() is not None
+        given = jax.tree.map(
+            lambda each: each.value if isinstance(each, TracedArray) else each,
+            (positional, named),
+            is_leaf=lambda each: isinstance(each, TracedArray),
+        )
+        return function(*given[0], **given[1])
+
+    run.__name__ = run.__qualname__ = name_of(function)
+    return run
+
+
+__all__ = ["Audit", "Direction", "Finding", "Hazard", "audit"]
