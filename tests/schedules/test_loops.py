@@ -195,7 +195,7 @@ def test_sizes_and_places_are_checked(make: Any) -> None:
 offsets = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(offsets, offsets, st.booleans())
 def test_interchange_is_allowed_only_where_it_computes_the_same(
     written: tuple[int, int], read: tuple[int, int], transposed: bool
