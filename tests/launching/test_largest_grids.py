@@ -96,11 +96,26 @@ def test_each_of_more_threads_than_32_bits_count_has_its_own_number(
     assert re.findall(r"\}\) : \((tensor<8x\w+>), ", text) == [table, "tensor<8xf32>"]
 
 
-def test_small_launches_without_memory_are_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(name="no_memory")
+def no_memory_(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_file, "available_memory", lambda: 1 << 10)
     monkeypatch.setattr(kernel_file, "LITTLE", 0)
+
+
+@pytest.mark.usefixtures("no_memory")
+def test_small_launches_without_memory_run_as_native_code() -> None:
     x, y = np.arange(4096, dtype=np.float32), np.ones(8, np.float32)
-    kernel = compile_body("int i = blockIdx.x * blockDim.x + threadIdx.x; atomicAdd(&y[(int)x[i] & 7], 1.0f);")
+    kernel = compile_body(INT + "atomicAdd(&y[(int)x[i] & 7], 1.0f);")
+    kernel[128, 32](x, y, 8)
+    assert y.tolist() == [513.0] * 8
+    assert "native" in str(kernel.explain())
+
+
+@pytest.mark.usefixtures("no_memory")
+def test_small_launches_without_memory_that_have_no_native_form_are_emulated() -> None:
+    x, y = np.arange(4096, dtype=np.float32), np.ones(8, np.float32)
+    meeting = "__shared__ float s[32]; s[31 - threadIdx.x] = x[i]; __syncthreads(); "
+    kernel = compile_body(INT + meeting + "atomicAdd(&y[(int)s[threadIdx.x] & 7], 1.0f);")
     with pytest.warns(wl.WindlassWarning, match=r"emulator.*takes \d+ MiB"):
         kernel[128, 32](x, y, 8)
     assert y.tolist() == [513.0] * 8

@@ -18,8 +18,8 @@ EMULATED_THREAD = 15e-9
 """Seconds that the emulator takes for a thread that does next to nothing."""
 KNOWN_LONG = 2.0
 """A launch that the emulator surely takes longer for is told of where it can't be raised."""
-NATIVE_THREAD = 1e-9
-"""The same for native code, on one thread of the machine's."""
+NATIVE_THREAD = 5e-9
+"""The same for native code whose accesses are checked, on one thread of the machine's."""
 MOST_SECONDS_WITHOUT_MEMORY = 10.0
 """A launch without memory for its tensor form is emulated where that may be done within so many seconds."""
 MOST_SECONDS_WITHOUT_FORM = 3600.0
