@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import llvmlite.binding as llvm
 import pytest
@@ -197,7 +198,7 @@ def test_a_small_file_is_compiled_by_two_short_runs_of_clang_when_warm(monkeypat
         return run_clang(arguments, seconds)
 
     monkeypatch.setattr("windlass.frontends.cuda.compilation.run_clang", run)
-    compile_device(HEAT.replace("0.5f", "0.25f"))
+    compile_device(f"{HEAT}// not compiled before: {uuid4()}")
     assert ["-include-pch" in run for run in runs] == [True, False]
 
 
