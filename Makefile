@@ -14,6 +14,7 @@ FIRST ?= 100000
 
 demo: .venv/ready
 	$(BIN)/python examples/waves/run.py
+	$(BIN)/python examples/waves/find_earthquake.py
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests examples benchmarks docs/build_site.py

@@ -15,6 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+STILL = 1e-12
+"""As in waves.cu."""
+
 
 class State(NamedTuple):
     """Sea surface height and velocities on faces, each (rows + 2, columns + 2) with its halo."""
@@ -60,7 +63,7 @@ def step_with_slices(ocean: Any, depth: jax.Array, state: State, step: Any) -> S
     water = 0.5 * (depth[centre] + depth[east] + height[centre] + height[east])
     v_here = 0.25 * (v[centre] + v[east] + v[south] + v[:-2, 2:])
     f = f0 + beta * dx * (j - 0.5 * rows)
-    friction = drag * jnp.sqrt(u[centre] ** 2 + v_here**2) / water
+    friction = drag * jnp.sqrt(u[centre] ** 2 + v_here**2 + STILL) / water
     push = f * v_here - g * (height[east] - height[centre]) / dx
     push += 0.5 * (stress_x[centre] + stress_x[east]) / water
     pushed = (u[centre] + dt * push) / (1 + dt * friction)
@@ -69,7 +72,7 @@ def step_with_slices(ocean: Any, depth: jax.Array, state: State, step: Any) -> S
     water = 0.5 * (depth[centre] + depth[north] + height[centre] + height[north])
     u_here = 0.25 * (u[centre] + u[west] + u[north] + u[2:, :-2])
     f = f0 + beta * dx * (j + 0.5 - 0.5 * rows)
-    friction = drag * jnp.sqrt(u_here**2 + v[centre] ** 2) / water
+    friction = drag * jnp.sqrt(u_here**2 + v[centre] ** 2 + STILL) / water
     push = -f * u_here - g * (height[north] - height[centre]) / dx
     push += 0.5 * (stress_y[centre] + stress_y[north]) / water
     pushed = (v[centre] + dt * push) / (1 + dt * friction)
@@ -111,7 +114,7 @@ def step_with_rolls(ocean: Any, depth: jax.Array, state: State, step: Any) -> St
     f = f0 + beta * dx * (j - 0.5 * rows)
     push = f * v_here - g * (east(height) - height) / dx
     push += 0.5 * (stress_x[1:-1, 1:-1] + stress_x[1:-1, 2:]) / water
-    friction = drag * jnp.sqrt(u**2 + v_here**2) / water
+    friction = drag * jnp.sqrt(u**2 + v_here**2 + STILL) / water
     u = jnp.where(wet & east(wet), (u + dt * push) / (1 + dt * friction), 0.0)
 
     water = 0.5 * (depth + north(depth) + height + north(height))
@@ -119,7 +122,7 @@ def step_with_rolls(ocean: Any, depth: jax.Array, state: State, step: Any) -> St
     f = f0 + beta * dx * (j + 0.5 - 0.5 * rows)
     push = -f * u_here - g * (north(height) - height) / dx
     push += 0.5 * (stress_y[1:-1, 1:-1] + stress_y[2:, 1:-1]) / water
-    friction = drag * jnp.sqrt(u_here**2 + v**2) / water
+    friction = drag * jnp.sqrt(u_here**2 + v**2 + STILL) / water
     v = jnp.where(wet & north(wet) & (j < rows), (v + dt * push) / (1 + dt * friction), 0.0)
 
     total = depth + height

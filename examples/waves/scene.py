@@ -38,12 +38,21 @@ def load_relief() -> Array:
         return file["height"].astype(np.float32)
 
 
-def describe_ocean(relief: Array) -> Any:
+def coarsen(relief: Array, factor: int) -> Array:
+    """The relief with cells `factor` times as wide: means of heights."""
+    rows, columns = relief.shape
+    return relief.reshape(rows // factor, factor, columns // factor, factor).mean((1, 3))
+
+
+def describe_ocean(
+    relief: Array, spacing: float = SPACING, time_step: float | None = None, wind_stress: float = 0.02
+) -> Any:
     """The constants of the model: the time step is 0.7 of the greatest stable one for the deepest water."""
     rows, columns = relief.shape
-    speed = np.sqrt(GRAVITY * -relief.min())
-    time_step = np.floor(0.7 * SPACING / (speed * np.sqrt(2)))
-    values = (rows, columns, SPACING, time_step, GRAVITY, 1.0e-4, 2.0e-11, 2.5e-3, 0.02, 150e3)
+    if time_step is None:
+        speed = np.sqrt(GRAVITY * -relief.min())
+        time_step = float(np.floor(0.7 * spacing / (speed * np.sqrt(2))))
+    values = (rows, columns, spacing, time_step, GRAVITY, 1.0e-4, 2.0e-11, 2.5e-3, wind_stress, 150e3)
     return np.array(values, OCEAN)[()]
 
 

@@ -16,6 +16,9 @@ struct Ocean {
     float storm_radius; // metres
 };
 
+// Squared speed of water at rest, (m/s)²: the root of zero has no derivative.
+#define STILL 1e-12f
+
 // Halos --------------------------------------------------------------------------------------------------------------
 
 __global__ void wrap_columns(float *field, Ocean ocean) {
@@ -73,7 +76,7 @@ __global__ void push_u(float *u, const float *v, const float *height, const floa
     float v_here = 0.25f * (v[at] + v[at + 1] + v[at - pitch] + v[at - pitch + 1]);
     float f = ocean.coriolis + ocean.beta * ocean.spacing * (j - 0.5f * ocean.rows);
     float slope = (height[at + 1] - height[at]) / ocean.spacing;
-    float friction = ocean.drag * sqrtf(u[at] * u[at] + v_here * v_here) / water;
+    float friction = ocean.drag * sqrtf(u[at] * u[at] + v_here * v_here + STILL) / water;
     float push = f * v_here - ocean.gravity * slope + 0.5f * (stress_x[at] + stress_x[at + 1]) / water;
     u[at] = (u[at] + ocean.time_step * push) / (1.0f + ocean.time_step * friction);
 }
@@ -92,7 +95,7 @@ __global__ void push_v(const float *u, float *v, const float *height, const floa
     float u_here = 0.25f * (u[at] + u[at - 1] + u[at + pitch] + u[at + pitch - 1]);
     float f = ocean.coriolis + ocean.beta * ocean.spacing * (j + 0.5f - 0.5f * ocean.rows);
     float slope = (height[at + pitch] - height[at]) / ocean.spacing;
-    float friction = ocean.drag * sqrtf(u_here * u_here + v[at] * v[at]) / water;
+    float friction = ocean.drag * sqrtf(u_here * u_here + v[at] * v[at] + STILL) / water;
     float push = -f * u_here - ocean.gravity * slope + 0.5f * (stress_y[at] + stress_y[at + pitch]) / water;
     v[at] = (v[at] + ocean.time_step * push) / (1.0f + ocean.time_step * friction);
 }
@@ -153,4 +156,26 @@ __global__ void add_rows(const float *rows, float *totals, int count) {
     int j = blockIdx.x * blockDim.x + threadIdx.x;
     if (j >= count) return;
     for (int k = 0; k < 3; k++) atomicAdd(&totals[k], rows[3 * j + k]);
+}
+
+// Tide gauges --------------------------------------------------------------------------------------------------------
+
+// What each gauge reads at a step; `gauges` holds the places of their cells in `height`.
+__global__ void read_gauges(const float *height, const int *gauges, float *levels, int count, int step) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    if (k < count) levels[step * count + k] = height[gauges[k]];
+}
+
+// Each wet cell takes an eighth of its difference to each wet neighbour, columns wrapped around.
+__global__ void spread(const float *field, float *wider, const float *depth, Ocean ocean) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x + 1;
+    int j = blockIdx.y * blockDim.y + threadIdx.y + 1;
+    if (i > ocean.columns || j > ocean.rows) return;
+    int pitch = ocean.columns + 2, at = j * pitch + i;
+    float sum = 0.0f;
+    if (depth[at + 1] > 0.0f) sum += field[at + 1] - field[at];
+    if (depth[at - 1] > 0.0f) sum += field[at - 1] - field[at];
+    if (depth[at + pitch] > 0.0f) sum += field[at + pitch] - field[at];
+    if (depth[at - pitch] > 0.0f) sum += field[at - pitch] - field[at];
+    wider[at] = depth[at] > 0.0f ? field[at] + 0.125f * sum : 0.0f;
 }

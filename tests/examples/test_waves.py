@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import windlass as wl
+
 WAVES = Path(__file__).parents[2] / "examples" / "waves"
 STEPS = 5
 
@@ -19,7 +21,7 @@ def ocean() -> Any:
     """The modules of the example, and its ocean."""
     patch = pytest.MonkeyPatch()
     patch.syspath_prepend(str(WAVES))
-    names = ("model", "scene", "reference_jax")
+    names = ("model", "scene", "reference_jax", "earthquake", "search_picture")
     yield {name: importlib.import_module(name) for name in names}
     patch.undo()
 
@@ -54,3 +56,30 @@ def test_basin_is_what_its_script_makes(ocean: Any) -> None:
     shipped = ocean["scene"].load_relief()
     # Another NumPy may round a height to the next step.
     assert np.abs(made - shipped).max() <= make_basin.STEP
+
+
+def test_search_finds_the_earthquake_from_what_gauges_read(ocean: Any, tmp_path: Path) -> None:
+    earthquake = ocean["earthquake"]
+    coast, rupture = earthquake.Coast(ocean["scene"].load_relief(), coarser=10), earthquake.Rupture()
+    read = earthquake.compile_read(coast)
+    readings = earthquake.make_readings(read, coast, rupture)
+    found = earthquake.search(coast, readings, 16, lambda losses: None)
+    assert found.losses[-1] < 0.05 * found.losses[0]
+    east, north = coast.position(found.surface)
+    assert np.hypot(east - rupture.east, north - rupture.north) < 2 * coast.spacing / 1000
+    fitted = np.asarray(read(found.surface))
+    np.testing.assert_allclose(fitted, readings, atol=0.1)
+    ocean["search_picture"].draw_search(tmp_path / "found.png", coast, found, rupture, readings, fitted)
+    assert (tmp_path / "found.png").stat().st_size > 10_000
+
+
+def test_loss_of_the_search_changes_as_its_gradient_says(ocean: Any) -> None:
+    earthquake = ocean["earthquake"]
+    coast = earthquake.Coast(ocean["scene"].load_relief(), coarser=20, hours=0.5)
+    loss = earthquake.compile_loss(coast)
+    draw = np.random.default_rng(5)
+    readings = draw.normal(0, 0.1, (coast.steps, len(earthquake.GAUGES))).astype(np.float32)
+    unknown, way = draw.normal(0, 1, (2, *coast.model.depth.shape)).astype(np.float32)
+    slope = float((wl.grad(loss, has_aux=True)(unknown, readings)[0] * way).sum())
+    above, below = (float(loss(unknown + side * way, readings)[0]) for side in (np.float32(0.02), np.float32(-0.02)))
+    assert slope == pytest.approx((above - below) / 0.04, rel=1e-2)
