@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, RaisingError
 from windlass.diagnostics.warning import warn_caller
+from windlass.frontends.arrays import sharing
 from windlass.launching.array_binding import bind_arrays
 from windlass.launching.emulated_form import EmulatedForm
 from windlass.launching.first_calls import FIRST_CALLS
@@ -121,7 +122,7 @@ class RaisedForm(Form, PreparedLaunch):
         memories = [enter(storage.value, form) for storage, form in zip(storages, forms, strict=True)]
         results = launch_on_values(launch.kernel, launch.shape, memories, forms, launch.places, launch.values)
         for memory, result in results.items():
-            storages[memory].value = leave(result, forms[memory], storages[memory].value)
+            sharing.write(storages[memory], leave(result, forms[memory], storages[memory].value), is_whole=False)
 
     def _find_picks(self) -> tuple[tuple[int, ScalarReader | None], ...] | None:
         """Where all that the program takes are arguments, and arrays as they are: their positions."""

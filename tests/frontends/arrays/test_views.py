@@ -226,6 +226,7 @@ def binds_one_of_two_orders(a: Any, how: str) -> Any:
     flat = x.ravel(how)
     if how == "F":
         flat[0] = 1
+        flat[1] = x[0, 0]
     return flat
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import jax
@@ -13,7 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays import indexing
+from windlass.frontends.arrays import indexing, sharing
 from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.masks import pick_of
 from windlass.frontends.arrays.tracing import Storage, can_be_written, current_tracing, note_needed
@@ -28,9 +28,9 @@ from windlass.frontends.arrays.views import (
     ViewPart,
     ViewStep,
     ViewTake,
-    axes_in_memory,
     known_order,
     lies_in,
+    run_of,
     shadow_of,
     shadow_of_copy,
 )
@@ -135,13 +135,12 @@ class Array:
 
     @property
     def value(self) -> Any:
-        """The JAX value of the elements as they are now."""
-        found = self.storage.value
-        if isinstance(found, Tracer) and self.storage.tracing is not current_tracing():
-            raise leaked()
-        for step in self.steps:
-            found = step.get(found)
-        return found
+        """The JAX value of the elements as they are now.
+
+        Raises WindlassError (WL0908) where that is not known, since what may be the same array was written.
+        """
+        sharing.expect_known(self.storage)
+        return elements_of(self)
 
     @property
     def is_traced(self) -> bool:
@@ -175,6 +174,11 @@ class Array:
     def is_whole(self) -> bool:
         """Whether it shows all of its memory as it is."""
         return not self.steps
+
+    @property
+    def _shows_all(self) -> bool:
+        """Whether it shows all of its memory, in any order; asked of arrays that may be written."""
+        return self.nbytes == self.storage.value.nbytes
 
     @property
     def is_static(self) -> bool:
@@ -227,9 +231,9 @@ class Array:
         if order == "F" or (order == "A" and self._shadow.flags.fnc):
             return self.T.reshape(target[::-1], copy=copy).T
         if not copy and self.ndim > 1 and not self.storage.has_known_order:
-            # A view in one order and a copy in another: it can be read as either, but nothing may be written.
+            # A view in one order and a copy in another: it is one or the other.
             found = Array(reshaped(self.value, target))
-            found.storage.is_uncertain = self.storage.is_uncertain = True
+            sharing.relate_two(found.storage, self.storage)
             return found
         try:
             shadow = np.reshape(self._shadow, target, copy=False)
@@ -252,7 +256,7 @@ class Array:
 
     def _run_of(self, order: str) -> tuple[tuple[int, ...], bool]:
         """The axes from slow to fast that the order asks for, and whether NumPy's `ravel` gives a view for it."""
-        wanted, flags = known_order(order), self._shadow.flags
+        wanted = known_order(order)
         if wanted in "KA" and self.ndim > 1 and not self.storage.has_known_order:
             raise WindlassError(
                 Diagnostic(
@@ -262,12 +266,7 @@ class Array:
                     help="say the order, 'C' or 'F'",
                 )
             )
-        if wanted == "C" or (wanted in "AK" and flags.c_contiguous) or (wanted == "A" and not flags.f_contiguous):
-            return tuple(range(self.ndim)), flags.c_contiguous
-        if wanted in "FA" or flags.f_contiguous:
-            return tuple(reversed(range(self.ndim))), flags.f_contiguous
-        axes = axes_in_memory(self._shadow)
-        return axes, self._shadow.transpose(axes).flags.c_contiguous
+        return run_of(self._shadow, wanted)
 
     def squeeze(self, axis: Any = None) -> Array:
         shadow = self._shadow.squeeze(axis)
@@ -373,7 +372,7 @@ class Array:
             is_traced = any(isinstance(each, jax.Array) for each in places)
             found = Array((jnp.asarray(self.value) if is_traced else self.value)[places])
             return ANSWERS["order"](found, self, index)
-        step, shadow = self._take(entries)
+        step, shadow = indexing.basic_step(self._shadow, entries)
         found = Array(self._nothing(shadow)) if step is None else self._view(step, shadow)
         if len(entries) == self.ndim and all(indexing.is_integer(entry) for entry in entries):
             # One element: NumPy gives a number, which is a copy.
@@ -392,7 +391,7 @@ class Array:
     def __setitem__(self, index: Any, value: Any) -> None:
         entries = index if isinstance(index, tuple) else (index,)
         if all(indexing.is_basic(entry) for entry in entries):
-            step, shadow = self._take(entries)
+            step, shadow = indexing.basic_step(self._shadow, entries)
             if step is not None:
                 self._view(step, shadow).assign(value)
             return
@@ -411,8 +410,8 @@ class Array:
     def assign(self, value: Any) -> None:
         """Write `value`, broadcast and cast to this array's dtype, into the memory that this array shows.
 
-        Raises WindlassError (WL0908) where that memory is not known before the program runs, and ArrayValueError
-        (WL0919) where the array is read-only.
+        Raises WindlassError (WL0908) where it is not known which memory that is, and ArrayValueError (WL0919) where
+        the array is read-only.
         """
         if not self._shadow.flags.writeable:
             raise read_only(
@@ -421,15 +420,6 @@ class Array:
             )
         if not all(step.may_be_written for step in self.steps):
             raise read_only("a view is written whose elements share memory", "what was written would show many times")
-        if self.storage.is_uncertain:
-            raise WindlassError(
-                Diagnostic(
-                    "WL0908",
-                    "it is not known which memory is written: a loop or branch made this array one of several",
-                    notes=("that is known only as the program runs",),
-                    help="write to a copy: u = u.copy()",
-                )
-            )
         if not can_be_written(self.storage):
             raise WindlassError(
                 Diagnostic(
@@ -439,10 +429,10 @@ class Array:
                 )
             )
         new = _unwrap(value)
-        if not isinstance(new, jax.Array) and isinstance(self.value, np.ndarray):
+        if not isinstance(new, jax.Array) and isinstance(elements_of(self), np.ndarray):
             part = np.empty(self.shape, self.dtype)
             part[...] = new
-            self.storage.value = put(self.storage.value, self.steps, part)
+            sharing.write(self.storage, put(self.storage.value, self.steps, part), self._shows_all)
             return
         new = cast_to(new, self.dtype)
         if new.ndim > self.ndim and all(extent == 1 for extent in new.shape[: new.ndim - self.ndim]):
@@ -451,7 +441,7 @@ class Array:
             raise ValueError(f"could not broadcast input array from shape {new.shape} into shape {self.shape}")
         whole = self.storage.value
         whole = as_jax(whole) if self.steps else whole
-        self.storage.value = put(whole, self.steps, jnp.broadcast_to(new, self.shape))
+        sharing.write(self.storage, put(whole, self.steps, jnp.broadcast_to(new, self.shape)), self._shows_all)
 
     def fill(self, value: Any) -> None:
         self.assign(value)
@@ -470,56 +460,6 @@ class Array:
     def _nothing(shadow: Shadow) -> Any:
         """What stands for elements of an axis that has none, where the program fails."""
         return jnp.zeros(shadow.shape, shadow.dtype)
-
-    def _take(self, entries: Sequence[Any]) -> tuple[ViewStep | None, Shadow]:
-        """The step for basic indexing, and its shadow; no step where the program fails, there being no elements."""
-        count = sum(entry is not None and entry is not Ellipsis for entry in entries)
-        if count > self.ndim:
-            raise IndexError(f"too many indices for array: array is {self.ndim}-dimensional, but {count} were indexed")
-        if sum(entry is Ellipsis for entry in entries) > 1:
-            raise IndexError("an index can only have a single ellipsis ('...')")
-        if not any(entry is Ellipsis for entry in entries):
-            entries = (*entries, Ellipsis)
-        full: list[Any] = []
-        for entry in entries:
-            full += [slice(None)] * (self.ndim - count) if entry is Ellipsis else [entry]
-        starts: list[Any] = []
-        steps: list[int] = []
-        counts: list[int] = []
-        dropped: list[int] = []
-        static: list[Any] = []
-        shape: list[int] = []
-        is_there = True
-        axis = 0
-        for entry in full:
-            if entry is None:
-                static.append(None)
-                shape.append(1)
-                continue
-            extent = self.shape[axis]
-            if isinstance(entry, slice):
-                start, stop, step = indexing.static_bounds(entry).indices(extent)
-                found = range(start, stop, step)
-                if not found:
-                    start, stop, step = 0, 0, 1
-                static.append(slice(start, None if stop < 0 else stop, step))
-                starts.append(start)
-                steps.append(step)
-                counts.append(len(found))
-                shape.append(len(found))
-            else:
-                number = indexing.inside(entry, extent, axis)
-                is_there = is_there and extent > 0
-                static.append(number if isinstance(number, int) else 0)
-                starts.append(number)
-                steps.append(1)
-                counts.append(1)
-                dropped.append(axis)
-            axis += 1
-        if not is_there:
-            return None, shadow_of(tuple(shape), self.dtype)
-        shadow = self._shadow[(*static, ...)]
-        return ViewTake(tuple(starts), tuple(steps), tuple(counts), tuple(dropped), shadow.shape), shadow
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
@@ -618,6 +558,16 @@ class Scalar(Array):
         return self
 
 
+def elements_of(array: Array) -> Any:
+    """The value of the elements, which may be in doubt: to be carried along, not to be computed with."""
+    found = array.storage.value
+    if isinstance(found, Tracer) and array.storage.tracing is not current_tracing():
+        raise leaked()
+    for step in array.steps:
+        found = step.get(found)
+    return found
+
+
 def wrapped(value: Any, is_array: bool = False) -> Any:
     """A value of JAX as an array, or as a number where it has no axes; NumPy's arrays too, its numbers as they are."""
     if isinstance(value, np.generic) or not isinstance(value, jax.Array | np.ndarray):
@@ -638,21 +588,3 @@ def as_python_number(value: Any) -> Any:
 
 def _unwrap(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
-
-
-def _from_leaf(_: None, children: Sequence[Any]) -> Any:
-    """An array from its leaf. JAX also rebuilds trees with leaves that are no arrays, which are handed through, and
-    trees outside of `wl.jit`: for derivative rules, which are code for JAX."""
-    (leaf,) = children
-    is_array = isinstance(leaf, jax.Array | np.ndarray) and current_tracing() is not None
-    return Array(leaf) if is_array else leaf
-
-
-def _number_from_leaf(_: None, children: Sequence[Any]) -> Any:
-    (leaf,) = children
-    return leaf if current_tracing() is None else wrapped(leaf)
-
-
-# Functions of jax.numpy and JAX's transformations take an Array as what it holds now, and give new ones.
-jax.tree_util.register_pytree_node(Array, lambda array: ((array.value,), None), _from_leaf)
-jax.tree_util.register_pytree_node(Scalar, lambda number: ((number.value,), None), _number_from_leaf)

@@ -18,6 +18,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, Scalar
 from windlass.frontends.arrays.joins import Join, Sharing, join_of
+from windlass.frontends.arrays.sharing import add_doubts, doubts_now, put_back
 from windlass.frontends.arrays.states import (
     UNDEFINED,
     Body,
@@ -171,6 +172,7 @@ def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence
     written = plan.written()
     truth = truth_of(test)
     kept = [as_jax(storage.value) for storage in written]
+    doubts = doubts_now()
     bounds = {
         position: _bound_by(truth, *(trial.after[position] for trial in plan.trials))
         for position, join in plan.joins.items()
@@ -181,6 +183,7 @@ def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence
         def branch() -> Any:
             for storage, value in zip(written, kept, strict=True):
                 storage.value = value
+            put_back(doubts)
             with at_this_level():
                 after = run(*state)
             news = [join.values_on(after[position]) for position, join in plan.joins.items()]
@@ -195,12 +198,16 @@ def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence
         results, news, flags = [], [[] for _ in plan.joins], []
     for storage, value in zip(written, results, strict=True):
         storage.value = value
+    put_back(doubts)
+    for trial in plan.trials:
+        add_doubts(trial.doubts.items())
     remaining = iter(flags)
     after = list(state)
-    sharing = Sharing(plan.joins.values())
+    sharing = Sharing(plan.trials)
     for (position, join), values in zip(plan.joins.items(), news, strict=True):
         bound = bounds.get(position, True)
         after[position] = join.value(values, next(remaining) if bound is None else bound, sharing)
+    sharing.close()
     for position, value in plan.fixed.items():
         after[position] = without_leaks(value)
     return tuple(after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,14 @@ import jax
 import jax.numpy as jnp
 
 from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.sharing import Met, add_doubts, relate
 from windlass.frontends.arrays.states import (
     UNDEFINED,
     NotCapturable,
     State,
     Trial,
     aval_of,
+    carried_value,
     common_shape,
     converted,
     is_memory,
@@ -23,7 +25,6 @@ from windlass.frontends.arrays.states import (
     is_traced,
     laid_alike,
     place_of,
-    plain,
     run_on_trial,
     stays,
     without_leaks,
@@ -63,15 +64,15 @@ class Slot:
     """The same after a round."""
     tells: str
     """What tells whether the name is bound: it is "always", by there having been a "round", or a "flag" of its own."""
-    places: Any = None
+    places: Any
     """The lines that return it, where it is what the function returns."""
-    outer: frozenset[int] = frozenset()
-    """The memories from before the loop: what goes round is a copy of what shows one of them, not to be written."""
+    first_doubts: list[Any]
+    """What is in doubt of the parts before the loop."""
+    doubts: list[Any]
+    """The same after a round."""
     groups: list[int | None] = field(default_factory=list[int | None])
     """For each part that goes round the memory that it shares with parts of other names; None where it has its own, or
     it is not known whether they share it."""
-    is_uncertain: list[bool] = field(default_factory=list[bool])
-    """Whether a part lies in one memory with another name's after a round, and in another one before."""
 
     @property
     def wraps(self) -> list[bool]:
@@ -91,63 +92,80 @@ class Slot:
             raise NotCapturable(f"'{self.name}' is made of other parts from round to round")
         return [leaf for leaf, goes in zip(leaves, self.goes, strict=True) if goes]
 
-    def array(self, number: int, part: Any, may_be_first: bool) -> Any:
-        """One of the parts, an array of JAX, as what the name holds; it may be what that was before the loop."""
-        before, after = self.before[number], self.after[number]
-        array = laid_alike(wrapped(jnp.asarray(part), is_array=self.wraps[number]), before, after)
-        if is_memory(array) and is_memory(after):
-            # Where no round has run the caller would see what is written, and else not.
-            is_callers = may_be_first and is_memory(before) and before.storage.is_callers
-            array.storage.is_uncertain = id(after.storage) in self.outer or self.is_uncertain[number] or is_callers
-        return array
+    def add_doubts(self, parts: Sequence[Any]) -> bool:
+        """Note what is in doubt of the parts after a round; whether that was not known."""
+        is_new = False
+        for number, part in enumerate(parts):
+            if is_memory(part) and part.storage.doubt is not None and self.doubts[number] is None:
+                self.doubts[number], is_new = part.storage.doubt, True
+        return is_new
 
-    def value(self, parts: Sequence[Any], bound: Any, shared: Mapping[int, Any], may_be_first: bool = False) -> Any:
-        """What the name holds; `parts` are arrays of JAX, `shared` the arrays of memories that several names have."""
-        made = [
-            self.array(number, part, may_be_first) if group is None else shared[group]
-            for number, (part, group) in enumerate(zip(parts, self.groups, strict=True))
-        ]
-        rest = iter(made)
+    def array(self, number: int, part: Any) -> Any:
+        """One of the parts, an array of JAX, as what the name holds."""
+        array = wrapped(jnp.asarray(part), is_array=self.wraps[number])
+        return laid_alike(array, self.before[number], self.after[number])
+
+    def value(self, parts: Sequence[Any], bound: Any) -> Any:
+        """What the name holds; `parts` are arrays."""
+        rest = iter(parts)
         found = gathered(
             self.structure, [next(rest) if goes else known for goes, known in zip(self.goes, self.known, strict=True)]
         )
         return possibly(found if self.places is None else Returned(found, self.places), bound)
 
 
-def shared_arrays(slots: Sequence[Slot], parts: Sequence[Sequence[Any]], may_be_first: bool = False) -> dict[int, Any]:
-    """The arrays of memories that several names have, by group; of a name that was bound before, where there is one."""
-    found: dict[int, Any] = {}
+def arrays_of(slots: Sequence[Slot], values: Sequence[Sequence[Any]], may_be_first: bool = True) -> list[list[Any]]:
+    """The arrays that names hold whose parts have these values: of names that share a memory, the same ones.
+
+    `may_be_first` says that there may have been no round before.
+    """
+    shared: dict[int, Any] = {}
+    met: list[Met] = []
+
+    def array(slot: Slot, number: int, value: Any) -> Any:
+        found = slot.array(number, value)
+        if is_memory(found):
+            ways: list[Any] = [slot.before[number] if may_be_first else None, slot.after[number]]
+            met.append(Met(found.storage, [each.storage if is_memory(each) else None for each in ways]))
+            found.storage.doubt = slot.doubts[number] or (slot.first_doubts[number] if may_be_first else None)
+        return found
+
     for must_be_bound in (True, False):
-        for slot, group in zip(slots, parts, strict=True):
-            for number, part in enumerate(group):
+        for slot, group in zip(slots, values, strict=True):
+            for number, value in enumerate(group):
                 key = slot.groups[number]
-                if key is not None and key not in found and (slot.before[number] is not UNDEFINED or not must_be_bound):
-                    found[key] = slot.array(number, part, may_be_first)
+                # One array of a name that was bound before, where there is one.
+                if (
+                    key is not None
+                    and key not in shared
+                    and (slot.before[number] is not UNDEFINED or not must_be_bound)
+                ):
+                    shared[key] = array(slot, number, value)
+    found = [
+        [
+            array(slot, number, value) if key is None else shared[key]
+            for number, (value, key) in enumerate(zip(group, slot.groups, strict=True))
+        ]
+        for slot, group in zip(slots, values, strict=True)
+    ]
+    relate(met)
     return found
 
 
 def note_sharing(slots: Sequence[Slot]) -> None:
-    """Find the parts that lie in one memory after a round: before the loop they have to, too, or be unbound.
-
-    Where that is not so, or they are different views of it, it is not known which memory a write would have to reach.
-    """
-    together: dict[int, list[tuple[Slot, int]]] = {}
+    """Find the parts that lie in one memory after a round, as one view of it, and before the loop, too, or are unbound:
+    they are one array in each round."""
+    together: dict[Any, list[tuple[Slot, int]]] = {}
     for slot in slots:
-        slot.groups, slot.is_uncertain = [None] * len(slot.after), [False] * len(slot.after)
+        slot.groups = [None] * len(slot.after)
         for number, after in enumerate(slot.after):
-            if is_memory(after) and id(after.storage) not in slot.outer:
-                together.setdefault(id(after.storage), []).append((slot, number))
-    for key, parts in together.items():
-        if len(parts) == 1:
-            continue
+            if is_memory(after):
+                together.setdefault(place_of(after), []).append((slot, number))
+    for key, parts in enumerate(together.values()):
         befores = [slot.before[number] for slot, number in parts if slot.before[number] is not UNDEFINED]
-        is_one = len({place_of(each) for each in befores}) < 2 and all(is_memory(each) for each in befores)
-        if is_one and len({place_of(slot.after[number]) for slot, number in parts}) == 1:
+        if len({place_of(each) for each in befores}) < 2 and all(is_memory(each) for each in befores):
             for slot, number in parts:
-                slot.groups[number] = key
-        else:
-            for slot, number in parts:
-                slot.is_uncertain[number] = True
+                slot.groups[number] = key if len(parts) > 1 else None
 
 
 @dataclass
@@ -175,14 +193,14 @@ def plan_of(body: Advance, state: State, index: Any, names: Sequence[str], stops
         # What is bound to another number must not be known in the trial, nor is what follows from it.
         def run(number: Any, values: Any) -> State:
             current = list(state)
-            shared = shared_arrays(list(changing.values()), values)
-            for (position, slot), parts in zip(changing.items(), values, strict=True):
-                current[position] = slot.value(parts, True, shared)
+            arrays = arrays_of(list(changing.values()), values)
+            for (position, slot), parts in zip(changing.items(), arrays, strict=True):
+                current[position] = slot.value(parts, True)
             return body(number, tuple(current))
 
         try:
             trial = run_on_trial(
-                run, index, [[jnp.asarray(plain(each)) for each in slot.before] for slot in changing.values()]
+                run, index, [[jnp.asarray(carried_value(each)) for each in slot.before] for slot in changing.values()]
             )
         except UnboundLocalError as error:
             raise NotCapturable(f"{error}: bind the name before the loop") from error
@@ -225,12 +243,12 @@ def _plan_from(
         else:
             if isinstance(before, Array) and before.storage in trial.written:
                 raise NotCapturable(f"the array '{name}' is written in place and its name then bound to a new one")
-            plan.slots[position] = _slot_of(name, before, after, outer)
+            plan.slots[position] = _slot_of(name, before, after, outer, trial)
     note_sharing(list(plan.slots.values()))
     return plan, moving
 
 
-def _slot_of(name: str, before: Any, after: Any, outer: set[int]) -> Slot:
+def _slot_of(name: str, before: Any, after: Any, outer: set[int], trial: Trial) -> Slot:
     places = [each.places for each in map(possible_value, (before, after)) if isinstance(each, Returned)]
     first, second = (_unpacked(possible_value(each)) for each in (before, after))
     leaves, structure = spread(second)
@@ -249,16 +267,19 @@ def _slot_of(name: str, before: Any, after: Any, outer: set[int]) -> Slot:
     if before is UNDEFINED and is_bound(after) is True:
         tells = "round"
     lines = tuple(dict.fromkeys(each for group in places for each in group)) if places else None
+    firsts = [each for each, does_go in zip(others, goes, strict=True) if does_go]
+    lasts = [each for each, does_go in zip(leaves, goes, strict=True) if does_go]
     return Slot(
         name,
         structure,
         [None if does_go else leaf for leaf, does_go in zip(leaves, goes, strict=True)],
         goes,
-        [each for each, does_go in zip(others, goes, strict=True) if does_go],
-        [each for each, does_go in zip(leaves, goes, strict=True) if does_go],
+        firsts,
+        lasts,
         tells,
         lines,
-        frozenset(outer),
+        [each.storage.doubt if is_memory(each) else None for each in firsts],
+        [trial.doubt_of(each) for each in lasts],
     )
 
 
@@ -308,7 +329,7 @@ class Carried:
         """The memories, the parts of names and the flags, as they are in this state."""
         slots = self.plan.slots.items()
         memories = [as_jax(storage.value) for storage in self.storages]
-        parts = [[plain(each) for each in slot.parts_of(state[position])] for position, slot in slots]
+        parts = [[carried_value(each) for each in slot.parts_of(state[position])] for position, slot in slots]
         flags = [jnp.asarray(is_bound(state[position])) for position, slot in slots if slot.tells == "flag"]
         return memories, parts, flags
 
@@ -336,16 +357,15 @@ class Carried:
     def install(self, values: Any, has_run: Any, is_after: bool = False) -> State:
         """The state at the beginning of a round (or after all), with the memories set; `has_run` tells whether there
         was a round before, or is what gives that."""
-        may_be_first = is_after and has_run is not True
         memories, parts, flags = values
         for storage, value in zip(self.storages, memories, strict=True):
             storage.value = value
         current = list(self.state)
         remaining = iter(flags)
-        shared = shared_arrays(list(self.plan.slots.values()), parts, may_be_first)
-        for (position, slot), group in zip(self.plan.slots.items(), parts, strict=True):
+        arrays = arrays_of(list(self.plan.slots.values()), parts, not is_after or has_run is not True)
+        for (position, slot), group in zip(self.plan.slots.items(), arrays, strict=True):
             bound = {"always": True, "round": has_run}.get(slot.tells)
-            current[position] = slot.value(group, next(remaining) if bound is None else bound, shared, may_be_first)
+            current[position] = slot.value(group, next(remaining) if bound is None else bound)
         return tuple(current)
 
     def finish(self, values: Any, has_run: Any) -> State:
@@ -392,24 +412,30 @@ def settled(carried: Carried, index: Any, body: Advance) -> list[list[Any]]:
     for _, slot in slots:
         pairs = zip(slot.before, slot.after, strict=True)
         initial.append(
-            [zeros_like(aval_of(two)) if one is UNDEFINED else jnp.asarray(plain(one)) for one, two in pairs]
+            [zeros_like(aval_of(two)) if one is UNDEFINED else jnp.asarray(carried_value(one)) for one, two in pairs]
         )
     unbound = [[one is UNDEFINED for one in slot.before] for _, slot in slots]
     for _ in range(MOST_TRIALS):
         given: list[list[Any]] = []
+        has_new_doubts: list[bool] = []
 
-        def step(number: Any, values: Any, given: list[list[Any]] = given) -> State:
+        def step(
+            number: Any, values: Any, given: list[list[Any]] = given, has_new_doubts: list[bool] = has_new_doubts
+        ) -> State:
             current = carried.install(values, carried.ran_before([]))
             after = body(number, current)
             for position, slot in slots:
                 parts = slot.parts_of(after[position])
-                given.append([None if part is UNDEFINED else jax.typeof(jnp.asarray(plain(part))) for part in parts])
+                given.append(
+                    [None if part is UNDEFINED else jax.typeof(jnp.asarray(carried_value(part))) for part in parts]
+                )
+                has_new_doubts.append(slot.add_doubts(parts))
             return after
 
         trial = run_on_trial(step, index, carried.initial(initial))
         more = [storage for storage in trial.written if storage not in carried.storages]
         carried.storages += more
-        is_settled = not more
+        is_settled = not any([more, *has_new_doubts, add_doubts(trial.doubts.items())])
         wanted: list[list[Any]] = []
         for group, avals, were_unbound, (_, slot) in zip(initial, given, unbound, slots, strict=True):
             news: list[Any] = []

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from windlass.frontends.arrays import selections
-from windlass.frontends.arrays.array import ANSWERS
+from windlass.frontends.arrays.array import ANSWERS, Array, Scalar, wrapped
 from windlass.frontends.arrays.index_functions import CHANGING, INDEXED
 from windlass.frontends.arrays.lists import with_arrays_for_lists
 from windlass.frontends.arrays.memory_order import laid_as_in_numpy, laid_as_indexed
 from windlass.frontends.arrays.operands import deliver, is_known, shape_from_data, unsupported, unwrapped, unwrapped_all
 from windlass.frontends.arrays.promotion import dtype_or_number, typed_call
 from windlass.frontends.arrays.sorting import FUNCTIONS
+from windlass.frontends.arrays.tracing import current_tracing
 from windlass.frontends.arrays.ufuncs import apply_ufunc
 from windlass.frontends.arrays.view_functions import share_memory, view_of
 
@@ -92,6 +94,22 @@ def _copy_to(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) 
     deliver(value, dst, where, casting)
 
 
+# -- arrays among the leaves of JAX's trees ----------------------------------------------------------------------------
+
+
+def _from_leaf(_: None, children: Sequence[Any]) -> Any:
+    """An array from its leaf. JAX also rebuilds trees with leaves that are no arrays, which are handed through, and
+    trees outside of `wl.jit`: for derivative rules, which are code for JAX."""
+    (leaf,) = children
+    is_array = isinstance(leaf, jax.Array | np.ndarray) and current_tracing() is not None
+    return Array(leaf) if is_array else leaf
+
+
+def _number_from_leaf(_: None, children: Sequence[Any]) -> Any:
+    (leaf,) = children
+    return leaf if current_tracing() is None else wrapped(leaf)
+
+
 WITHOUT_SHAPE = frozenset({"unique", "unique_values", "unique_counts", "unique_inverse", "unique_all", "nonzero",
                            "flatnonzero", "argwhere", "extract", "compress", "union1d", "intersect1d", "setdiff1d",
                            "setxor1d", "trim_zeros", "bincount", "polydiv", "roots"})  # fmt: skip
@@ -104,3 +122,6 @@ GIVES_ARRAYS = frozenset({"where", "copy", "squeeze", "reshape", "broadcast_to",
 ANSWERS.update(
     ufunc=apply_ufunc, function=apply_function, order=laid_as_indexed, pick=selections.pick, write=selections.write
 )
+# Functions of jax.numpy and JAX's transformations take an Array as what it holds now, and give new ones.
+jax.tree_util.register_pytree_node(Array, lambda array: ((array.value,), None), _from_leaf)
+jax.tree_util.register_pytree_node(Scalar, lambda number: ((number.value,), None), _number_from_leaf)

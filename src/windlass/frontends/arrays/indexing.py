@@ -16,6 +16,7 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.tracing import Check, current_tracing, note_needed, position_now
+from windlass.frontends.arrays.views import Shadow, ViewStep, ViewTake, shadow_of
 
 MASK_HELP = (
     "numpy.where(mask, a, b) chooses element by element, a[mask] = number leaves the others as they are, and "
@@ -56,6 +57,61 @@ def known_integer(entry: Any) -> int | None:
         return int(entry)
     value = plain(entry)
     return None if isinstance(value, Tracer) else int(value)
+
+
+def basic_step(whole: Shadow, entries: Sequence[Any]) -> tuple[ViewStep | None, Shadow]:
+    """The step for basic indexing of an array with this shadow, and the shadow of the view; no step where the program
+    fails, there being no elements.
+
+    Raises IndexError for too many indices.
+    """
+    count = sum(entry is not None and entry is not Ellipsis for entry in entries)
+    if count > whole.ndim:
+        raise IndexError(f"too many indices for array: array is {whole.ndim}-dimensional, but {count} were indexed")
+    if sum(entry is Ellipsis for entry in entries) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if not any(entry is Ellipsis for entry in entries):
+        entries = (*entries, Ellipsis)
+    full: list[Any] = []
+    for entry in entries:
+        full += [slice(None)] * (whole.ndim - count) if entry is Ellipsis else [entry]
+    starts: list[Any] = []
+    steps: list[int] = []
+    counts: list[int] = []
+    dropped: list[int] = []
+    static: list[Any] = []
+    shape: list[int] = []
+    is_there = True
+    axis = 0
+    for entry in full:
+        if entry is None:
+            static.append(None)
+            shape.append(1)
+            continue
+        extent = whole.shape[axis]
+        if isinstance(entry, slice):
+            start, stop, step = static_bounds(entry).indices(extent)
+            found = range(start, stop, step)
+            if not found:
+                start, stop, step = 0, 0, 1
+            static.append(slice(start, None if stop < 0 else stop, step))
+            starts.append(start)
+            steps.append(step)
+            counts.append(len(found))
+            shape.append(len(found))
+        else:
+            number = inside(entry, extent, axis)
+            is_there = is_there and extent > 0
+            static.append(number if isinstance(number, int) else 0)
+            starts.append(number)
+            steps.append(1)
+            counts.append(1)
+            dropped.append(axis)
+        axis += 1
+    if not is_there:
+        return None, shadow_of(tuple(shape), whole.dtype)
+    shadow = whole[(*static, ...)]
+    return ViewTake(tuple(starts), tuple(steps), tuple(counts), tuple(dropped), shadow.shape), shadow
 
 
 def static_bounds(entry: slice) -> slice:

@@ -5,7 +5,7 @@ A name that one way leaves unbound becomes an `Unsure`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.sharing import Met, relate
 from windlass.frontends.arrays.states import (
     UNDEFINED,
     NotCapturable,
+    Trial,
     aval_of,
+    carried_value,
     common_shape,
     converted,
     is_memory,
@@ -47,7 +50,6 @@ class Join:
     is_unsure: bool
     places: tuple[Any, ...] | None
     """The lines that return it, if it is what the function returns."""
-    outer: set[int]
 
     def values_on(self, way: Any) -> list[Any]:
         """The parts that differ, as JAX has them, with the name's value on this way."""
@@ -56,23 +58,11 @@ class Join:
             return [_zeros(ways, type_) for ways, type_ in zip(self.ways, self.types, strict=True)]
         leaves, _ = spread(inner)
         differing = [leaf for leaf, part in zip(leaves, self.parts, strict=True) if part is NOTHING]
-        return [converted(plain(leaf), *type_) for leaf, type_ in zip(differing, self.types, strict=True)]
+        return [converted(carried_value(leaf), *type_) for leaf, type_ in zip(differing, self.types, strict=True)]
 
     def value(self, values: Sequence[Any], is_bound: Any, sharing: Sharing) -> Any:
         """What the name holds afterwards."""
-        made: list[Any] = []
-        for value, ways in zip(values, self.ways, strict=True):
-            there = [each for each in ways if each is not NOTHING]
-            places = _places_of(ways)
-            array = sharing.arrays.get(places)
-            if array is None:
-                array = laid_alike(wrapped(value, any(map(is_memory, there))), *there)
-            if isinstance(array, Array) and places not in sharing.arrays:
-                is_old = any(is_memory(each) and id(each.storage) in self.outer for each in there)
-                array.storage.is_uncertain = is_old or places in sharing.uncertain
-                if any(map(is_memory, there)):
-                    sharing.arrays[places] = array
-            made.append(array)
+        made = [sharing.array(value, ways) for value, ways in zip(values, self.ways, strict=True)]
         rest = iter(made)
         found = gathered(self.structure, [next(rest) if part is NOTHING else part for part in self.parts])
         found = found if self.places is None else Returned(found, self.places)
@@ -80,21 +70,30 @@ class Join:
 
 
 class Sharing:
-    """Which parts of several names lie in one memory after two ways have met: those that do on both of them.
+    """What is made of the parts of several names where two ways meet: those that are one array on both stay one."""
 
-    Where two do on one way only, or as different views, it is not known which memory a write would have to reach.
-    """
-
-    def __init__(self, joins: Iterable[Join]) -> None:
-        self.arrays: dict[Any, Array] = {}
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self.trials = trials
+        self.arrays: dict[Any, Any] = {}
         """What was made of parts, by their places on the two ways."""
-        self.uncertain: set[Any] = set()
-        """The places of parts that are not to be written."""
-        seen: dict[tuple[int, int], Any] = {}
-        for places in (_places_of(ways) for join in joins for ways in join.ways):
-            for way, place in enumerate(places):
-                if place is not None and place[0] != "a value" and seen.setdefault((way, place[0]), places) != places:
-                    self.uncertain |= {places, seen[way, place[0]]}
+        self.met: list[Met] = []
+
+    def array(self, value: Any, ways: tuple[Any, Any]) -> Any:
+        """The value that JAX gives, as what a name holds for which these stand on the two ways."""
+        there = [each for each in ways if each is not NOTHING]
+        if not any(map(is_memory, there)):
+            return laid_alike(wrapped(value), *there)
+        places = _places_of(ways)
+        if places not in self.arrays:
+            array = self.arrays[places] = laid_alike(wrapped(value, is_array=True), *there)
+            doubts = [trial.doubt_of(each) for trial, each in zip(self.trials, ways, strict=True)]
+            array.storage.doubt = next((each for each in doubts if each is not None), None)
+            self.met.append(Met(array.storage, [each.storage if is_memory(each) else None for each in ways]))
+        return self.arrays[places]
+
+    def close(self) -> None:
+        """Note which memories may be one, now that all are made."""
+        relate(self.met)
 
 
 def _places_of(ways: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -133,7 +132,7 @@ def join_of(name: str, first: Any, second: Any, outer: set[int]) -> Join:
             raise NotCapturable(f"{_what(name, places)} {_kind(leaf)} on one way and {_kind(another)} on another")
     is_unsure = is_bound(first) is not True or is_bound(second) is not True
     lines = None if places is None else tuple(dict.fromkeys(each for group in places for each in group))
-    return Join(structure, parts, ways, types, is_unsure, lines, outer)
+    return Join(structure, parts, ways, types, is_unsure, lines)
 
 
 def can_be_had(part: Any, outer: set[int]) -> bool:

@@ -17,8 +17,9 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays.array import Array
+from windlass.frontends.arrays.array import Array, elements_of
 from windlass.frontends.arrays.elements import Flags, Flat
+from windlass.frontends.arrays.sharing import doubts_now, put_back
 from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, live_storages
 
 State: TypeAlias = tuple[Any, ...]
@@ -102,28 +103,36 @@ def changing(owner: Any, is_outside: bool) -> None:
 
 @dataclass
 class Trial:
-    """What a trial run showed: the memories written, and each name's value before and after."""
+    """What a trial run showed: the memories written, each name's value after, and the memories that are in doubt."""
 
     written: list[Storage]
     after: State
+    doubts: dict[Storage, Any]
+
+    def doubt_of(self, value: Any) -> Any:
+        """What is in doubt, at the end, of what a name holds."""
+        return self.doubts.get(value.storage, value.storage.doubt) if is_memory(value) else None
 
 
 def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
     """Run with abstract arguments; keep nothing but the trial's findings."""
     storages = live_storages()
     before = {id(storage): storage.value for storage in storages}
+    doubts = doubts_now()
     found: list[Trial] = []
 
     def trial(*traced: Any) -> None:
         with at_this_level():
             after = run(*traced)
-        found.append(Trial([each for each in storages if each.value is not before[id(each)]], after))
+        written = [each for each in storages if each.value is not before[id(each)]]
+        found.append(Trial(written, after, {each: each.doubt for each in storages}))
 
     try:
         jax.eval_shape(trial, *arguments)
     finally:
         for storage in storages:
             storage.value = before[id(storage)]
+        put_back(doubts)
     return found[-1]
 
 
@@ -190,11 +199,16 @@ def aval_of(value: Any) -> Any:
         return jax.typeof(value.storage.value)
     if isinstance(value, Array) and not value.is_static:
         return jax.ShapeDtypeStruct(value.shape, value.dtype)
-    return jax.eval_shape(lambda: jnp.asarray(plain(value)))
+    return jax.eval_shape(lambda: jnp.asarray(carried_value(value)))
 
 
 def plain(value: Any) -> Any:
     return value.value if isinstance(value, Array) else value
+
+
+def carried_value(value: Any) -> Any:
+    """The value to be carried along, which may be in doubt."""
+    return elements_of(value) if isinstance(value, Array) else value
 
 
 def common_shape(first: tuple[int, ...], second: tuple[int, ...], name: str = "") -> tuple[int, ...]:

@@ -35,21 +35,22 @@ INDEX_BITS = 46
 class Storage:
     """The memory that an array and its views share: one value, replaced at each write.
 
-    The value is a JAX array, or a NumPy array as long as nothing traced has been written. `is_uncertain` marks a copy
-    that stands for one of several memories, which one being unknown until the program runs: reading it is right,
-    writing to it would have to reach a memory that is not known. `has_known_order` is false where it stands for arrays
+    The value is a JAX array, or a NumPy array as long as nothing traced has been written. `may_be` are the memories of
+    which it is known only as the program runs whether they are this one, and `doubt` tells of a write to one of them:
+    see `sharing.py`. `has_known_order` is false where it stands for arrays
     that lie in memory in different ways, so that NumPy would give a view of one and a copy of the other. `is_callers`
     marks the memory of an argument, in which the caller sees what is written. `tracing` and
     `level` say what was traced when it was made: it is of no use elsewhere.
     """
 
-    __slots__ = ("__weakref__", "has_known_order", "is_callers", "is_uncertain", "level", "tracing", "value")
+    __slots__ = ("__weakref__", "doubt", "has_known_order", "is_callers", "level", "may_be", "tracing", "value")
 
-    def __init__(self, value: Any, is_uncertain: bool = False) -> None:
+    def __init__(self, value: Any) -> None:
         self.tracing = _here.tracing
         self.level = None if _here.tracing is None else get_opaque_trace_state()
         self.value = value
-        self.is_uncertain = is_uncertain
+        self.may_be: weakref.WeakSet[Storage] = weakref.WeakSet()
+        self.doubt: Any = None
         self.has_known_order = True
         self.is_callers = False
         _here.storages.add(self)
@@ -199,12 +200,12 @@ def at_this_level() -> Generator[None]:
 def keeping_memories() -> Generator[None]:
     """What all memories hold is put back where an exception ends what is within: values of an inner trace are of no
     use outside of it."""
-    before = [(storage, storage.value) for storage in live_storages()]
+    before = [(storage, storage.value, storage.doubt) for storage in live_storages()]
     try:
         yield
     except BaseException:
-        for storage, value in before:
-            storage.value = value
+        for storage, value, doubt in before:
+            storage.value, storage.doubt = value, doubt
         raise
 
 

@@ -251,9 +251,12 @@ def share_memory(function: Callable[..., Any], first: Any, second: Any, max_work
 
     Raises WindlassError (WL0904) where it depends on traced indices.
     """
-    if not isinstance(first, Array) or not isinstance(second, Array) or first.storage is not second.storage:
+    if not isinstance(first, Array) or not isinstance(second, Array):
         return False
-    if first.is_static and second.is_static:
+    may_be_one = second.storage in first.storage.may_be
+    if first.storage is not second.storage and not may_be_one:
+        return False
+    if not may_be_one and first.is_static and second.is_static:
         return bool(function(first.shadow, second.shadow, max_work))
     if function is np.may_share_memory:
         return True

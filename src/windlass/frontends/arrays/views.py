@@ -71,6 +71,17 @@ def axes_in_memory(shadow: Shadow) -> tuple[int, ...]:
     return tuple(sorted(range(shadow.ndim), key=lambda axis: -strides[axis]))
 
 
+def run_of(shadow: Shadow, order: Order) -> tuple[tuple[int, ...], bool]:
+    """The axes from slow to fast that the order asks for, and whether NumPy's `ravel` gives a view for it."""
+    flags = shadow.flags
+    if order == "C" or (order in "AK" and flags.c_contiguous) or (order == "A" and not flags.f_contiguous):
+        return tuple(range(shadow.ndim)), flags.c_contiguous
+    if order in "FA" or flags.f_contiguous:
+        return tuple(reversed(range(shadow.ndim))), flags.f_contiguous
+    axes = axes_in_memory(shadow)
+    return axes, shadow.transpose(axes).flags.c_contiguous
+
+
 class ViewStep:
     """One step of a view. What it gets of a NumPy array is a view again, of JAX's arrays a value."""
 
