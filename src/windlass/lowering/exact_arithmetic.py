@@ -19,10 +19,11 @@ may be a constant, and reading an array that is updated in place would make XLA 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import numpy as np
 
+from windlass.facts.decisions import find_deciding
 from windlass.facts.ranges import range_of
 from windlass.ir import Argument, Block, Builder, Function, Op, Result, TensorType, Value
 from windlass.ops import (
@@ -103,17 +104,32 @@ def keep_float_results(function: Function) -> None:
     _protect_block(function.body, _Zeros(function.body), is_entry=True)
 
 
+def keep_decisions(function: Function) -> None:
+    """The same for the operations that decide (see `windlass.facts.decisions`): others are left to XLA."""
+    deciding = find_deciding(function.body)
+    if deciding:
+        _protect_block(function.body, _Zeros(function.body, only=deciding), is_entry=True)
+
+
 class _Zeros:
     """Negative zeros that no compiler sees through, one for each element type, made when first needed."""
 
-    def __init__(self, block: Block, passed: dict[str, Value] | None = None) -> None:
+    def __init__(
+        self, block: Block, passed: dict[str, Value] | None = None, only: Container[Value] | None = None
+    ) -> None:
         self.block = block
+        self.only = only
+        """The ops that are protected; None: all."""
         self.made: dict[str, Value] = passed or {}
         self.bit: Op | None = None
         self.guards: set[Op] = set()
         """Sums with a zero that were put in."""
         self.constants: dict[Value, bool] = {}
         """Whether XLA can compute a value before the program runs, as far as that was asked."""
+
+    def protects(self, op: Op) -> bool:
+        """Whether the op is to be protected."""
+        return self.only is None or op in self.only
 
     def of(self, dtype: str) -> Value:
         """The zero as a scalar of the element type, at the start of the block."""
@@ -154,7 +170,9 @@ def _even_bit() -> Op:
 
 def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
     # Nothing is known of the range of a zero that is put in, so ranges are asked for first.
-    small = [op for op in block if isinstance(op, Log | Lgamma | Rsqrt) and _may_be_subnormal(op)]
+    small = [
+        op for op in block if isinstance(op, Log | Lgamma | Rsqrt) and zeros.protects(op) and _may_be_subnormal(op)
+    ]
     for op in list(block):
         if isinstance(op, While):
             _protect_loop(op, zeros)
@@ -162,6 +180,8 @@ def _protect_block(block: Block, zeros: _Zeros, is_entry: bool) -> None:
             for region in op.regions:
                 # Branches take no arguments: they see the values around them.
                 _protect_block(region.block, zeros, is_entry=False)
+        elif not zeros.protects(op):
+            continue
         elif isinstance(op, Convert):
             _keep_rounding(op)
         elif isinstance(op.type, TensorType) and op.type.dtype in PROTECTED:
@@ -198,7 +218,8 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
     touched = {
         op.type.dtype: isinstance(op, Divide)
         for op in sorted(loop.body.walk(), key=lambda op: isinstance(op, Divide))
-        if isinstance(op, Multiply | Divide | Add | Subtract | Log | Power)
+        if zeros.protects(op)
+        and isinstance(op, Multiply | Divide | Add | Subtract | Log | Power)
         and isinstance(op.type, TensorType)
         and op.type.dtype in PROTECTED
     }
@@ -207,7 +228,9 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
     masks = {f"ui{bit_width(dtype)}" for dtype, has_quotients in touched.items() if has_quotients}
     needed = [*sorted(touched), *sorted(masks)]
     outer = [zeros.mask(int(each[2:])) if each in masks else zeros.of(each) for each in needed]
-    cond, body = loop.cond.clone({}), loop.body.clone({})
+    copies: dict[Value, Value] = {}
+    cond, body = loop.cond.clone(copies), loop.body.clone(copies)
+    only = None if zeros.only is None else {copy for op, copy in copies.items() if op in zeros.only}
     inner: dict[str, Value] = {}
     for dtype, zero in zip(needed, outer, strict=True):
         cond.block.add_argument(zero.type)
@@ -216,7 +239,7 @@ def _protect_loop(loop: While, zeros: _Zeros) -> None:
     with Builder(body.block, before=old_return):
         Return((*old_return.operands, *inner.values()))
     old_return.erase()
-    _protect_block(body.block, _Zeros(body.block, inner), is_entry=False)
+    _protect_block(body.block, _Zeros(body.block, inner, only), is_entry=False)
     assert loop.block is not None
     with Builder(loop.block, before=loop, source=loop.source):
         protected = While(cond, body, (*loop.operands, *outer))

@@ -16,6 +16,7 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.diagnostics.deadline import ending_at, is_late
 from windlass.diagnostics.environment import patience
 from windlass.facts.cost import CPU, Device, estimate_saving, find_dying
+from windlass.facts.decisions import find_deciding
 from windlass.facts.ranges import forget_loops, granting
 from windlass.ir import Block, Builder, Function, Op, TypeFault, Value
 from windlass.ops import Constant, While
@@ -69,16 +70,19 @@ def rewrite_function(
     device: Device = CPU,
     estimates: bool = False,
     watch: Watch | None = None,
+    keeps_decisions: bool = False,
 ) -> Ledger:
     """Rewrite `function` in place to a fixpoint of `rules`, dead code and common subexpressions removed.
 
     Gives the ledger of what was done; with `estimates`, what each rewrite saves on the device is in it. `watch` is told
-    of each rewrite just before it takes place: its number, the rule, and the op, which has to be left as it is.
+    of each rewrite just before it takes place: its number, the rule, and the op, which has to be left as it is. With
+    `keeps_decisions`, no floats that decide (see `windlass.facts.decisions`) are reassociated.
 
     Raises TypeFault if a rule gives a value of another type than it replaces, WindlassError (WL0804) if it raises
     another exception: these are defects of the rule.
     """
     driver = _Driver(function.body, rules, budget or Budget(), device, estimates, watch)
+    driver.keeps_decisions = keeps_decisions
     with granting(rules.granted), ending_at(driver.deadline):
         driver.run()
     for op in function.walk():
@@ -117,6 +121,9 @@ class _Driver:
         """Whether the passes that come at rest have been run."""
         self.is_last = False
         """Whether only the rules that come last are left."""
+        self.keeps_decisions = False
+        self.deciding: set[Op] = set()
+        """Ops of floats that may not be reassociated."""
 
     def run(self) -> None:
         self.push_all(self.body)
@@ -143,6 +150,8 @@ class _Driver:
             return 0
         shared: list[Op] = []
         removed = share_common_subexpressions(self.body, shared.append)
+        if shared and self.keeps_decisions:
+            self.deciding = find_deciding(self.body)
         for op in dict.fromkeys(shared):
             self.push_with_users(op)
         if not removed:
@@ -193,6 +202,8 @@ class _Driver:
 
     def run_pass(self, each: Pass, block: Block) -> None:
         """Let a pass change a block, as far as the budget goes."""
+        if each.reassociates and self.deciding:
+            return
         if self.steps_left <= 0 or is_late() or self.settled.get((each.name, block)) == block.revision:
             return
         before = len(self.ledger.entries)
@@ -223,6 +234,8 @@ class _Driver:
 
     def push_all(self, block: Block) -> None:
         """Queue every op so that the first of the block comes off the list first."""
+        if self.keeps_decisions:
+            self.deciding = find_deciding(self.body)
         for op in reversed(list(block.walk())):
             self.push(op)
 
@@ -262,6 +275,8 @@ class _Driver:
         builder.nested = nested = list[Op]()
         with builder:
             for rule, application in applicable:
+                if rule.reassociates and op in self.deciding:
+                    continue
                 try:
                     replacement = application(op)
                 except TypeFault:
@@ -322,6 +337,8 @@ class _Driver:
             if rule.by_cost and not self.is_worth(saved, op, news, placed):
                 return False
         made_by = (*op.made_by[-7:], rule.name)
+        if op in self.deciding:
+            self.deciding.update(placed)
         for made in placed:
             made.made_by = made_by
             self.generations[made] = generation

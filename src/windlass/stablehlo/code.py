@@ -16,7 +16,7 @@ from weakref import ref
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
-from windlass.lowering.exact_arithmetic import keep_float_results
+from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
 from windlass.lowering.finishing import Surroundings, avoid_miscompilations, finish
 from windlass.lowering.polling import add_polls
 from windlass.ops import CustomDerivative, call_composites, expand_composites
@@ -51,8 +51,8 @@ class Code:
 
     __slots__ = (
         "__weakref__", "_differentiable", "_finished", "_make_differentiable", "argument_types", "callbacks",
-        "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "needs_x64", "program", "result_types",
-        "seconds",
+        "is_derivative", "is_exact", "is_given", "keeps_subnormals", "limbs", "module", "name", "needs_x64", "program",
+        "result_types", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +66,7 @@ class Code:
         seconds: dict[str, float],
         make_differentiable: Callable[[], Module] | None,
         limbs: Limbs | None = None,
+        is_derivative: bool = False,
     ) -> None:
         self.program = ref(program)
         self.module = module
@@ -73,6 +74,7 @@ class Code:
         self.callbacks = tuple(callbacks)
         self.is_exact = is_exact
         self.is_given = is_given
+        self.is_derivative = is_derivative
         self.limbs = limbs
         self.seconds = seconds
         self.argument_types = tuple(argument.tensor for argument in module.main.arguments)
@@ -139,8 +141,9 @@ class Code:
             for function in module.functions.values():
                 expand_composites(function.body)
         if self.is_exact or self.limbs is not None:
+            keep = keep_decisions if self.is_derivative and self.limbs is None else keep_float_results
             for function in module.functions.values():
-                keep_float_results(function)
+                keep(function)
         if not self.is_given:
             module = distribute(module, surroundings, device.name)
             is_settled = self.limbs is not None

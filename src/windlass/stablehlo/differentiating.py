@@ -42,7 +42,9 @@ def differentiate(
     )
     valued = program
     if active and program.has_valued_rules:
-        valued = _derived(program, ("values", active), lambda: value_function(program.differentiable.main, active)).code
+        valued = _derived(
+            program, ("values", active), lambda: value_function(program.differentiable.main, active), False
+        ).code
     results = _bind(call, valued, primals, {} if count is None else {"count": count})
     if active:
         tangent = _derived(program, ("tangent", active), lambda: tangent_function(program.differentiable.main, active))
@@ -79,21 +81,21 @@ def _bind(call: Any, program: Code, arguments: Sequence[Any], parameters: dict[s
         return call.bind(*arguments, program=program, **parameters)
 
 
-def _derived(program: Code, key: Hashable, build: Callable[[], Function]) -> TensorProgram:
+def _derived(program: Code, key: Hashable, build: Callable[[], Function], is_derivative: bool = True) -> TensorProgram:
     """The program of a function that is made from another one's."""
     owner = program.program()
     if owner is None:
-        return _made(program, build)
-    return owner.derived(key, lambda: _made(program, build))
+        return _made(program, build, is_derivative)
+    return owner.derived(key, lambda: _made(program, build, is_derivative))
 
 
-def _made(program: Code, build: Callable[[], Function]) -> TensorProgram:
+def _made(program: Code, build: Callable[[], Function], is_derivative: bool) -> TensorProgram:
     try:
         function = build()
     except NoDerivative as failure:
         # The module is called what the user calls it, whatever was derived of it.
         raise no_derivative(program.module.name or program.name, failure) from None
-    return program_from(program, function, program.name)
+    return program_from(program, function, program.name, is_derivative)
 
 
 def no_derivative(program: str, failure: NoDerivative) -> WindlassError:

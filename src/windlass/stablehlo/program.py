@@ -46,10 +46,11 @@ class TensorProgram:
 
     `module` is the program as it was optimized; it must not be changed afterwards. `callbacks` are the Python functions
     that custom calls in it name by number, as JAX lowered them. With `is_exact` its float results are protected from
-    what XLA would change in them. A program that `is_given` is lowered as it stands: what it is part of is finished for
-    a device's compiler as a whole, or it is the user's own. How long lowering takes is entered into `seconds`.
-    `differentiable` gives what its derivatives are made of where that is another form of it: see `Code`. With `limbs`
-    its wide floats are computed as several narrow ones, and so are those of programs that are made from it.
+    what XLA would change in them; of one that `is_derivative`, those alone that decide. A program that `is_given` is
+    lowered as it stands: what it is part of is finished for a device's compiler as a whole, or it is the user's own.
+    How long lowering takes is entered into `seconds`. `differentiable` gives what its derivatives are made of where
+    that is another form of it: see `Code`. With `limbs` its wide floats are computed as several narrow ones, and so are
+    those of programs that are made from it.
 
     Programs that are made from this one hang on it (`derived`). What was compiled is freed with the program and the
     functions that `jitted` gave.
@@ -68,10 +69,13 @@ class TensorProgram:
         seconds: dict[str, float] | None = None,
         differentiable: Callable[[], Module] | None = None,
         limbs: Limbs | None = None,
+        is_derivative: bool = False,
     ) -> None:
         name = name or module.name or module.main.name
         seconds = {} if seconds is None else seconds
-        self.code = Code(self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs)
+        self.code = Code(
+            self, module, name, callbacks, is_exact, is_given, seconds, differentiable, limbs, is_derivative
+        )
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
         self._derived: dict[Hashable, TensorProgram] = {}
@@ -225,13 +229,20 @@ def _batched(program: Code, flags: Sequence[bool], size: int) -> TensorProgram:
     return program_from(program, batch_function(program.differentiable.main, flags, size), f"{program.name}_for_{size}")
 
 
-def program_from(origin: Code, function: Function, name: str) -> TensorProgram:
-    """The program of a function that was made from that of another program; the function is rewritten."""
+def program_from(origin: Code, function: Function, name: str, is_derivative: bool = False) -> TensorProgram:
+    """The program of a function that was made from that of another program; the function is rewritten.
+
+    What `is_derivative` has results that nobody wrote down: rounded in another order they are as good, as long as it
+    finds the branches and places that the program finds.
+    """
     from windlass.catalogue import catalogue
+
+    is_derivative = is_derivative or origin.is_derivative
 
     def made(function: Function, differentiable: Callable[[], Module] | None = None) -> TensorProgram:
         if not origin.is_given:
-            rewrite_function(function, catalogue.choose(exact=origin.is_exact, in_kernel=True))
+            rules = catalogue.choose(exact=origin.is_exact and not is_derivative, in_kernel=True)
+            rewrite_function(function, rules, keeps_decisions=origin.is_exact and is_derivative)
         return TensorProgram(
             Module([function], origin.module.name),
             name,
@@ -240,6 +251,7 @@ def program_from(origin: Code, function: Function, name: str) -> TensorProgram:
             is_given=origin.is_given,
             differentiable=differentiable,
             limbs=origin.limbs,
+            is_derivative=is_derivative,
         )
 
     # What is part of another program keeps functions of floats: they are expanded with the whole. So does what is
