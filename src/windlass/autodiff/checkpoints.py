@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from windlass.autodiff.activity import body_of
-from windlass.autodiff.recording import INDEX, Replay, converted, counting_down, entered, entry
-from windlass.autodiff.rounds import LONG, needed_for, number, run_counting
+from windlass.autodiff.recording import INDEX, Replay, Round, converted, counting_down, entered, entry
+from windlass.autodiff.rounds import LONG, arguments_behind, needed_for, number, run_counting
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -50,8 +50,11 @@ def places_within(bytes_: int, each: int) -> int:
 class Checkpoints(Replay):
     """Some of the rounds: at most so many as there are places in the stack."""
 
-    def __init__(self, op: While, used: Sequence[int], bytes_: int = USUAL_BYTES, most: int = MOST) -> None:
-        super().__init__(op, used)
+    def __init__(self, round_: Round, bytes_: int = USUAL_BYTES, most: int = MOST) -> None:
+        super().__init__(round_)
+        op = self.op
+        behind = arguments_behind(round_.needed, round_.block)
+        self.kept = sorted(place for place in behind if place not in self.same and place not in self.counted)
         self.needed = needed_for(op, self.kept)
         self.stored = [place for place in self.needed if place not in self.same and place not in self.counted]
         state = sum(op.operands[place].tensor.bytes for place in self.stored)
@@ -90,8 +93,8 @@ class Checkpoints(Replay):
         """How many states are kept, of which rounds, and the states."""
         return self._begun if self.stored else ()
 
-    def enter(self, carried: Sequence[Value], index: Value) -> tuple[dict[int, Value], tuple[Value, ...]]:
-        found = self.simple(self.used, index)
+    def enter(self, carried: Sequence[Value], index: Value) -> tuple[dict[Value, Value], tuple[Value, ...]]:
+        found = self.simple_values(index)
         if not self.stored:
             return found, ()
         height, rounds, *stacks = carried
@@ -113,7 +116,7 @@ class Checkpoints(Replay):
         _, height, rounds, *rest = While(counting_down(body), Region(body), initial).results
         stacks, state = rest[: len(stacks)], rest[len(stacks) :]
         given = dict(zip(self.stored, state, strict=True))
-        found.update((place, given[place]) for place in self.kept)
+        found.update((self.round.carried[place], given[place]) for place in self.kept)
         # The topmost now is the round at hand: it is not asked for again.
         return found, (Subtract(height, Constant.of(1, INDEX.dtype)), rounds, *stacks)
 

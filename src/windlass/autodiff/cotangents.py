@@ -15,9 +15,26 @@ from functools import reduce
 from typing import TypeAlias
 
 from windlass.autodiff.forward import scaled, spread
+from windlass.facts.terms import op_of
 from windlass.ir import TensorType, Value
-from windlass.ops import Add, And, BroadcastInDim, Compare, Constant, Convert, Not, Or, Select, reduce_or
+from windlass.ops import (
+    Add,
+    And,
+    BroadcastInDim,
+    Compare,
+    Constant,
+    Convert,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Not,
+    Or,
+    Reshape,
+    Scatter,
+    Select,
+    reduce_or,
+)
 from windlass.ops.base import TensorOp
+from windlass.ops.combiners import combiners_of
 
 Mask: TypeAlias = frozenset[tuple[Value, bool]]
 """Where all of these conditions hold, or do not, as is said beside each: of the cotangent's shape or single."""
@@ -71,17 +88,80 @@ def sum_of_cotangents(left: Cotangent | None, right: Cotangent | None) -> Cotang
     own, others = left.mask - both, right.mask - both
     is_zero_elsewhere = left.is_zero_elsewhere and right.is_zero_elsewhere
     if not own and not others:
-        return Cotangent(Add(left.value, right.value), both, is_zero_elsewhere)
+        return Cotangent(added(left.value, right.value), both, is_zero_elsewhere)
     if len(own) == len(others) == 1:
         ((condition, holds),), ((other, _),) = own, others
         if condition is other:
             taken, rest = (left, right) if holds else (right, left)
             return Cotangent(Select(condition, taken.value, rest.value), both, is_zero_elsewhere)
-    total = Add(left.settle(), right.settle())
+    total = added(left.settle(), right.settle())
     if not left.mask or not right.mask:
         return Cotangent(total)
     one, another = (condition_of(each.mask, total.tensor) for each in (left, right))
     return Cotangent(total, frozenset({(Or(one, another), True)}))
+
+
+def added(left: Value, right: Value) -> Value:
+    """left + right; where one of them is zeros to whose parts something is added, it is added to the other.
+
+    >>> from windlass.ir.values import tensor
+    >>> from windlass.ops import DynamicUpdateSlice
+    >>> x, row, start = tensor("f32", 1000, name="x"), tensor("f32", 1, name="row"), tensor("i32", name="i")
+    >>> zeros = Constant.splat(0, x.type)
+    >>> added(x, DynamicUpdateSlice(zeros, row, (start,)))
+    DynamicUpdateSlice(x, Add(DynamicSlice(x, i, slice_sizes=(1,)), row), i)
+    """
+    for whole, part in ((left, right), (right, left)):
+        if op_of(whole) is not op_of(part):
+            found = _added_to(whole, part)
+            if found is not None:
+                return found
+    return Add(left, right)
+
+
+def _added_to(whole: Value, parts: Value) -> Value | None:
+    """The whole with what is added to parts of zeros; None where that is no sum of parts."""
+    match op_of(parts):
+        case DynamicUpdateSlice(operand=operand, update=update, start_indices=starts):
+            more = update
+            if not _is_zero(operand):
+                taken, more = _summands(update)
+                if not _is_slice_of(taken, operand, starts):
+                    taken, more = more, taken
+                if not _is_slice_of(taken, operand, starts):
+                    return None
+                base = _added_to(whole, operand)
+                if base is None:
+                    return None
+                whole = base
+            return DynamicUpdateSlice(whole, Add(DynamicSlice(whole, starts, update.shape), more), starts)
+        case Scatter(inputs=(operand,)) as op if combiners_of(op.update_computation) == (Add,):
+            base = whole if _is_zero(operand) else _added_to(whole, operand)
+            if base is None:
+                return None
+            return op.with_fields(
+                (base, op.scatter_indices, *op.updates), update_computation=op.update_computation.clone({})
+            ).results[0]
+        case Reshape(operand=operand):
+            base = _added_to(Reshape(whole, operand.shape), operand)
+            return None if base is None else Reshape(base, parts.shape)
+        case _:
+            return None
+
+
+def _is_zero(value: Value) -> bool:
+    op = op_of(value)
+    return isinstance(op, Constant) and op.is_splat and not op.number
+
+
+def _summands(value: Value) -> tuple[Value, Value]:
+    op = op_of(value)
+    return (op.lhs, op.rhs) if isinstance(op, Add) else (value, value)
+
+
+def _is_slice_of(value: Value, whole: Value, starts: tuple[Value, ...]) -> bool:
+    op = op_of(value)
+    return isinstance(op, DynamicSlice) and op.operand is whole and op.start_indices == starts
 
 
 def settle_all(values: Sequence[Value], found: Mapping[Value, Cotangent]) -> tuple[Value, ...]:

@@ -8,20 +8,38 @@ known before how often the loop goes round, it is counted (rounds.py), and round
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from windlass.autodiff.activity import body_of, folds_apart, is_differentiable
+from windlass.autodiff.activity import body_of, folds_apart, inputs_of, is_differentiable
 from windlass.autodiff.checkpoints import Checkpoints
-from windlass.autodiff.cotangents import EVERYWHERE, Cotangent, Mask, condition_of, settle_all, sum_of_cotangents
+from windlass.autodiff.cotangents import (
+    EVERYWHERE,
+    Cotangent,
+    Mask,
+    added,
+    condition_of,
+    settle_all,
+    sum_of_cotangents,
+)
 from windlass.autodiff.forward import choose
-from windlass.autodiff.recording import INDEX, Recorded, Replay, counting_down, counting_to
+from windlass.autodiff.recording import (
+    INDEX,
+    Recorded,
+    Replay,
+    Round,
+    clone_behind,
+    counting_down,
+    counting_to,
+    values_to_keep,
+)
 from windlass.autodiff.rounds import rounds_by_counter
 from windlass.facts.terms import op_of
-from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
+from windlass.ir import Argument, Block, Builder, Op, Region, TensorType, Value, tensor_type
 from windlass.ir.captures import captures
-from windlass.ops import Add, Case, Constant, If, Or, Return, Subtract, While
+from windlass.ir.core import Terminator
+from windlass.ops import Add, Case, Constant, If, OptimizationBarrier, Or, Return, Subtract, While
 from windlass.ops.reduction import Folding
 from windlass.rewriting.driver import remove_dead_code
 
@@ -34,15 +52,17 @@ MOST_RECORDED = 1 << 30
 
 
 def pull_back_choice(
-    op: If | Case, given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack
+    op: If | Case, given: Sequence[Cotangent | None], reached: set[Value], begun: Cotangents, pull: PullBack
 ) -> Cotangents:
     """The cotangents of what the branches take from outside: a choice between those of each branch.
 
-    Where a branch has none, or one that is zero in places, the choice gives a condition, too.
+    Where a branch has none, or one that is zero in places, the choice gives a condition, too. Those of `begun` that the
+    branches can add to are taken from there.
     """
     wanted = list(dict.fromkeys(value for region in op.regions for value in captures(region) if value in reached))
     if not wanted:
         return {}
+    known = take_everywhere(wanted, begun)
     blocks: list[Block] = []
     pulled: list[Cotangents] = []
     for region in op.regions:
@@ -50,7 +70,10 @@ def pull_back_choice(
             mapping: dict[Value, Value] = {}
             ops = [each.clone(mapping) for each in body_of(region)]
             returned = [mapping.get(value, value) for value in region.block.terminator.operands]
-            pulled.append(pull(ops, wanted, seeds_of(returned, given)))
+            seeds = seeds_of(returned, given)
+            for value, cotangent in known.items():
+                seeds[value] = sum_of_cotangents(seeds.get(value), cotangent) or cotangent
+            pulled.append(pull(ops, wanted, seeds))
         blocks.append(block)
     masked = [value for value in wanted if any(value not in found or found[value].mask for found in pulled)]
     regions: list[Region] = []
@@ -85,46 +108,55 @@ def seeds_of(values: Sequence[Value], given: Sequence[Cotangent | None]) -> Cota
     return seeds
 
 
-class _Round(NamedTuple):
-    """A round backwards: a block of what the loop carries, of cotangents, and of where some of these are not zero.
+class _Backwards(NamedTuple):
+    """A round backwards: a block of what the loop carries, of cotangents, of where some of these are not zero, and of
+    the cotangents so far of the values `outside`.
 
-    It gives the cotangents of the values carried in, what it adds to those of the values `outside`, and where these are
-    not zero: of the carried values at the places in `masked`, and of the outside values in `parts`. `same` are masks
-    of outside values that are the same in all rounds. `used` are the places of the carried values that it needs.
+    It gives the cotangents of the values carried in, those of the values `outside` with what the round adds to them,
+    and where they are not zero: of the carried values at the places in `masked`, and of the outside values in `parts`,
+    in this round. `same` are masks of outside values that are the same in all rounds.
     """
 
-    block: Block
-    used: list[int]
+    round: Round
+    given: tuple[Value, ...]
+    """The block's arguments but for what the loop carries."""
     masked: list[int]
     outside: list[Value]
     parts: list[Value]
     same: dict[Value, Mask]
 
 
-def pull_back_loop(op: While, given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack) -> Cotangents:
-    """The cotangents of what a loop begins with and takes from outside."""
+def pull_back_loop(
+    op: While, given: Sequence[Cotangent | None], reached: set[Value], begun: Cotangents, pull: PullBack
+) -> Cotangents:
+    """The cotangents of what a loop begins with and takes from outside.
+
+    Those of `begun` that the loop can add to are taken from there.
+    """
     rounds = rounds_by_counter(op)
     active = [place for place, result in enumerate(op.results) if result in reached]
     if rounds == 0:
         return seeds_of([op.operands[place] for place in active], [given[place] for place in active])
+    given = _continued(op, given, begun)
     backwards = _round_backwards(op, active, given, reached, pull)
-    rounds, replay = _replay(op, backwards.used, rounds, reached)
+    rounds, replay = _replay(backwards.round, rounds, reached)
     outside, masked, parts = backwards.outside, backwards.masked, backwards.parts
     seeds = [given[place] or Cotangent(Constant.splat(0, op.operands[place].type)) for place in active]
     # Rounds that are known before are counted from 0, others down from their number.
     first = Constant.of(0, INDEX.dtype) if isinstance(rounds, int) else rounds
+    known = take_everywhere([value for value in outside if value not in parts and value not in backwards.same], begun)
     parts_of_state = [
         [first],
         [seed.settle() for seed in seeds],
-        [Constant.splat(0, value.type) for value in outside],
         [_condition_at_end(op, place, given[place]) for place in masked],
+        [known[value].value if value in known else Constant.splat(0, value.type) for value in outside],
         [Constant.of(False, "i1", value.shape) for value in parts],
         replay.initial(),
     ]
     initial = [value for part in parts_of_state for value in part]
     with Builder(body := Block([value.type for value in initial])):
         arguments = iter(body.arguments)
-        (index,), cotangents, totals, conditions, reaches, kept = [
+        (index,), cotangents, conditions, totals, reaches, kept = [
             list(islice(arguments, len(part))) for part in parts_of_state
         ]
         one = Constant.of(1, index.dtype)
@@ -132,46 +164,64 @@ def pull_back_loop(op: While, given: Sequence[Cotangent | None], reached: set[Va
             place, following = Subtract(Constant.of(rounds - 1, INDEX.dtype), index), Add(index, one)
         else:
             place = following = Subtract(index, one)
-        values, kept = replay.enter(kept, place)
-        mapping: dict[Value, Value] = {backwards.block.arguments[each]: value for each, value in values.items()}
-        mapping.update(zip(backwards.block.arguments[len(op.operands) :], [*cotangents, *conditions], strict=True))
-        for each in backwards.block:
-            if each is not backwards.block.terminator:
-                each.clone(mapping)
-        found = iter([mapping.get(value, value) for value in backwards.block.terminator.operands])
+        mapping, kept = replay.enter(kept, place)
+        mapping.update(zip(backwards.given, [*cotangents, *conditions, *totals], strict=True))
+        block = backwards.round.block
+        clone_behind(block.terminator.operands, block, mapping)
+        found = iter([mapping.get(value, value) for value in block.terminator.operands])
         Return(
             (
                 following,
-                *islice(found, len(active)),
-                *[Add(total, each) for total, each in zip(totals, islice(found, len(outside)), strict=True)],
-                *islice(found, len(masked)),
+                *islice(found, len(active) + len(masked) + len(outside)),
                 *[Or(reach, each) for reach, each in zip(reaches, found, strict=True)],
                 *kept,
             )
         )
-    _erase(backwards.block)
+    _erase(block)
     cond = counting_to(rounds, body) if isinstance(rounds, int) else counting_down(body)
-    results = While(cond, Region(body), tuple(initial)).results
-    conditions = dict(zip([*masked, *parts], results[len(active) + len(outside) + 1 :], strict=False))
+    results = iter(While(cond, Region(body), tuple(initial)).results[1:])
+    (of_active, of_masked, of_outside, of_parts) = [
+        list(islice(results, len(each))) for each in (active, masked, outside, parts)
+    ]
+    conditions = dict(zip([*masked, *parts], [*of_masked, *of_parts], strict=True))
     masks = {key: frozenset({(condition, True)}) for key, condition in conditions.items()} | backwards.same
     keys = [*zip((op.operands[place] for place in active), active, strict=True), *zip(outside, outside, strict=True)]
     return seeds_of(
         [value for value, _ in keys],
-        [Cotangent(each, masks.get(key, EVERYWHERE)) for (_, key), each in zip(keys, results[1:], strict=False)],
+        [
+            Cotangent(each, masks.get(key, EVERYWHERE))
+            for (_, key), each in zip(keys, [*of_active, *of_outside], strict=True)
+        ],
     )
 
 
-def _replay(
-    op: While, used: Sequence[int], rounds: int | Value | None, reached: set[Value]
-) -> tuple[int | Value, Replay]:
-    """How often the loop goes round, and how the carried values at the places used are found again."""
+def _continued(op: While, given: Sequence[Cotangent | None], begun: Cotangents) -> list[Cotangent | None]:
+    """The cotangents of the results; of what the loop carries unchanged, with those that there are of it already."""
+    pairs = zip(op.operands, op.body.block.arguments, op.body.block.terminator.operands, given, strict=True)
+    return [
+        sum_of_cotangents(each, take_everywhere([operand], begun).get(operand))
+        if following is argument and (each is None or not each.mask)
+        else each
+        for operand, argument, following, each in pairs
+    ]
+
+
+def take_everywhere(values: Iterable[Value], begun: Cotangents) -> Cotangents:
+    """Those of the cotangents of these values that hold everywhere, which are taken out: they are to be added to."""
+    return {value: begun.pop(value) for value in values if value in begun and not begun[value].mask}
+
+
+def _replay(round_: Round, rounds: int | Value | None, reached: set[Value]) -> tuple[int | Value, Replay]:
+    """How often the loop goes round, and how what is needed of a round is found again."""
     if isinstance(rounds, int):
-        if rounds * Recorded.bytes_of_round(op, used) <= MOST_RECORDED:
-            return rounds, Recorded(op, used, rounds, reached)
-        replay = Checkpoints(op, used, MOST_RECORDED, rounds)
+        for is_least in (False, True):
+            kept = values_to_keep(round_, is_least)
+            if rounds * sum(value.tensor.bytes for value in kept) <= MOST_RECORDED:
+                return rounds, Recorded(round_, rounds, kept, reached)
+        replay = Checkpoints(round_, MOST_RECORDED, rounds)
         replay.begin()
         return rounds, replay
-    replay = Checkpoints(op, used)
+    replay = Checkpoints(round_)
     if rounds is None:
         return replay.begin_counting(), replay
     replay.begin()
@@ -187,18 +237,22 @@ def _condition_at_end(op: While, place: int, cotangent: Cotangent | None) -> Val
 
 def _round_backwards(
     op: While, active: Sequence[int], given: Sequence[Cotangent | None], reached: set[Value], pull: PullBack
-) -> _Round:
+) -> _Backwards:
     """One round; where cotangents are zero is carried along where that is known of the first, and stays known."""
     carried = op.body.block.arguments
     outside = [value for value in captures(op.body) if value in reached]
     masked: list[int] = []
     if any(each is not None and each.mask for each in given):
         masked = [place for place in active if (each := given[place]) is None or each.mask]
+    inner = _captured_within(op.body)
+    begun: set[Value] = set()
     while True:
         kinds = [*(carried[place].type for place in active), *(tensor_type(carried[p].shape, "i1") for p in masked)]
-        block = Block([*(value.type for value in carried), *kinds])
-        cotangents = dict(zip(active, block.arguments[len(carried) :], strict=False))
-        conditions = dict(zip(masked, block.arguments[len(carried) + len(active) :], strict=True))
+        block = Block([*(value.type for value in carried), *kinds, *(value.type for value in outside)])
+        arguments = iter(block.arguments[len(carried) :])
+        cotangents, conditions, totals = (
+            dict(zip(each, islice(arguments, len(each)), strict=True)) for each in (active, masked, outside)
+        )
         with Builder(block):
             mapping: dict[Value, Value] = dict(zip(carried, block.arguments, strict=False))
             ops = [each.clone(mapping) for each in body_of(op.body)]
@@ -208,27 +262,63 @@ def _round_backwards(
                 [following[place] for place in active],
                 [Cotangent(each, masks.get(place, EVERYWHERE)) for place, each in cotangents.items()],
             )
+            # Where a loop is replaced by one that records, its users are told.
+            users = OptimizationBarrier(tuple(mapping.values()))
+            for value in begun:
+                seeds[value] = Cotangent(totals[value])
             found = pull(ops, [*(block.arguments[place] for place in active), *outside], seeds)
-            kept = [place for place in masked if (each := found.get(block.arguments[place])) is None or each.mask]
-            if kept == masked:
-                break
+            originals = dict(zip(users.operands, mapping, strict=True))
+            users.erase()
+        kept = [place for place in masked if (each := found.get(block.arguments[place])) is None or each.mask]
+        # What loops and choices within add to is given to them; not where something has to be known of the sum.
+        adding = {value for value in outside if value in inner and value in found and not found[value].mask}
+        if kept == masked and adding <= begun:
+            break
         _erase(block)
-        masked = kept
+        masked, begun = kept, adding | begun
     outside = [value for value in outside if value in found]
     same = {value: found[value].mask for value in outside if _is_known_before(found[value].mask, block)}
     parts = [value for value in outside if found[value].mask and value not in same]
-    taken = [block.arguments[place] for place in active]
+    same = {value: mask for value, mask in same.items() if mask}
     with Builder(block):
         Return(
             (
-                *settle_all([*taken, *outside], found),
+                *settle_all([block.arguments[place] for place in active], found),
                 *(_condition_of_place(block.arguments[place], found) for place in masked),
+                *(
+                    found[value].settle() if value in begun else added(totals[value], found[value].settle())
+                    for value in outside
+                ),
                 *(condition_of(found[value].mask, value.tensor) for value in parts),
             )
         )
     remove_dead_code(block)
-    used = [place for place in range(len(carried)) if block.arguments[place].uses]
-    return _Round(block, used, masked, outside, parts, same)
+    own = (*cotangents.values(), *conditions.values(), *(totals[value] for value in outside))
+    return _Backwards(Round(op, block, _needed(block, own), originals), own, masked, outside, parts, same)
+
+
+def _needed(block: Block, given: Sequence[Value]) -> list[Value]:
+    """What the ops that depend on what is given, and the block's results, take from those that don't."""
+    dependent: set[Value] = set(given)
+    needed: dict[Value, None] = {}
+    for op in block:
+        inputs = inputs_of(op)
+        if isinstance(op, Terminator) or any(value in dependent for value in inputs):
+            needed.update((value, None) for value in inputs)
+            dependent.update(op.results)
+    return [value for value in needed if value not in dependent]
+
+
+def _captured_within(region: Region) -> set[Value]:
+    """What loops and choices of the region take from outside of it."""
+    return {
+        value
+        for op in region.block
+        if isinstance(op, While | If | Case)
+        for inner in op.regions
+        for value in captures(inner)
+        if isinstance(value.type, TensorType) and value.type.shape
+    }
 
 
 def _condition_of_place(value: Value, found: Cotangents) -> Value:

@@ -44,9 +44,9 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
             continue
         if isinstance(op, While | If | Case):
             if isinstance(op, While):
-                pulled = pull_back_loop(op, own, reached, pull_back)
+                pulled = pull_back_loop(op, own, reached, cotangents, pull_back)
             else:
-                pulled = pull_back_choice(op, own, reached, pull_back)
+                pulled = pull_back_choice(op, own, reached, cotangents, pull_back)
             for value, cotangent in pulled.items():
                 if value in reached:
                     _add(cotangents, value, cotangent)
