@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from windlass.functions.audit import audit
     from windlass.functions.communication import communication
-    from windlass.functions.derivatives import grad, hessian, jacobian, jvp, value_and_grad, vjp
+    from windlass.functions.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
     from windlass.functions.optimize import optimize
@@ -76,6 +76,7 @@ _PLACES = {
     "grad": "windlass.functions.derivatives",
     "hessian": "windlass.functions.derivatives",
     "hole": "windlass.functions.rules",
+    "hvp": "windlass.functions.derivatives",
     "jacobian": "windlass.functions.derivatives",
     "jit": "windlass.functions.jit",
     "jvp": "windlass.functions.derivatives",
@@ -118,6 +119,7 @@ __all__ = [
     "grad",
     "hessian",
     "hole",
+    "hvp",
     "jacobian",
     "jit",
     "jvp",

@@ -21,9 +21,7 @@ from windlass.autodiff.findings import Finding, Hazard
 from windlass.autodiff.local_programs import without_rules
 from windlass.autodiff.widening import widened_function
 from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.frontends.arrays import Array as TracedArray
-from windlass.frontends.arrays.tracing import current_tracing
-from windlass.functions.pure_call import PureCall, name_of, pure_call, takes_values
+from windlass.functions.pure_call import PureCall, compilable, pure_call
 from windlass.ir import Function, Module
 from windlass.ops.evaluation import evaluate_function
 from windlass.stablehlo.program import TensorProgram, program_from
@@ -112,11 +110,9 @@ def audit(function: Any, *arguments: Any, directions: int = 3, most_checks: int 
     >>> [note.hazard.value for note in audit(loss, np.array([1.0, 0.5])).notes]
     ['tie']
     """
-    if takes_values(function):
-        function = _compilable(function)
-    call = pure_call(function, arguments, named)
+    call = pure_call(compilable(function), arguments, named)
     program = call.program
-    assert program is not None
+    assert program is not None  # it was compiled
     types = program.code.argument_types
     active = [place for place, type_ in enumerate(types) if is_differentiable(type_)]
     given = [place for place, type_ in enumerate(program.code.result_types) if is_differentiable(type_)]
@@ -337,22 +333,6 @@ def _run(function: Function, arrays: Sequence[Array]) -> Sequence[Array]:
     except NotImplementedError:
         program = TensorProgram(Module([without_rules(function)]), "alone", is_given=True)
         return [np.asarray(each) for each in program.jitted()(*arrays)]
-
-
-def _compilable(function: Any) -> Callable[..., Any]:
-    """A function of JAX values as one that `wl.jit` compiles."""
-
-    def run(*positional: Any, **named: Any) -> Any:
-        assert current_tracing() is not None
-        given = jax.tree.map(
-            lambda each: each.value if isinstance(each, TracedArray) else each,
-            (positional, named),
-            is_leaf=lambda each: isinstance(each, TracedArray),
-        )
-        return function(*given[0], **given[1])
-
-    run.__name__ = run.__qualname__ = name_of(function)
-    return run
 
 
 __all__ = ["Audit", "Direction", "Finding", "Hazard", "audit"]

@@ -23,7 +23,15 @@ from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.tracing import current_tracing
-from windlass.functions.pure_call import Key, PureCall, TakesValues, name_of, position_of, pure_call
+from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, position_of, pure_call
+from windlass.functions.sparse_jacobians import (
+    Colouring,
+    compressed_jacobian,
+    dense_jacobian,
+    find_colouring,
+    sparse_jacobian,
+    sparse_parts,
+)
 from windlass.launching.loaded_kernel import LoadedKernel
 
 Numbers: TypeAlias = "int | Sequence[int]"
@@ -57,32 +65,46 @@ class DerivativeFunction(TakesValues, ABC):
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
         call = pure_call(self.function, positional, named)
+        keys = self._keys(call)
+        places = 0 if self.is_single else tuple(range(len(keys)))
+        found, aux = self._run(
+            call, keys, self.kind, lambda function, chosen: self._transformed(function, places, chosen)
+        )
+        return self._give(call, found, aux)
+
+    def _keys(self, call: PureCall) -> list[Key]:
+        """The arguments by which it is taken. Raises WindlassError (WL0931) for those that have no derivative."""
         keys = [_found(call, key, self.kind) for key in self.keys]
         for key in keys:
             _require_floats(call, key, self.kind)
+        return keys
+
+    def _run(self, call: PureCall, keys: Sequence[Key], kind: Any, transform: Callable[..., Any]) -> tuple[Any, Any]:
+        """What a transformation of this kind finds for the function, and what the function gives beside."""
         origin = replace(call, values=[])
-        run = _kept(call, (self.kind, tuple(keys), self.has_aux), lambda: functools.partial(self._run, origin, keys))
+
+        def run(values: Sequence[Any], chosen: Sequence[Any]) -> Any:
+            def function(*chosen: Any) -> Any:
+                result, failure = origin.with_arguments(values, keys, chosen)
+                result, aux = _without_aux(origin, result, self.has_aux)
+                return self._result(origin, result), (aux, failure)
+
+            return transform(function, chosen)
+
         with call.precision():
-            found, aux, failure = run(call.values, [call.argument(key) for key in keys])
+            found, (aux, failure) = _kept(call, (kind, tuple(keys), self.has_aux), lambda: run)(
+                call.values, [call.argument(key) for key in keys]
+            )
         call.raise_failed(failure)
-        return self._give(call, found, aux)
-
-    def _run(self, call: PureCall, keys: Sequence[Key], values: Sequence[Any], chosen: Sequence[Any]) -> Any:
-        """What is found, what the function gives beside, and the number of a check that failed."""
-
-        def function(*chosen: Any) -> Any:
-            result, failure = call.with_arguments(values, keys, chosen)
-            result, aux = _without_aux(call, result, self.has_aux)
-            return self._result(call, result), (aux, failure)
-
-        places = 0 if self.is_single else tuple(range(len(keys)))
-        found, (aux, failure) = self._transformed(function, places, chosen)
-        return found, aux, failure
+        return found, aux
 
     def _result(self, call: PureCall, result: Any) -> Any:
         """What is differentiated. Raises WindlassError (WL0931) where it has no such derivative."""
         _refuse_nothing(call, result, self.kind)
         return result
+
+    def _transform(self, function: Callable[..., Any], chosen: Sequence[Any]) -> Any:
+        return self._transformed(function, 0 if self.is_single else tuple(range(len(chosen))), chosen)
 
     @abstractmethod
     def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
@@ -132,15 +154,68 @@ class Jacobian(DerivativeFunction):
     """All derivatives of the elements of the results by the elements of the arguments."""
 
     def __init__(
-        self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, mode: Mode | None
+        self,
+        function: Any,
+        argnums: Numbers | None,
+        argnames: Names,
+        has_aux: bool,
+        mode: Mode | None,
+        sparse: bool = False,
+        kind: str = "jacobian",
     ) -> None:
-        super().__init__(function, argnums, argnames, has_aux, "jacobian")
+        super().__init__(function, argnums, argnames, has_aux, kind)
         if mode not in (None, "forward", "reverse"):
             raise WindlassError(
                 Diagnostic("WL0931", f"wl.jacobian: there is no mode {mode!r}", help="it is 'forward' or 'reverse'")
             )
-        self.mode = mode
-        self.kind = "jacobian" if mode is None else f"jacobian, {mode}"
+        self.mode: Mode | None = mode
+        self.sparse = sparse
+
+    @property
+    def first(self) -> Any:
+        """The function whose tangents these derivatives are."""
+        return self.function
+
+    def colouring(self, *positional: Any, **named: Any) -> Colouring | None:
+        """How it is computed for these arguments; None where rows or columns are computed one by one.
+
+        >>> import numpy as np
+        >>> print(jacobian(lambda x: x[1:] - x[:-1]).colouring(np.arange(100.0)))
+        99 x 100 with 198 entries: its columns have 2 colours, so 2 derivatives in forward mode give all
+        """
+        function = compilable(self.first)
+        try:
+            call = pure_call(function, positional, named)
+        except Exception:
+            # What JAX traces need not be a function that `wl.jit` compiles.
+            if function is self.first:
+                raise
+            return None
+        return find_colouring(call, self._keys(call), self.mode, self.has_aux)
+
+    def __call__(self, *positional: Any, **named: Any) -> Any:
+        colouring = self.colouring(*positional, **named)
+        if colouring is None and not self.sparse:
+            return super().__call__(*positional, **named)
+        call = pure_call(self.first if colouring is not None else self.function, positional, named)
+        keys = self._keys(call)
+        chosen = call.argument(keys[0]) if self.is_single else tuple(call.argument(key) for key in keys)
+        if colouring is None:
+            dense, aux = self._run(call, keys, self.kind, self._transform)
+            found = sparse_parts(dense, chosen)
+        else:
+
+            def transform(function: Callable[..., Any], given: Sequence[Any]) -> Any:
+                compressed, result, beside = compressed_jacobian(colouring, function, given)
+                if self.sparse:
+                    return (compressed, result), beside
+                return dense_jacobian(colouring, compressed, result, chosen), beside
+
+            found, aux = self._run(call, keys, (self.kind, colouring, self.sparse), transform)
+            if self.sparse:
+                compressed, result = found
+                found = sparse_jacobian(colouring, compressed, result, chosen)
+        return self._give(call, found, aux)
 
     def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
         mode = self.mode
@@ -152,11 +227,27 @@ class Jacobian(DerivativeFunction):
         return transform(function, places, has_aux=True)(*chosen)
 
 
-class Hessian(DerivativeFunction):
+class Hessian(Jacobian):
     """The second derivatives."""
 
-    def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool) -> None:
-        super().__init__(function, argnums, argnames, has_aux, "hessian")
+    def __init__(
+        self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, sparse: bool = False
+    ) -> None:
+        super().__init__(function, argnums, argnames, has_aux, "forward", sparse, "hessian")
+        self.gradient = Gradient(function, argnums, argnames, has_aux, False)
+
+    @property
+    def first(self) -> Any:
+        return self.gradient
+
+    def colouring(self, *positional: Any, **named: Any) -> Colouring | None:
+        """As that of `jacobian`, of the gradient's derivatives; None, too, where the function gives no number."""
+        try:
+            return super().colouring(*positional, **named)
+        except WindlassError as error:
+            if error.diagnostics[0].code != "WL0931":
+                raise
+            return None
 
     def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
         return jax.jacfwd(jax.jacrev(function, places, has_aux=True), places, has_aux=True)(*chosen)
@@ -218,6 +309,7 @@ def jacobian(
     argnames: Names = None,
     *,
     mode: Mode | None = None,
+    sparse: bool = False,
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Jacobian:
@@ -225,8 +317,13 @@ def jacobian(
 
     For a result of shape s and an argument of shape t it has the shape (*s, *t). Results and arguments may be pytrees,
     as in JAX. In `mode` "forward" a column is computed for each element of the arguments, in "reverse" a row for each
-    of the results; by default what is less. A function that returns nothing has as its result the last contents of the
-    arrays that it writes: a single one, or a tuple in the order of the parameters.
+    of the results; by default what is less. Where most entries are zero whatever the floats are, columns or rows that
+    have none at the same place are computed together: `jacobian(f).colouring(*args)` says how many colours they have.
+    With `sparse` each matrix is a `scipy.sparse.csr_array`, of as many rows and columns as the result and the argument
+    have elements.
+
+    A function that returns nothing has as its result the last contents of the arrays that it writes: a single one, or a
+    tuple in the order of the parameters.
 
     >>> import numpy as np
     >>> def step(u):
@@ -235,7 +332,7 @@ def jacobian(
     [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
     """
     _refuse_holomorphic(function, holomorphic, "jacobian")
-    return Jacobian(function, argnums, argnames, has_aux, mode)
+    return Jacobian(function, argnums, argnames, has_aux, mode, sparse)
 
 
 def hessian(
@@ -244,15 +341,19 @@ def hessian(
     argnames: Names = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    sparse: bool = False,
 ) -> Hessian:
-    """A function that gives the second derivatives, in forward mode over reverse mode; see `jacobian` for its shape.
+    """A function that gives the second derivatives, in forward mode over reverse mode.
+
+    See `jacobian` for its shape, for `sparse`, and for how entries that are always zero save work.
 
     >>> import numpy as np
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0])).tolist()
     [[10.0, 6.0], [6.0, 0.0]]
     """
     _refuse_holomorphic(function, holomorphic, "hessian")
-    return Hessian(function, argnums, argnames, has_aux)
+    return Hessian(function, argnums, argnames, has_aux, sparse)
 
 
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
@@ -300,6 +401,27 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, has_a
     call.raise_failed(failure)
     found = (_given(call, result), _given(call, changes))
     return (*found, _given(call, aux)) if has_aux else found
+
+
+def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a function that returns a number, times a vector: what its gradient changes by.
+
+    There is a tangent for each argument, of its shape; None stands for arguments that stay as they are. The gradient is
+    taken by those that have one: the product has the shape of the argument, or is a tuple where several have one. It
+    costs a few times what the gradient costs, and the Hessian is never made.
+
+    >>> import numpy as np
+    >>> hvp(lambda x: x[0] ** 2 * x[1], (np.array([3.0, 5.0]),), (np.array([1.0, 0.0]),)).tolist()
+    [10.0, 6.0]
+    """
+    _expect_function(function, "hvp")
+    chosen = tuple(place for place, tangent in enumerate(tangents) if tangent is not None)
+    if not chosen:
+        raise WindlassError(
+            Diagnostic("WL0931", "wl.hvp: no argument has a tangent", position_of(function), help="pass one at least")
+        )
+    gradient = grad(function, chosen[0] if len(chosen) == 1 else chosen)
+    return jvp(gradient, primals, tangents)[1]
 
 
 def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:

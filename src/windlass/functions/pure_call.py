@@ -136,6 +136,29 @@ def takes_values(function: Any) -> bool:
     return is_made_by_jax or type(function).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
+def compilable(function: Any) -> Any:
+    """The function as one that `wl.jit` compiles: one that takes JAX values is given those of the traced arrays."""
+    if not takes_values(function):
+        return function
+    kept = getattr(function, "__dict__", {})
+    found = kept.get("_windlass_compilable")
+    if found is not None and found[0]() is function:
+        return found[1]
+
+    def run(*positional: Any, **named: Any) -> Any:
+        given = jax.tree.map(
+            lambda each: each.value if _is_array(each) else each, (positional, named), is_leaf=_is_array
+        )
+        return function(*given[0], **given[1])
+
+    run.__name__ = run.__qualname__ = name_of(function)
+    if (signature := _signature(function)) is not None:
+        run.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    if kept:
+        kept["_windlass_compilable"] = ref(function), run
+    return run
+
+
 def _is_always_wide(function: Any) -> bool:
     """Whether what the function computes has the precision of NumPy, whatever its arguments are."""
     while isinstance(function, TakesValues):
