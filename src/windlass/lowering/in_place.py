@@ -9,7 +9,7 @@ wrong there (docs/decisions/0006-in-place-updates.md):
   so the whole array is copied first, each time.
 
 Both end where a value is *settled* (see `windlass.lowering.settling`): it is then computed before whatever takes it
-from there, and no loop reaches across.
+from there, and no loop reaches across. In loops slices that are read before an update are held (`held_slices`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from collections.abc import Iterable
 
 from windlass.facts.cost import CPU, Device
 from windlass.ir import Argument, Block, Builder, Module, Op, Value
+from windlass.lowering.held_slices import hold_slices, leads_only_to
 from windlass.lowering.settling import Settling, is_settling
-from windlass.ops import BroadcastInDim, Constant, DynamicUpdateSlice, Reshape, Return, Slice, While
+from windlass.ops import BroadcastInDim, Constant, DynamicSlice, DynamicUpdateSlice, Reshape, Return, Slice, While
 
 
 def settle_updates(module: Module, is_whole: bool = False, device: Device = CPU) -> None:
@@ -31,24 +32,25 @@ def settle_updates(module: Module, is_whole: bool = False, device: Device = CPU)
     settling = Settling(module)
     main = module.functions.get("main") if is_whole else None
     buffers = frozenset[Value](main.arguments if main is not None else ())
+    held = hold_slices(module)
     for function in list(module.functions.values()):
-        _settle_block(function.body, settling, buffers, device)
+        _settle_block(function.body, settling, buffers, device, held)
 
 
-def _settle_block(block: Block, settling: Settling, buffers: frozenset[Value], device: Device) -> None:
-    reads = _Reads(op for op in block if isinstance(op, DynamicUpdateSlice))
+def _settle_block(block: Block, settling: Settling, buffers: frozenset[Value], device: Device, held: set[Op]) -> None:
+    reads = _Reads((op for op in block if isinstance(op, DynamicUpdateSlice)), held)
     op = block.first
     while op is not None:
         for region in op.regions:
             for inner in region.blocks:
-                _settle_block(inner, settling, buffers, device)
+                _settle_block(inner, settling, buffers, device, held)
         following = op.next
         if isinstance(op, DynamicUpdateSlice):
             _settle_operands(op, settling, reads, buffers, device)
         reads.note(op)
         if (
             isinstance(op, DynamicUpdateSlice)
-            and _is_read(op)
+            and _is_read(op, held)
             and not _is_fresh(op.operand)
             and not _is_small(op, device)
         ):
@@ -67,9 +69,10 @@ def _settle_operands(
     assert op.block is not None
     array, update = op.operand, op.update
     with Builder(op.block, before=op, source=op.source):
-        if reads.meets(update, array) and not (_is_small(op, device) and _reads_elsewhere(op, reads)):
+        is_right = _reads_its_place(op, reads) or (_is_small(op, device) and _reads_elsewhere(op, reads))
+        if reads.meets(update, array) and not is_right:
             op.replace_operand(update, settling.settle(update))
-        is_fresh = _is_fresh(array) or array in buffers or _is_carried_for(array, op)
+        is_fresh = _is_fresh(array) or array in buffers or _is_carried_for(array, op, reads.held)
         if isinstance(array, Reshape | Argument) and not is_fresh:
             # Within a loop, XLA doesn't see that a reshaped array is updated in place. An argument may be one too: a
             # reshape of another argument, in the program that this one is part of.
@@ -84,7 +87,8 @@ class _Reads:
     All versions of an array, and its reshapes, are one array here, since they may share one buffer.
     """
 
-    def __init__(self, updates: Iterable[DynamicUpdateSlice]) -> None:
+    def __init__(self, updates: Iterable[DynamicUpdateSlice], held: set[Op]) -> None:
+        self.held = held
         self.bits: dict[Value, int] = {}
         self.array_of: dict[Value, int] = {}
         self.reads: dict[Value, int] = {}
@@ -107,6 +111,8 @@ class _Reads:
             if operand in self.array_of:
                 self.hand_on(operand, settled)
             return
+        if op in self.held:
+            return
         bits = 0
         for operand in op.operands:
             bits |= self.reads.get(operand, 0)
@@ -125,11 +131,47 @@ class _Reads:
         self.array_of[settled] = self.reads[settled] = self.array_of[array]
 
 
-def _is_carried_for(array: Value, op: DynamicUpdateSlice) -> bool:
+def _is_carried_for(array: Value, op: DynamicUpdateSlice, held: set[Op]) -> bool:
     """Whether a loop carries the array for this update alone: it has a buffer of its own, that nothing else reads."""
     if not isinstance(array, Argument) or array.block is None or array.block.parent is None:
         return False
-    return isinstance(array.block.parent.parent, While) and op.block is array.block and array.uses == {op: 1}
+    if not isinstance(array.block.parent.parent, While) or op.block is not array.block:
+        return False
+    return (
+        all(user is op or _is_held(user, held) or _is_at_its_place(user, op) for user in array.uses)
+        and array.uses.get(op) == 1
+    )
+
+
+def _is_held(op: Op, held: set[Op]) -> bool:
+    return op.block is not None and op.block.parent is not None and op.block.parent.parent in held
+
+
+def _is_at_its_place(reader: Op, op: DynamicUpdateSlice) -> bool:
+    """Whether an op takes what an update replaces, for nothing but the update."""
+    return (
+        isinstance(reader, DynamicSlice)
+        and reader.operand is op.operand
+        and reader.start_indices == op.start_indices
+        and reader.slice_sizes == op.update.shape
+        and leads_only_to(reader, op)
+    )
+
+
+def _reads_its_place(op: DynamicUpdateSlice, reads: _Reads) -> bool:
+    """Whether all that an update sees of its array are the elements that it replaces, each where it goes."""
+    pending, seen = [op.update], {op.update}
+    while pending:
+        value = pending.pop()
+        if not reads.meets(value, op.operand):
+            continue
+        if isinstance(value, DynamicSlice) and _is_at_its_place(value, op):
+            continue
+        if not isinstance(value, Op) or not value.is_elementwise or len(seen) > MOST_READ:
+            return False
+        pending += [operand for operand in value.operands if operand not in seen]
+        seen.update(value.operands)
+    return True
 
 
 def _is_small(op: DynamicUpdateSlice, device: Device) -> bool:
@@ -181,9 +223,13 @@ def _is_fresh(value: Value) -> bool:
     return isinstance(value, Constant)
 
 
-def _is_read(value: Value) -> bool:
+def _is_read(value: Value, held: set[Op]) -> bool:
     """Whether something computes with an array, or moves it, other than to update and return it."""
+    updates = [user for user in value.uses if isinstance(user, DynamicUpdateSlice) and user.operand is value]
     return any(
-        not isinstance(user, Return) and not (isinstance(user, DynamicUpdateSlice) and user.operand is value)
+        not isinstance(user, Return)
+        and user not in updates
+        and not _is_held(user, held)
+        and not (len(updates) == 1 and _is_at_its_place(user, updates[0]))
         for user in value.uses
     )
