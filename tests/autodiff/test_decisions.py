@@ -48,3 +48,19 @@ def test_sums_and_products_that_decide_nothing_are_left_to_xla():
     gradient = jax.jit(jax.grad(loss))
     assert guard not in gradient.lower(x).as_text()
     np.testing.assert_allclose(gradient(x), 3 * x * x + 3, 1e-6)
+
+
+def test_products_with_one_matrix_are_not_joined_with_those_of_their_tangents():
+    @wl.jit
+    def network(a: Any, b: Any, c: Any, x: Any, y: Any) -> Any:
+        return ((np.tanh(np.tanh(x @ a) @ b) @ c - y) ** 2).mean()
+
+    def by_hand(a: Any, b: Any, c: Any, x: Any, y: Any) -> Any:
+        return ((jnp.tanh(jnp.tanh(x @ a) @ b) @ c - y) ** 2).mean()
+
+    draw = np.random.default_rng(0)
+    shapes = ((256, 512), (512, 512), (512, 10), (1024, 256), (1024, 10))
+    given = [draw.normal(0, 0.1, shape).astype(np.float32) for shape in shapes]
+    found = wl.grad(network, (0, 1, 2))(*given)
+    for ours, theirs in zip(found, jax.grad(by_hand, (0, 1, 2))(*given), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)

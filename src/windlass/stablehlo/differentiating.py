@@ -47,7 +47,11 @@ def differentiate(
         ).code
     results = _bind(call, valued, primals, {} if count is None else {"count": count})
     if active:
-        tangent = _derived(program, ("tangent", active), lambda: tangent_function(program.differentiable.main, active))
+        # Of what is transposed, nothing may join what varies with what doesn't (x·c and dx·c to one product): its
+        # results are as if somebody had written them down.
+        tangent = _derived(
+            program, ("tangent", active), lambda: tangent_function(program.differentiable.main, active), False
+        )
         given = [*primals, *(tangents[index] for index in active)]
         moved = iter(_bind(tangent_call, tangent.code, given, {"count": len(active)}))
     else:
