@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from windlass.functions.audit import audit
     from windlass.functions.communication import communication
+    from windlass.functions.custom_rules import custom_jvp, custom_vjp
     from windlass.functions.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
@@ -71,6 +72,8 @@ _PLACES = {
     "autodiff": "windlass.functions.activities",
     "check_rule": "windlass.functions.rules",
     "communication": "windlass.functions.communication",
+    "custom_jvp": "windlass.functions.custom_rules",
+    "custom_vjp": "windlass.functions.custom_rules",
     "emulate": "windlass.launching.emulation",
     "explain": "windlass.launching.explaining",
     "grad": "windlass.functions.derivatives",
@@ -114,6 +117,8 @@ __all__ = [
     "check_rule",
     "communication",
     "cuda",
+    "custom_jvp",
+    "custom_vjp",
     "emulate",
     "explain",
     "grad",

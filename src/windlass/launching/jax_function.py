@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError
+from windlass.diagnostics.deferral import deferred
 from windlass.frontends.arrays import Array
 from windlass.launching.form import PreparedFunction, Request
 from windlass.launching.forms import choose
@@ -24,7 +25,10 @@ from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
+    from windlass.launching import kernel_rules
     from windlass.launching.loaded_kernel import LoadedKernel
+else:
+    kernel_rules = deferred("windlass.launching.kernel_rules")
 
 
 def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]:
@@ -41,13 +45,19 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
     def function(*arguments: Any, **named: Any) -> Any:
         if named or len(arguments) != count:
             arguments = order_arguments(signature, arguments, named)
+        if kernel.rule is not None:
+            values = [value.value if isinstance(value, Array) else value for value in arguments]
+            return kernel_rules.launch_with_rule(kernel, shape, plain, values)
+        return plain(*arguments)
+
+    def plain(*arguments: Any) -> Any:
         key = key_of(arguments)
         form = forms.get(key)
         if form is not None:
             return form.run(arguments)
         if any(isinstance(value, Array) for value in arguments):
             # Inside `wl.jit`, a pure function takes the arrays' values and changes none of them.
-            return function(*(value.value if isinstance(value, Array) else value for value in arguments))
+            return plain(*(value.value if isinstance(value, Array) else value for value in arguments))
         keys.variables = tuple(kernel.reachable_variables().values())
         for parameter, value in zip(signature.parameters, arguments, strict=True):
             refuse_variable(f"{kernel.name}: argument '{parameter.name}'", value, keys.variables, "the kernel")
@@ -66,11 +76,18 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
 
     function.__name__ = function.__qualname__ = kernel.name
     _functions.add(function)
+    _plain[function] = plain
     function.__doc__ = f"{kernel!r} as a pure function, launched with grid {shape.grid} and block {shape.block}."
     return function
 
 
 _functions: WeakSet[Callable[..., Any]] = WeakSet()
+_plain: WeakKeyDictionary[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
+
+
+def without_rule(function: Callable[..., Any]) -> Callable[..., Any]:
+    """One of `jax_function`, without the derivative rule that the kernel may have."""
+    return _plain[function]
 
 
 def is_kernel_function(function: Any) -> bool:

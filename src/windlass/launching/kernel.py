@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.diagnostics.deferral import deferred
 from windlass.ir.signature import KernelSignature
 from windlass.launching.loaded_kernel import MOST_LAUNCHES, LoadedKernel
@@ -78,6 +79,37 @@ class Kernel(LoadedKernel):
                 function = jax_function.jax_function(self, shape)
             self._jax_functions[shape] = function
         return function
+
+    def defvjp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the kernel a derivative rule of your own, for reverse mode; as a decorator.
+
+        The rule is called with the launch (`kernel[grid, block]`), the arguments as they were before it, and the
+        cotangents of the arrays that it writes, as they are after it: both are dictionaries by parameter name. It
+        returns such a dictionary: for parameters, cotangents of what they held before. Those left out have none. It
+        may use NumPy and launch kernels, as functions by `wl.jit` do. It holds in `kernel.jax(...)`, in functions by
+        `wl.jit`, and for launches that `wl.grad` and its kin take. Whether it is right `wl.audit` says.
+
+        Raises LaunchError (WL0933) for kernels with textures, or with structs that hold pointers.
+
+            @step.defvjp
+            def backwards(launch, arguments, cotangents):
+                by_now = np.zeros_like(arguments["now"])
+                step_adjoint[launch.shape.grid, launch.shape.block](cotangents["next"], by_now, arguments["n"])
+                return {"now": by_now}
+        """
+        if self.texture_uses or takes_pointers_in_records(self):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0933",
+                    f"kernel '{self.name}' takes textures, or structs that hold pointers: it can't have a rule",
+                    self.signature.position,
+                    help="write a function that launches it, and give that a rule by wl.custom_vjp",
+                )
+            )
+        self.rule = rule
+        self.compiled_launches.clear()
+        self._jax_functions.clear()
+        return rule
 
     def explain(self, grid: Any = None, block: Any = None, *arguments: Any, shared_bytes: int = 0) -> Report:
         """What becomes of the kernel in such a launch; without arguments, what became of it in its last launch."""

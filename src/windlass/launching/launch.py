@@ -28,13 +28,14 @@ from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
     from windlass.frontends import arrays
-    from windlass.launching import emulated_form, forms, traced_launch
+    from windlass.launching import emulated_form, forms, kernel_rules, traced_launch
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.stablehlo import waiting
 else:
     arrays = deferred("windlass.frontends.arrays")
     emulated_form = deferred("windlass.launching.emulated_form")
     forms = deferred("windlass.launching.forms")
+    kernel_rules = deferred("windlass.launching.kernel_rules")
     traced_launch = deferred("windlass.launching.traced_launch")
     waiting = deferred("windlass.stablehlo.waiting")
 
@@ -76,6 +77,9 @@ class Launch:
         form = self._forms.get(self._keys.key(arguments))
         if form is None:
             if _are_traced(arguments):
+                if self.kernel.rule is not None:
+                    kernel_rules.launch_traced_with_rule(self, arguments)
+                    return
                 launch = traced_launch.read_traced(self.kernel, self.shape, arguments)
                 forms.choose(lambda each, reason: each.on_traced(launch, reason))
                 return
