@@ -13,7 +13,6 @@ import numpy as np
 from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError
-from windlass.diagnostics.deferral import deferred
 from windlass.frontends.arrays import Array
 from windlass.launching.form import PreparedFunction, Request
 from windlass.launching.forms import choose
@@ -25,10 +24,7 @@ from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
     from windlass.ir.signature import KernelSignature, Parameter
-    from windlass.launching import kernel_rules
     from windlass.launching.loaded_kernel import LoadedKernel
-else:
-    kernel_rules = deferred("windlass.launching.kernel_rules")
 
 
 def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]:
@@ -47,7 +43,7 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
             arguments = order_arguments(signature, arguments, named)
         if kernel.rule is not None:
             values = [value.value if isinstance(value, Array) else value for value in arguments]
-            return kernel_rules.launch_with_rule(kernel, shape, plain, values)
+            return kernel.rule.on_values(shape, plain, values)
         return plain(*arguments)
 
     def plain(*arguments: Any) -> Any:

@@ -17,13 +17,14 @@ from windlass.launching.texture_forms import no_function, with_known_textures
 from windlass.runtime.launch_shape import LaunchShape, read_launch_shape
 
 if TYPE_CHECKING:
-    from windlass.launching import explaining, jax_function, record_launch, texture_launch
+    from windlass.launching import explaining, jax_function, kernel_rules, record_launch, texture_launch
     from windlass.launching.launch import Launch
     from windlass.reports.lowered import Lowered
     from windlass.reports.report import Report
 else:
     explaining = deferred("windlass.launching.explaining")
     jax_function = deferred("windlass.launching.jax_function")
+    kernel_rules = deferred("windlass.launching.kernel_rules")
     record_launch = deferred("windlass.launching.record_launch")
     texture_launch = deferred("windlass.launching.texture_launch")
 
@@ -106,7 +107,7 @@ class Kernel(LoadedKernel):
                     help="write a function that launches it, and give that a rule by wl.custom_vjp",
                 )
             )
-        self.rule = rule
+        self.rule = kernel_rules.KernelRule(self, rule)
         self.compiled_launches.clear()
         self._jax_functions.clear()
         return rule

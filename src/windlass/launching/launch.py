@@ -28,14 +28,13 @@ from windlass.runtime.launch_shape import LaunchShape
 
 if TYPE_CHECKING:
     from windlass.frontends import arrays
-    from windlass.launching import emulated_form, forms, kernel_rules, traced_launch
+    from windlass.launching import emulated_form, forms, traced_launch
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.stablehlo import waiting
 else:
     arrays = deferred("windlass.frontends.arrays")
     emulated_form = deferred("windlass.launching.emulated_form")
     forms = deferred("windlass.launching.forms")
-    kernel_rules = deferred("windlass.launching.kernel_rules")
     traced_launch = deferred("windlass.launching.traced_launch")
     waiting = deferred("windlass.stablehlo.waiting")
 
@@ -78,7 +77,7 @@ class Launch:
         if form is None:
             if _are_traced(arguments):
                 if self.kernel.rule is not None:
-                    kernel_rules.launch_traced_with_rule(self, arguments)
+                    self.kernel.rule.on_traced(self, arguments)
                     return
                 launch = traced_launch.read_traced(self.kernel, self.shape, arguments)
                 forms.choose(lambda each, reason: each.on_traced(launch, reason))

@@ -72,8 +72,8 @@ class LoadedKernel:
         self._texture_uses: tuple[TextureUse, ...] | None = None
         self.apart: LoadedKernel | None = None
         """The same with the pointers in structs that it takes as parameters of their own, once that is wanted."""
-        self.rule: Callable[..., Any] | None = None
-        """The derivative rule that the user gave it."""
+        self.rule: Any = None
+        """The derivative rule that the user gave it, as a `KernelRule`."""
         self.last_report: report.Report | None = None
         self.has_warned = False
         self.has_warned_of_print = False
