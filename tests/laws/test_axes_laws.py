@@ -30,6 +30,7 @@ WITHOUT_AXES = {
     "CustomDerivative": "what it stands for says",
     "If": "its branches say",
     "Infeed": "values come from outside",
+    "MissingDerivative": "nobody knows",
     "Opaque": "nobody knows",
     "OpaqueTerminator": "nobody knows",
     "Outfeed": "values go outside",

@@ -45,7 +45,7 @@ class SmoothDraw(RandomDraw):
         return self.array(type_, low, high)
 
 
-WITHOUT: frozenset[str] = frozenset({"BesselI1e", "BitcastConvert", "Map", "NextAfter", "RaggedDot"})
+WITHOUT: frozenset[str] = frozenset({"BesselI1e", "Map", "NextAfter", "RaggedDot"})
 """Ops of floats that have no derivative, by name: an error where one is asked for."""
 
 WITHOUT_BY = {"Polygamma": 0, "Zeta": 0}
@@ -54,7 +54,7 @@ WITHOUT_BY = {"Polygamma": 0, "Zeta": 0}
 ROUNDING = frozenset({"ReducePrecision"})
 """Ops that round, whose derivative is that of what they round: differences don't show it."""
 
-NOT_IN_ALL_FORMS = frozenset({"Scatter"})
+NOT_IN_ALL_FORMS = frozenset({"BitcastConvert", "Scatter"})
 """Ops of which some forms have none: an error where it is asked for."""
 
 DRAWS = {"Cholesky": 6, "TriangularSolve": 6}

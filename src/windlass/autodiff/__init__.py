@@ -2,9 +2,10 @@
 
 Takes a `Function` and which of its arguments are active; gives functions of the same arguments and of tangents or
 cotangents: `tangent_function` (forward mode) and `pullback_function` (reverse mode). What an op's derivative is stands
-in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op without one is an error that names it
-(`NoDerivative`), never zero. Loops go backwards whatever their length (regions.py). Start with forward.py.
-Whether derivatives are right is asked op by op in auditing.py, for `wl.audit`.
+in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op without one is never zero: its tangents are
+a `MissingDerivative`, which is an error (`NoDerivative`) where a cotangent reaches it, or where the tangents run. Loops
+go backwards whatever their length (regions.py); bits of floats that only travel are floats (float_bits.py). Start with
+forward.py. Whether derivatives are right is asked op by op in auditing.py, for `wl.audit`.
 """
 
 from windlass.autodiff.forward import tangent_function, value_function

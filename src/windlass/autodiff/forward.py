@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from itertools import islice
 
-from windlass.autodiff.activity import body_of, find_varying, is_differentiable
+from windlass.autodiff.activity import Varying, body_of, find_varying, is_differentiable, is_float_in
+from windlass.autodiff.float_bits import FloatBits, Parts, follow, missing
 from windlass.ir import Block, Builder, Function, Op, Region, Value
+from windlass.ir.builder import current_builder
 from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ir.types import TensorType
 from windlass.ops import (
     Add,
+    BitcastConvert,
     BroadcastInDim,
     Case,
     Constant,
     CustomDerivative,
     If,
+    MissingDerivative,
     Multiply,
     Negate,
     Return,
@@ -118,17 +123,23 @@ def spread(value: Value, type_: TensorType) -> Value:
 class TangentWalker:
     """Places ops anew, and beside them those that give their tangents, where the active builder is.
 
-    `mapping` and `tangents` are of values as they were; `varying` are those that have tangents.
+    `mapping` and `tangents` are of values as they were; `varying` are those that have tangents. Where an op has no
+    derivative, what its results change by is a `MissingDerivative`. An integer that holds the bits of floats has the
+    tangents of each (float_bits.py); a float has one.
     """
 
-    def __init__(self, mapping: dict[Value, Value], tangents: dict[Value, Value], varying: set[Value]) -> None:
+    def __init__(self, mapping: dict[Value, Value], tangents: dict[Value, Parts], varying: Varying) -> None:
         self.mapping = mapping
         self.tangents = tangents
         self.varying = varying
 
     def run(self, ops: Iterable[Op]) -> None:
-        """Enter values and tangents of all results. Raises NoDerivative."""
+        """Enter values and tangents of all results."""
+        builder = current_builder()
+        outside = None if builder is None else builder.source
         for op in ops:
+            if builder is not None:
+                builder.source = op.source or outside
             if isinstance(op, While | If | Case):
                 # What varies may decide how often a loop goes round, or between branches, and no more than that.
                 if any(result in self.varying for result in op.results):
@@ -136,22 +147,62 @@ class TangentWalker:
                 else:
                     op.clone(self.mapping)
                 continue
-            refuse_captures(op, self.tangents)
             made = op.clone(self.mapping)
             given = [self.tangents.get(operand) for operand in op.operands]
-            if isinstance(made, CustomDerivative) and any(each is not None for each in given):
-                values, found = made.push_forward(tuple(given))
+            if any(each is not None for each in given) or op.regions:
+                self._enter_tangents(op, made, given)
+        if builder is not None:
+            builder.source = outside
+
+    def _enter_tangents(self, op: Op, made: Op, given: Sequence[Parts | None]) -> None:
+        held = [self.varying.get(operand) for operand in op.operands]
+        own = [
+            parts[0] if parts is not None and bits is None else None for parts, bits in zip(given, held, strict=True)
+        ]
+        try:
+            refuse_captures(op, self.tangents)
+            if isinstance(made, CustomDerivative) and any(each is not None for each in own):
+                values, found = made.push_forward(tuple(own))
                 self.mapping.update(zip(op.results, values, strict=True))
             else:
-                found = tangents_of(made, given)
-            pairs = zip(op.results, found, strict=True)
-            moved = [(result, each) for result, each in pairs if each is not None and is_differentiable(result.type)]
-            self.tangents.update(moved)
+                found = (None,) if isinstance(made, BitcastConvert) else tangents_of(made, own)
+        except NoDerivative as failure:
+            captured = [self.tangents.get(value) for region in op.regions for value in captures(region)]
+            found = tuple(
+                missing([*given, *captured], [result.type], failure.reason, failure.source)[0]
+                if is_differentiable(result.type)
+                else None
+                for result in made.results
+            )
+        followed = follow(made, held, [each is not None for each in given])
+        for result, tangent, other in zip(op.results, found, followed, strict=True):
+            if tangent is None or not is_differentiable(result.type):
+                if other is not None:
+                    self.tangents[result] = other.move(made, given)
+            elif other is None:
+                self.tangents[result] = (tangent,)
+            else:
+                # A float that is partly its own, and partly what others made of bits.
+                parts = other.move(made, given) if other.bits is None else self._unknown(given, result)
+                self.tangents[result] = (Add(tangent, parts[0]),)
 
-    def tangent(self, value: Value) -> Value:
-        """The tangent of a value, zeros if it does not vary."""
+    def _unknown(self, given: Sequence[Parts | None], result: Value, bits: FloatBits | None = None) -> Parts:
+        types = [result.tensor] if bits is None else bits.tangent_types(result)
+        builder = current_builder()
+        reason = "a number is either a float or made of the bits of one, as data decide"
+        return missing(given, types, reason, None if builder is None else builder.source)
+
+    def parts(self, value: Value, bits: FloatBits | None = None) -> Parts:
+        """The tangents of a value that stands for one that holds these floats, or is one; zeros if it doesn't vary."""
         found = self.tangents.get(value)
-        return Constant.splat(0, value.type) if found is None else found
+        if found is None:
+            types = [value.tensor] if bits is None else bits.tangent_types(value)
+            return tuple(Constant.splat(0, type_) for type_ in types)
+        return found if self.varying[value] == bits else self._unknown([found], value, bits)
+
+    def parts_of_all(self, pairs: Iterable[tuple[Value, Value]]) -> Iterator[Value]:
+        """The tangents of the second values, each of which stands for the first one beside it."""
+        return (part for result, value in pairs for part in self.parts(value, self.varying[result]))
 
     def value(self, value: Value) -> Value:
         return self.mapping.get(value, value)
@@ -161,7 +212,11 @@ class TangentWalker:
         for result, made in zip(op.results, results, strict=False):
             self.mapping[result] = made
             if result in self.varying:
-                self.tangents[result] = next(moved)
+                self.tangents[result] = tuple(islice(moved, self._count(result)))
+
+    def _count(self, result: Value) -> int:
+        bits = self.varying[result]
+        return 1 if bits is None else max(len(bits.signs), 1)
 
     def _inner(self) -> TangentWalker:
         return TangentWalker(dict(self.mapping), dict(self.tangents), self.varying)
@@ -170,36 +225,39 @@ class TangentWalker:
         """The branches give the tangents of what varies behind their results."""
         regions: list[Region] = []
         for region in op.regions:
-            with Builder(block := Block()):
+            with Builder(block := Block(), source=op.source):
                 inner = self._inner()
                 inner.run(body_of(region))
                 returned = region.block.terminator.operands
-                pairs = zip(op.results, returned, strict=True)
-                moved = [inner.tangent(value) for result, value in pairs if result in self.varying]
-                Return((*map(inner.value, returned), *moved))
+                pairs = [pair for pair in zip(op.results, returned, strict=True) if pair[0] in self.varying]
+                Return((*map(inner.value, returned), *inner.parts_of_all(pairs)))
             regions.append(Region(block))
         return choose(op, self.value(op.operands[0]), regions)
 
     def _loop(self, op: While) -> tuple[Value, ...]:
         """The loop carries the tangents of what varies behind its values."""
         carried = [place for place, result in enumerate(op.results) if result in self.varying]
-        initial = (*map(self.value, op.operands), *(self.tangent(op.operands[place]) for place in carried))
+        results = [op.results[place] for place in carried]
+        begins = zip(results, (op.operands[place] for place in carried), strict=True)
+        initial = (*map(self.value, op.operands), *self.parts_of_all(begins))
         types = [value.type for value in initial]
-        with Builder(cond := Block(types)):
+        with Builder(cond := Block(types), source=op.source):
             inner = self._inner()
             inner.mapping.update(zip(op.cond.block.arguments, cond.arguments, strict=False))
             for each in body_of(op.cond):
                 each.clone(inner.mapping)
             Return(tuple(map(inner.value, op.cond.block.terminator.operands)))
-        with Builder(body := Block(types)):
+        with Builder(body := Block(types), source=op.source):
             inner = self._inner()
             arguments = op.body.block.arguments
             inner.mapping.update(zip(arguments, body.arguments, strict=False))
-            moved = body.arguments[len(arguments) :]
-            inner.tangents.update((arguments[place], each) for place, each in zip(carried, moved, strict=True))
+            moved = iter(body.arguments[len(arguments) :])
+            for place, result in zip(carried, results, strict=True):
+                inner.tangents[arguments[place]] = tuple(islice(moved, self._count(result)))
             inner.run(body_of(op.body))
             following = op.body.block.terminator.operands
-            Return((*map(inner.value, following), *(inner.tangent(following[place]) for place in carried)))
+            pairs = zip(results, (following[place] for place in carried), strict=True)
+            Return((*map(inner.value, following), *inner.parts_of_all(pairs)))
         return While(Region(cond), Region(body), initial).results
 
 
@@ -213,10 +271,12 @@ def value_function(function: Function, active: Collection[int]) -> Function:
     function = function.clone()
     varying = find_varying(function.body, [function.arguments[index] for index in active])
     for op in [*function.walk()]:
-        if isinstance(op, CustomDerivative) and any(operand in varying for operand in op.operands):
+        if isinstance(op, CustomDerivative) and any(is_float_in(operand, varying) for operand in op.operands):
             assert op.block is not None
             with Builder(op.block, before=op):
-                given = tuple(Constant.splat(0, each.type) if each in varying else None for each in op.operands)
+                given = tuple(
+                    Constant.splat(0, each.type) if is_float_in(each, varying) else None for each in op.operands
+                )
                 values, _ = op.push_forward(given)
             for old, new in zip(op.results, values, strict=True):
                 if old is not new:
@@ -225,11 +285,14 @@ def value_function(function: Function, active: Collection[int]) -> Function:
     return function
 
 
-def tangent_function(function: Function, active: Collection[int], has_results: bool = False) -> Function:
+def tangent_function(
+    function: Function, active: Collection[int], has_results: bool = False, may_miss: bool = False
+) -> Function:
     """What the results change by: a function of all arguments and of the tangents of the active ones.
 
     It gives one tangent for each result that is of floats or complex numbers, in their order; with `has_results` the
-    function's own results before them. Raises NoDerivative.
+    function's own results before them. Raises NoDerivative; with `may_miss` what nobody knows is there, as a
+    `MissingDerivative`: it may not be asked for.
 
     >>> from windlass.ir.values import tensor
     >>> block = Block([tensor("f32", 3).type, tensor("f32", 3).type])
@@ -244,8 +307,8 @@ def tangent_function(function: Function, active: Collection[int], has_results: b
     types = [argument.type for argument in arguments]
     block = Block([*types, *(types[index] for index in chosen)])
     mapping: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=False))
-    tangents: dict[Value, Value] = {
-        arguments[index]: tangent for index, tangent in zip(chosen, block.arguments[len(types) :], strict=True)
+    tangents: dict[Value, Parts] = {
+        arguments[index]: (tangent,) for index, tangent in zip(chosen, block.arguments[len(types) :], strict=True)
     }
     varying = find_varying(function.body, [arguments[index] for index in chosen])
     with Builder(block):
@@ -253,5 +316,11 @@ def tangent_function(function: Function, active: Collection[int], has_results: b
         walker.run(op for op in function.body if not isinstance(op, Terminator))
         returned = function.body.terminator.operands
         results = map(walker.value, returned) if has_results else ()
-        Return((*results, *(walker.tangent(value) for value in returned if is_differentiable(value.type))))
-    return Function(f"{function.name}_tangent", block)
+        Return((*results, *(walker.parts(value)[0] for value in returned if is_differentiable(value.type))))
+    made = Function(f"{function.name}_tangent", block)
+    if not may_miss:
+        remove_dead_code(block)
+        for op in made.walk():
+            if isinstance(op, MissingDerivative):
+                raise NoDerivative(op)
+    return made

@@ -10,6 +10,7 @@ from windlass.autodiff.forward import (
     has_partials,
     is_linear_in,
     refuse_captures,
+    tangent_function,
     tangents_of,
 )
 from windlass.autodiff.regions import pull_back_choice, pull_back_loop, separate
@@ -17,6 +18,7 @@ from windlass.ir import Argument, Block, Builder, Function, Op, Value
 from windlass.ir.builder import current_builder
 from windlass.ir.core import Terminator
 from windlass.ops import (
+    BitcastConvert,
     BroadcastInDim,
     Case,
     Constant,
@@ -36,7 +38,7 @@ def pull_back(ops: Sequence[Op], active: Collection[Value], seeds: Mapping[Value
 
     Ops are placed where the active builder is. Raises NoDerivative.
     """
-    reached = find_varying(ops, active)
+    reached = set(find_varying(ops, active))
     cotangents = {value: seed for value, seed in seeds.items() if value in reached}
     for op in reversed(ops):
         own = [cotangents.pop(result, None) if result not in active else None for result in op.results]
@@ -117,7 +119,7 @@ def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Cot
 
     What does not depend on these values moves to where the active builder is; the rest of the block is erased.
     """
-    varying = find_varying(scratch, linear)
+    varying = set(find_varying(scratch, linear))
     separate(scratch, varying)
     dependent: list[Op] = []
     builder = current_builder()
@@ -183,6 +185,9 @@ def pullback_function(function: Function, active: Collection[int], has_results: 
     returned = function.body.terminator.operands
     types = [argument.type for argument in arguments]
     block = Block([*types, *(value.type for value in returned if is_differentiable(value.type))])
+    varying = find_varying(function.body, [arguments[index] for index in active])
+    if any(isinstance(value, BitcastConvert) for value in varying):
+        return _pullback_by_tangents(function, active, has_results, block)
     mapping: dict[Value, Value] = dict(zip(arguments, block.arguments, strict=False))
     with Builder(block):
         ops = [op.clone(mapping) for op in function.body if not isinstance(op, Terminator)]
@@ -202,6 +207,20 @@ def pullback_function(function: Function, active: Collection[int], has_results: 
             results = given_back.operands
             given_back.erase()
         Return((*results, *settle_all(chosen, found)))
+    return Function(f"{function.name}_pullback", block)
+
+
+def _pullback_by_tangents(function: Function, active: Collection[int], has_results: bool, block: Block) -> Function:
+    """The transpose of the tangents: where floats travel as integers, only these have a type that is right."""
+    tangent = tangent_function(function, active, may_miss=True)
+    count = len(function.arguments)
+    linear = range(count, len(tangent.arguments))
+    transposed = transposed_function(tangent, linear, range(len(tangent.results)))
+    with Builder(block):
+        own = block.arguments[:count]
+        results = function.inline(dict(zip(function.arguments, own, strict=True))) if has_results else ()
+        found = transposed.inline(dict(zip(transposed.arguments, block.arguments, strict=True)))
+        Return((*results, *found))
     return Function(f"{function.name}_pullback", block)
 
 

@@ -100,6 +100,7 @@ from windlass.ops.functions import (
 )
 from windlass.ops.indexing import Gather, Scatter
 from windlass.ops.linear_algebra import Cholesky, TriangularSolve
+from windlass.ops.missing_derivative import MissingDerivative
 from windlass.ops.movement import Concatenate, GetDimensionSize, Pad, Reshape, Reverse, Slice, Transpose
 from windlass.ops.pointwise import Binary, Elementwise, ElementwiseTest, Unary
 from windlass.ops.random import Rng, RngBitGenerator
@@ -241,6 +242,7 @@ __all__ = [
     "Map",
     "Maximum",
     "Minimum",
+    "MissingDerivative",
     "Mulhi",
     "Multiply",
     "NearestRemainder",

@@ -67,11 +67,13 @@ def beginning_with(entry: Any) -> Change:
 
 
 class NoDerivative(Exception):
-    """An op on the way from active arguments to results has no derivative."""
+    """An op on the way from active arguments to results has no derivative: why not, and where it is."""
 
     def __init__(self, op: Op) -> None:
         super().__init__(type(op).__name__)
-        self.op = op
+        name = op.name or type(op).__name__
+        self.reason = op.no_derivative_because if isinstance(op, TensorOp) else f"{name} has no derivative"
+        self.source = op.source
 
 
 class TensorOp(Op):
@@ -265,6 +267,11 @@ class TensorOp(Op):
         `partial`. Raises NoDerivative.
         """
         raise NoDerivative(self)
+
+    @property
+    def no_derivative_because(self) -> str:
+        """What is said of the op where a derivative is asked for that it doesn't have."""
+        return f"{self.name or type(self).__name__} has no derivative"
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         """The cotangent of the operand at `position`, in which the op is linear, from those of all results.

@@ -164,6 +164,10 @@ class BitcastConvert(TensorOp):
             self.fault("C1", f"the last axis must have {ratio} elements")
         return tensor_type(type_.shape[:-1], self.dtype)
 
+    @property
+    def no_derivative_because(self) -> str:
+        return f"the bits of a float are read as {self.dtype} here ({self.name}), and computed with"
+
     def find_range(self, of: RangeOf) -> Range:
         source, target = self.operand.tensor, self.tensor
         operand = of(self.operand)
@@ -291,7 +295,7 @@ class ReducePrecision(Elementwise):
         operand = of(self.operand)
         low = -INFINITY if operand.low < 0 else 0.0
         high = INFINITY if operand.high > 0 else 0.0
-        if self.exponent_bits >= _exponent_bits_of(self.dtype) and operand.is_finite:
+        if self.exponent_bits >= exponent_bits_of(self.dtype) and operand.is_finite:
             low, high = min(2 * operand.low, 0.0), max(2 * operand.high, 0.0)
         return rounded(Range(low, high, operand.nan, operand.may_be_negative), self.tensor)
 
@@ -307,13 +311,13 @@ class ReducePrecision(Elementwise):
         >>> ReducePrecision.to_own_type(tensor("f32", 3)).is_identity
         True
         """
-        return cls(operand, _exponent_bits_of(operand.dtype), _mantissa_bits_of(operand.dtype))
+        return cls(operand, exponent_bits_of(operand.dtype), _mantissa_bits_of(operand.dtype))
 
     @property
     def is_identity(self) -> bool:
         """Whether the operand's own type is no wider."""
         dtype = self.operand.dtype
-        return self.exponent_bits >= _exponent_bits_of(dtype) and self.mantissa_bits >= _mantissa_bits_of(dtype)
+        return self.exponent_bits >= exponent_bits_of(dtype) and self.mantissa_bits >= _mantissa_bits_of(dtype)
 
     def evaluate(self, operand: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -323,7 +327,7 @@ class ReducePrecision(Elementwise):
             scale = 2.0 ** (self.mantissa_bits + 1)
             rounded = np.ldexp(np.rint(fraction * scale) / scale, exponent)
             bias = 2 ** (self.exponent_bits - 1) - 1
-            own_exponents = _exponent_bits_of(self.operand.dtype)
+            own_exponents = exponent_bits_of(self.operand.dtype)
             if self.mantissa_bits >= _mantissa_bits_of(self.operand.dtype):
                 rounded = wide
             if self.exponent_bits < own_exponents:
@@ -338,12 +342,17 @@ class ReducePrecision(Elementwise):
     def sample(cls, draw: Draw, *operand_types: TensorType) -> dict[str, Any]:
         (type_,) = operand_types
         return {
-            "exponent_bits": draw.integer(2, _exponent_bits_of(type_.dtype)),
+            "exponent_bits": draw.integer(2, exponent_bits_of(type_.dtype)),
             "mantissa_bits": draw.integer(1, _mantissa_bits_of(type_.dtype)),
         }
 
 
-def _exponent_bits_of(dtype: str) -> int:
+def exponent_bits_of(dtype: str) -> int:
+    """The bits of a float's exponent.
+
+    >>> exponent_bits_of("bf16"), exponent_bits_of("f8E4M3FN")
+    (8, 4)
+    """
     return {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}.get(dtype, int(dtype[3]) if dtype.startswith("f8") else 8)
 
 

@@ -43,6 +43,10 @@ class CustomCall(TensorOp):
             return None
         return find_solver(self.call_target_name, self.inputs, (self.extra or {}).get("mhlo.backend_config", ""))
 
+    @property
+    def no_derivative_because(self) -> str:
+        return f"the call of {self.call_target_name} has no derivative"
+
     def infer(self) -> tuple[Type, ...]:
         return self.result_types
 

@@ -139,8 +139,8 @@ def tangent_of_extreme(op: Maximum | Minimum, given: tuple[Value | None, ...]) -
     total: Value | None = None
     for is_extreme, is_other, tangent in zip((own, other), (other, own), given, strict=True):
         if tangent is not None:
-            shared = Select(is_other, Multiply(tangent, Constant.splat(0.5, op.type)), tangent)
-            part = Select(is_extreme, shared, Constant.splat(0, op.type))
+            shared = Select(is_other, Multiply(tangent, Constant.splat(0.5, tangent.type)), tangent)
+            part = Select(is_extreme, shared, Constant.splat(0, tangent.type))
             total = part if total is None else Add(total, part)
     return total
 

@@ -416,6 +416,10 @@ class Scatter(TensorOp):
         block = self.update_computation.block
         return block.terminator.operands[place] is block.arguments[len(self.inputs) + place]
 
+    def replaces_all(self) -> bool:
+        """Whether the updates of each input just replace what was there."""
+        return all(map(self._replaces, range(len(self.inputs))))
+
     @property
     def _is_settled(self) -> bool:
         """Whether no place is written twice."""
@@ -521,6 +525,10 @@ class Scatter(TensorOp):
                     found.append(self._tangent_of_last(old, new))
         return tuple(found)
 
+    @property
+    def no_derivative_because(self) -> str:
+        return f"values that meet at one place are combined in a way that has no derivative ({self.name})"
+
     def _tangent_of_products(self, place: int, operand: Value | None, update: Value | None) -> Value:
         if update is None:
             assert operand is not None
@@ -536,7 +544,7 @@ class Scatter(TensorOp):
         result = self.results[place]
         is_old = Compare(self.inputs[place], result, "EQ")
         is_new = Compare(self.updates[place], self.gathered(result), "EQ")
-        wide = "f32" if result.dtype in SMALL_FLOATS else result.dtype
+        wide = "f32" if operand.dtype in SMALL_FLOATS else operand.dtype
 
         def chosen(old: Value, new: Value) -> Value:
             none, nothing = Constant.splat(0, old.type), Constant.splat(0, new.type)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import ref
 
-from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.facts.cost import Device
 from windlass.ir import Function, Module, TensorType
 from windlass.lowering.exact_arithmetic import keep_decisions, keep_float_results
@@ -23,6 +22,7 @@ from windlass.ops import CustomDerivative, call_composites, expand_composites
 from windlass.precision import Limbs, spread_module
 from windlass.stablehlo.distributing import distribute
 from windlass.stablehlo.exporting import export_bytecode
+from windlass.stablehlo.refused_derivatives import refuse_what_cannot_run
 
 UNKNOWN = Surroundings()
 MOST_KEPT = 1 << 20
@@ -131,7 +131,7 @@ class Code:
     def _finish(self, device: Device, surroundings: Surroundings) -> tuple[bytes, bool]:
         begun = time.perf_counter()
         module = _copied(self.module)
-        self._refuse_what_cannot_run()
+        refuse_what_cannot_run(self.module.main, self.module.name or self.name)
         if self.is_given:
             write = expand_composites if surroundings.is_whole else call_composites
             for function in module.functions.values():
@@ -153,22 +153,6 @@ class Code:
         text = export_bytecode(module)
         self.seconds["exporting"] = time.perf_counter() - begun
         return text, asks
-
-    def _refuse_what_cannot_run(self) -> None:
-        """Raises WindlassError (WL0901) for what is only there to be transposed."""
-        if self._make_differentiable is None:
-            return
-        for op in self.module.main.walk():
-            if isinstance(op, CustomDerivative):
-                raise WindlassError(
-                    Diagnostic(
-                        "WL0901",
-                        f"{self.name} can't be differentiated forwards: it calls a function of jax.custom_vjp, "
-                        f"whose rule ({op.rule.name}) is for reverse mode alone",
-                        op.source,
-                        help="use jax.grad, jax.vjp or jax.jacrev, or give the function a rule by jax.custom_jvp",
-                    )
-                )
 
 
 def _copied(module: Module) -> Module:

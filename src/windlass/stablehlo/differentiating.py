@@ -16,11 +16,10 @@ from jax.interpreters import ad, batching, mlir
 
 from windlass.autodiff import NoDerivative, tangent_function, transposed_function, value_function
 from windlass.autodiff.activity import is_differentiable
-from windlass.diagnostics import Diagnostic, WindlassError
-from windlass.ir import Function, Op
-from windlass.ops import BitcastConvert, CustomCall, Scatter
+from windlass.ir import Function
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call, program_from
+from windlass.stablehlo.refused_derivatives import no_derivative
 
 tangent_call: Any = Primitive("windlass_tangent")
 """A program that is linear in its last arguments, `count` of them."""
@@ -50,7 +49,10 @@ def differentiate(
         # Of what is transposed, nothing may join what varies with what doesn't (x·c and dx·c to one product): its
         # results are as if somebody had written them down.
         tangent = _derived(
-            program, ("tangent", active), lambda: tangent_function(program.differentiable.main, active), False
+            program,
+            ("tangent", active),
+            lambda: tangent_function(program.differentiable.main, active, may_miss=True),
+            False,
         )
         given = [*primals, *(tangents[index] for index in active)]
         moved = iter(_bind(tangent_call, tangent.code, given, {"count": len(active)}))
@@ -98,33 +100,8 @@ def _made(program: Code, build: Callable[[], Function], is_derivative: bool) -> 
         function = build()
     except NoDerivative as failure:
         # The module is called what the user calls it, whatever was derived of it.
-        raise no_derivative(program.module.name or program.name, failure) from None
+        raise no_derivative(program.module.name or program.name, failure.reason, failure.source) from None
     return program_from(program, function, program.name, is_derivative)
-
-
-def no_derivative(program: str, failure: NoDerivative) -> WindlassError:
-    """What is said of a program with an op that has no derivative."""
-    return WindlassError(
-        Diagnostic(
-            "WL0901",
-            f"{program} can't be differentiated: {_reason(failure.op)}",
-            failure.op.source,
-            help="use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
-        )
-    )
-
-
-def _reason(op: Op) -> str:
-    name = op.name or type(op).__name__
-    match op:
-        case BitcastConvert():
-            return f"the bits of a float are computed with here, and {name} has no derivative"
-        case CustomCall():
-            return f"the call of {op.call_target_name} has no derivative"
-        case Scatter():
-            return f"values that meet at one place are combined in a way that has no derivative ({name})"
-        case _:
-            return f"{name} has no derivative"
 
 
 def _batch(

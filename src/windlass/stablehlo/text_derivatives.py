@@ -13,8 +13,8 @@ from windlass.ops import expand_composites
 from windlass.rewriting.collecting import without_collections
 from windlass.rewriting.driver import rewrite_function
 from windlass.rewriting.inlining import inline_calls, remove_unused_functions
-from windlass.stablehlo.differentiating import no_derivative
 from windlass.stablehlo.exporting import export_text
+from windlass.stablehlo.refused_derivatives import no_derivative
 from windlass.stablehlo.running import read_program
 
 
@@ -57,7 +57,7 @@ def differentiate(
     try:
         derived = derive(main, chosen, has_results=True)
     except NoDerivative as failure:
-        raise no_derivative(module.name or main.name, failure) from None
+        raise no_derivative(module.name or main.name, failure.reason, failure.source) from None
     expand_composites(derived.body)
     derived.name, derived.visibility = main.name, main.visibility
     _simplify(derived)
