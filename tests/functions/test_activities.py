@@ -154,6 +154,34 @@ def test_several_tangents_go_at_once() -> None:
         np.testing.assert_allclose(shadow, alone, 1e-13)
 
 
+def test_several_cotangents_go_at_once() -> None:
+    shadows, others = (SEED.copy(), V.copy()), (np.zeros(N), np.ones(N))
+    u = U.copy()
+    (*_, by_c, none), loss = wl.autodiff(
+        wl.ReverseWithPrimal,
+        march,
+        wl.BatchDuplicated(u, shadows),
+        wl.BatchDuplicated(V.copy(), others),
+        wl.Active(0.2),
+        wl.Const(2),
+    )
+    given = [(SEED.copy(), np.zeros(N)), (V.copy(), np.ones(N))]
+    for (du, dv), shadow, other, gradient in zip(given, shadows, others, by_c, strict=True):
+        again = U.copy()
+        (*_, expected, _), value = wl.autodiff(
+            wl.ReverseWithPrimal,
+            march,
+            wl.Duplicated(again, du),
+            wl.Duplicated(V.copy(), dv),
+            wl.Active(0.2),
+            wl.Const(2),
+        )
+        np.testing.assert_allclose(shadow, du, 1e-13)
+        np.testing.assert_allclose(other, dv, 1e-13)
+        np.testing.assert_allclose(gradient, expected, 1e-13)
+        assert value == loss and none is None and (again == u).all()
+
+
 def test_what_is_not_wanted_stays() -> None:
     x, y, dx, dy = U.copy(), V.copy(), np.zeros(N), SEED.copy()
     wl.autodiff(wl.Reverse, returns_nothing, wl.DuplicatedNoNeed(x, dx), wl.Duplicated(y, dy))
@@ -188,7 +216,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: wl.autodiff(wl.Reverse, np.sin, wl.Duplicated(0.5, 1.0)), "argument 0, Duplicated of float, is a number"),
     (lambda: wl.autodiff(wl.Reverse, np.sum, wl.Duplicated(X, X)), "the shadow of argument 0 shares memory"),
     (lambda: wl.autodiff(wl.Reverse, np.sum, wl.Duplicated(X, DX[:2])), "has a shadow that is an array of float64"),
-    (lambda: wl.autodiff(wl.Reverse, np.sum, wl.BatchDuplicated(X, (DX,))), "is for forward mode"),
+    (
+        lambda: wl.autodiff(wl.Reverse, returns_nothing, wl.BatchDuplicated(X, (DX,)), wl.Duplicated(X + 1, DX + 1)),
+        "different numbers of shadows",
+    ),
     (
         lambda: wl.autodiff(wl.Reverse, np.sum, wl.Duplicated(np.arange(3), DX)),
         "an array of int64 .* can't vary",
@@ -198,7 +229,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: wl.autodiff(wl.Reverse, MODULE["heat"], wl.Const(1)), "a kernel is launched"),
     (
         lambda: wl.autodiff(wl.Forward, np.add, wl.BatchDuplicated(X, (DX,)), wl.Duplicated(1.0, 1.0)),
-        "different numbers of tangents",
+        "different numbers of shadows",
     ),
     (
         lambda: wl.autodiff(wl.Reverse, returns_nothing, wl.Duplicated(X, DX), wl.Duplicated(X, DX.copy())),

@@ -79,7 +79,7 @@ class DuplicatedNoNeed(Duplicated):
 
 @dataclass(frozen=True, eq=False)
 class BatchDuplicated(Activity):
-    """As `Duplicated`, in forward mode, for several tangents at once: a tuple of shadows."""
+    """As `Duplicated`, for several tangents or cotangents at once: a tuple of shadows."""
 
     shadows: tuple[Any, ...]
 
@@ -92,9 +92,9 @@ def autodiff(mode: Mode, function: Any, *arguments: Any) -> Any:
     the function returns may stand before them: `Const` if its derivative is not wanted.
 
     `Reverse` gives a tuple: by each `Active` argument the derivative of the returned number, and of the arrays times
-    their shadows; None for the others. `ReverseWithPrimal` gives that and what the function returns. `Forward` gives
-    what the returned value changes by (a tuple of that where there are several tangents), `ForwardWithPrimal` that and
-    the value.
+    their shadows (a tuple of that where there are several); None for the others. `ReverseWithPrimal` gives that and
+    what the function returns. `Forward` gives what the returned value changes by (a tuple of that where there are
+    several tangents), `ForwardWithPrimal` that and the value.
 
     Raises WindlassError: WL0932 where activities and arguments don't fit, WL0901 where an operation has no derivative.
 
@@ -187,20 +187,13 @@ class _Run:
             )
             _expect(is_number, self.subject, f"{what} has no shadow", "pass wl.Duplicated(array, shadow)")
             return
-        if isinstance(activity, BatchDuplicated):
-            _expect(
-                self.mode.is_forward, self.subject, f"{what} is for forward mode", "go in reverse once for each shadow"
-            )
-            shadows = activity.shadows
-        else:
-            assert isinstance(activity, Duplicated)
-            _expect(
-                is_array or self.mode.is_forward,
-                self.subject,
-                f"{what} is a number",
-                "pass wl.Active(x): a number has no shadow",
-            )
-            shadows = (activity.shadow,)
+        _expect(
+            is_array or self.mode.is_forward,
+            self.subject,
+            f"{what} is a number",
+            "pass wl.Active(x): a number has no shadow",
+        )
+        shadows = _shadows(activity)
         for shadow in shadows:
             fits = not isinstance(value, np.ndarray) or (
                 isinstance(shadow, np.ndarray) and shadow.shape == value.shape and shadow.dtype == value.dtype
@@ -277,6 +270,7 @@ class _Run:
         leaves = [self.places[place] for place in self.varying]
         shadows = [_shadows(self.activities[place]) for place in self.varying]
         duplicated = [number for number, own in enumerate(shadows) if own]
+        size = self._size_of_batch(Active)
 
         def run(values: Sequence[Any], chosen: Sequence[Any], seeds: Sequence[Any]) -> Any:
             def function(*chosen: Any) -> Any:
@@ -285,29 +279,44 @@ class _Run:
                 return (returned, [last[number] for number in duplicated]), beside
 
             (returned, _), pull, beside = jax.vjp(function, *chosen, has_aux=True)
-            return pull((jax.tree.map(jnp.ones_like, returned), list(seeds))), beside
+
+            def pulled(given: Sequence[Any]) -> Any:
+                return pull((jax.tree.map(jnp.ones_like, returned), list(given)))
+
+            if size is None:
+                return [pulled([each[0] for each in seeds])], beside
+            stacked = jax.vmap(pulled)([jnp.stack(each) for each in seeds])
+            return _unstacked(stacked, size), beside
 
         with jax.enable_x64(True):
-            seeds = [jnp.array(shadows[number][0]) for number in duplicated]
+            seeds = [[jnp.array(shadow) for shadow in shadows[number]] for number in duplicated]
             chosen = [jnp.array(self.leaves[leaf]) for leaf in leaves]
-            reverse = self._kept(("reverse", tuple(leaves), tuple(duplicated), is_constant), run)
+            reverse = self._kept(("reverse", tuple(leaves), tuple(duplicated), is_constant, size), run)
             found, (result, written, failure) = reverse(compiled.inputs(self.leaves), chosen, seeds)
-        cotangents = dict(zip(self.varying, found, strict=True))
-        pairs = [(shadows[number][0], found[number]) for number in duplicated]
+        pairs = [
+            (shadow, cotangents[number])
+            for number in duplicated
+            for shadow, cotangents in zip(shadows[number], found, strict=True)
+        ]
         self._finish(written, failure, pairs)
-        gradients = tuple(
-            np.asarray(cotangents[place])[()] if isinstance(each, Active) else None
-            for place, each in enumerate(self.activities)
-        )
+
+        def gradient(place: int) -> Any:
+            if not isinstance(self.activities[place], Active):
+                return None
+            own = tuple(np.asarray(each[self.varying.index(place)])[()] for each in found)
+            return own[0] if size is None else own
+
+        gradients = tuple(map(gradient, range(len(self.activities))))
         return (gradients, self._result(result)) if self.mode.has_primal else gradients
 
-    def _size_of_batch(self) -> int | None:
-        """How many tangents there are of each argument; None where they are no batch."""
-        sizes = {_size_of(self.activities[place]) for place in self.varying}
+    def _size_of_batch(self, *others: type[Activity]) -> int | None:
+        """How many shadows there are of each argument, of other activities than these; None where they are no batch."""
+        activities = [self.activities[place] for place in self.varying]
+        sizes = {_size_of(each) for each in activities if not isinstance(each, others)}
         _expect(
             len(sizes) < 2 and 0 not in sizes,
             self.subject,
-            "its arguments have different numbers of tangents, or none",
+            "its arguments have different numbers of shadows, or none",
             "give each BatchDuplicated as many shadows, and no Duplicated beside",
         )
         return next(iter(sizes), None)
@@ -331,8 +340,7 @@ class _Run:
             beside = _applied(compiled, leaves, values, chosen)[2]
             if size is None:
                 return [moved([each[0] for each in tangents])], beside
-            stacked = jax.vmap(moved)([jnp.stack(each) for each in tangents])
-            return [jax.tree.map(lambda each, number=number: each[number], stacked) for number in range(size)], beside
+            return _unstacked(jax.vmap(moved)([jnp.stack(each) for each in tangents]), size), beside
 
         with jax.enable_x64(True):
             chosen = [jnp.array(self.leaves[leaf]) for leaf in leaves]
@@ -348,6 +356,11 @@ class _Run:
         changes = [None if self.is_constant else self._result(each[0]) for each in found]
         derivative = changes[0] if size is None else tuple(changes)
         return (derivative, self._result(result)) if self.mode.has_primal else derivative
+
+
+def _unstacked(tree: Any, size: int) -> list[Any]:
+    """The trees of which this one has all, along a new first axis of its arrays."""
+    return [jax.tree.map(lambda each, number=number: each[number], tree) for number in range(size)]
 
 
 def _size_of(activity: Activity) -> int | None:

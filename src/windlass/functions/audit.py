@@ -116,8 +116,8 @@ def audit(function: Any, *arguments: Any, directions: int = 3, most_checks: int 
     types = program.code.argument_types
     active = [place for place, type_ in enumerate(types) if is_differentiable(type_)]
     given = [place for place, type_ in enumerate(program.code.result_types) if is_differentiable(type_)]
-    if not active or not given:
-        what = "takes no floats" if not active else "gives no floats"
+    if not active or not given or directions < 1:
+        what = "takes no floats" if not active else "gives no floats" if not given else "is asked for in no direction"
         raise WindlassError(
             Diagnostic("WL0931", f"wl.audit: {call.name} {what}: there is no derivative to look at", call.position)
         )

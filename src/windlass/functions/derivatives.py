@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -52,10 +53,8 @@ class DerivativeFunction(TakesValues, ABC):
         if argnums is None and argnames is None:
             argnums = 0
         # As in JAX: one number gives the derivative itself, several a tuple of them.
-        self.is_single = isinstance(argnums, int) and argnames is None
-        numbers = () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        names = () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
-        self.keys: tuple[Key, ...] = (*numbers, *names)
+        self.is_single = _is_number(argnums) and argnames is None
+        self.keys = _chosen_keys(argnums, argnames, kind)
 
     def __repr__(self) -> str:
         return f"<windlass.{self.kind} of {name_of(self.function)}>"
@@ -75,8 +74,10 @@ class DerivativeFunction(TakesValues, ABC):
     def _keys(self, call: PureCall) -> list[Key]:
         """The arguments by which it is taken. Raises WindlassError (WL0931) for those that have no derivative."""
         keys = [_found(call, key, self.kind) for key in self.keys]
-        for key in keys:
+        for place, key in enumerate(keys):
             _require_floats(call, key, self.kind)
+            if key in keys[:place]:
+                raise _refused(f"wl.{self.kind}: argument {key} of {call.name} is chosen twice", call, "name it once")
         return keys
 
     def _run(self, call: PureCall, keys: Sequence[Key], kind: Any, transform: Callable[..., Any]) -> tuple[Any, Any]:
@@ -91,7 +92,7 @@ class DerivativeFunction(TakesValues, ABC):
 
             return transform(function, chosen)
 
-        with call.precision():
+        with call.precision(), _calls_refused(call):
             found, (aux, failure) = _kept(call, (kind, tuple(keys), self.has_aux), lambda: run)(
                 call.values, [call.argument(key) for key in keys]
             )
@@ -194,6 +195,16 @@ class Jacobian(DerivativeFunction):
         return find_colouring(call, self._keys(call), self.mode, self.has_aux)
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
+        given = jax.tree.leaves((positional, named), is_leaf=_is_array)
+        if self.sparse and any(isinstance(leaf, Tracer | TracedArray) for leaf in given):
+            raise WindlassError(
+                Diagnostic(
+                    "WL0931",
+                    f"wl.{self.kind}: a sparse matrix of SciPy is made of numbers, and these are being traced",
+                    position_of(self.function),
+                    help="leave out sparse=True within compiled functions",
+                )
+            )
         colouring = self.colouring(*positional, **named)
         if colouring is None and not self.sparse:
             return super().__call__(*positional, **named)
@@ -216,6 +227,17 @@ class Jacobian(DerivativeFunction):
                 compressed, result = found
                 found = sparse_jacobian(colouring, compressed, result, chosen)
         return self._give(call, found, aux)
+
+    def _result(self, call: PureCall, result: Any) -> Any:
+        _refuse_nothing(call, result, self.kind)
+        for leaf in jax.tree.leaves(result):
+            if not jnp.issubdtype(jnp.result_type(leaf), np.inexact):
+                raise _refused(
+                    f"wl.{self.kind}: {call.name} gives {jnp.result_type(leaf).name}, which has no derivative",
+                    call,
+                    "return it beside what is differentiated, with has_aux=True",
+                )
+        return result
 
     def _transformed(self, function: Callable[..., Any], places: Places, chosen: Sequence[Any]) -> Any:
         mode = self.mode
@@ -368,10 +390,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, has_a
     (5.0, 2.0)
     """
     _expect_function(function, "jvp")
-    if len(primals) != len(tangents):
-        raise WindlassError(
-            Diagnostic("WL0931", f"wl.jvp: {len(primals)} primals and {len(tangents)} tangents", position_of(function))
-        )
+    _expect_tangents(function, primals, tangents, "jvp")
     call = pure_call(function, primals, {})
     keys = [key for key, tangent in enumerate(tangents) if tangent is not None]
     for key in keys:
@@ -387,17 +406,12 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, has_a
 
         return jax.jvp(moved, tuple(chosen), tuple(given), has_aux=True)
 
-    with call.precision():
+    with call.precision(), _calls_refused(call):
         chosen = [call.argument(key) for key in keys]
         given = [_like(call, key, each, tangents[key], "tangent") for key, each in zip(keys, chosen, strict=True)]
-        if keys:
-            result, changes, (aux, failure) = _kept(call, ("jvp", tuple(keys), has_aux), lambda: run)(
-                call.values, chosen, given
-            )
-        else:
-            result, failure = call.apply(call.values)
-            result, aux = _without_aux(call, result, has_aux)
-            changes = jax.tree.map(jnp.zeros_like, result)
+        result, changes, (aux, failure) = _kept(call, ("jvp", tuple(keys), has_aux), lambda: run)(
+            call.values, chosen, given
+        )
     call.raise_failed(failure)
     found = (_given(call, result), _given(call, changes))
     return (*found, _given(call, aux)) if has_aux else found
@@ -415,11 +429,8 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     [10.0, 6.0]
     """
     _expect_function(function, "hvp")
+    _expect_tangents(function, primals, tangents, "hvp")
     chosen = tuple(place for place, tangent in enumerate(tangents) if tangent is not None)
-    if not chosen:
-        raise WindlassError(
-            Diagnostic("WL0931", "wl.hvp: no argument has a tangent", position_of(function), help="pass one at least")
-        )
     gradient = grad(function, chosen[0] if len(chosen) == 1 else chosen)
     return jvp(gradient, primals, tangents)[1]
 
@@ -449,7 +460,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
         result, aux = _without_aux(call, result, has_aux)
         return result, (aux, failure)
 
-    with call.precision():
+    with call.precision(), _calls_refused(call):
         result, pull, (aux, failure) = jax.vjp(pulled, *[call.argument(key) for key in keys], has_aux=True)
     call.raise_failed(failure)
 
@@ -460,6 +471,63 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
 
     found = (_given(call, result), pullback)
     return (*found, _given(call, aux)) if has_aux else found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _chosen_keys(argnums: Any, argnames: Any, kind: str) -> tuple[Key, ...]:
+    """What argnums and argnames say. Raises WindlassError (WL0931) where that is nothing, or no number and no name."""
+    numbers: Any = () if argnums is None else (argnums,) if _is_number(argnums) else argnums
+    names: Any = () if argnames is None else (argnames,) if isinstance(argnames, str) else argnames
+    try:
+        numbers, names = tuple(numbers), tuple(names)
+    except TypeError:
+        numbers, names = (argnums,), ()
+    if not (numbers or names) or not all(map(_is_number, numbers)) or not all(isinstance(each, str) for each in names):
+        told = f"wl.{kind}: argnums={argnums!r}" + ("" if argnames is None else f", argnames={argnames!r}")
+        raise WindlassError(
+            Diagnostic(
+                "WL0931", f"{told} chooses no arguments", help="pass a place or several in argnums, names in argnames"
+            )
+        )
+    return (*map(int, numbers), *names)
+
+
+def _expect_tangents(function: Any, primals: Sequence[Any], tangents: Sequence[Any], kind: str) -> None:
+    """Raises WindlassError (WL0931) where there is not a tangent for each primal, or none at all."""
+    if len(primals) != len(tangents):
+        raise WindlassError(
+            Diagnostic(
+                "WL0931", f"wl.{kind}: {len(primals)} primals and {len(tangents)} tangents", position_of(function)
+            )
+        )
+    if all(tangent is None for tangent in tangents):
+        raise WindlassError(
+            Diagnostic(
+                "WL0931", f"wl.{kind}: no argument has a tangent", position_of(function), help="pass one at least"
+            )
+        )
+
+
+@contextmanager
+def _calls_refused(call: PureCall) -> Generator[None]:
+    """Raises WindlassError (WL0901) where JAX says that a call of Python has no derivative."""
+    try:
+        yield
+    except ValueError as error:
+        if "callbacks do not support" not in str(error):
+            raise
+        raise WindlassError(
+            Diagnostic(
+                "WL0901",
+                f"{call.name} can't be differentiated: it calls a function of Python, which has no derivative",
+                call.position,
+                notes=(str(error).splitlines()[0],),
+                help="give what calls it a rule by wl.custom_vjp or wl.custom_jvp, or stop_gradient its arguments",
+            )
+        ) from None
 
 
 def _kept(call: PureCall, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
@@ -491,7 +559,8 @@ def _given(call: PureCall, tree: Any) -> Any:
 
 def _as_numpy(leaf: Any) -> Any:
     if not isinstance(leaf, jax.Array) or isinstance(leaf, Tracer):
-        return leaf
+        # What is no float has no derivative.
+        return None if getattr(leaf, "dtype", None) == jax.dtypes.float0 else leaf
     array = np.array(leaf)
     return array if array.ndim else array[()]
 
@@ -514,11 +583,25 @@ def _like(call: PureCall, key: Key | None, values: Any, given: Any, what: str) -
             found.append(np.zeros(np.shape(value), jax.dtypes.float0))
         elif each is None:
             found.append(jnp.zeros_like(value))
+        elif not _is_like(each, dtype):
+            what = getattr(getattr(each, "dtype", None), "name", type(each).__name__)
+            raise _refused(f"{subject} is of {what}, the value of {dtype.name}", call, None)
         elif np.shape(each) != np.shape(value):
             raise _refused(f"{subject} has shape {np.shape(each)}, the value {np.shape(value)}", call, None)
         else:
             found.append(jnp.asarray(each, dtype))
     return jax.tree.unflatten(structure, found)
+
+
+def _is_like(given: Any, dtype: Any) -> bool:
+    """Whether what is given are numbers that the type can hold: complex numbers are no real ones."""
+    try:
+        own = jnp.result_type(given)
+    except TypeError:
+        return False
+    return jnp.issubdtype(own, np.number) and (
+        jnp.issubdtype(dtype, np.complexfloating) or not jnp.issubdtype(own, np.complexfloating)
+    )
 
 
 def _is_array(value: Any) -> bool:
@@ -565,6 +648,13 @@ def _require_floats(call: PureCall, key: Key, kind: str) -> None:
 
 
 def _refuse_nothing(call: PureCall, result: Any, kind: str) -> None:
+    leaves = jax.tree.leaves(result)
+    if leaves and not any(jnp.issubdtype(jnp.result_type(leaf), np.inexact) for leaf in leaves):
+        raise _refused(
+            f"wl.{kind}: {call.name} gives {_described(result)}, which has no derivative",
+            call,
+            "return floats: what becomes an integer or a boolean has no derivative",
+        )
     if not jax.tree.leaves(result):
         raise _refused(
             f"{call.name} returns nothing and writes no array: wl.{kind} has nothing to differentiate",

@@ -243,8 +243,10 @@ def program_from(origin: Code, function: Function, name: str, is_derivative: boo
         if not origin.is_given:
             rules = catalogue.choose(exact=origin.is_exact and not is_derivative, in_kernel=True)
             rewrite_function(function, rules, keeps_decisions=origin.is_exact and is_derivative)
+        module = Module([function], origin.module.name)
+        module.globals = list(origin.module.globals)
         return TensorProgram(
-            Module([function], origin.module.name),
+            module,
             name,
             origin.callbacks,
             is_exact=origin.is_exact,
