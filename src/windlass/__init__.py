@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from windlass.functions.communication import communication
     from windlass.functions.custom_rules import custom_jvp, custom_vjp
     from windlass.functions.derivatives import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
+    from windlass.functions.forecast import forecast
     from windlass.functions.jit import jit
     from windlass.functions.notation import notation
     from windlass.functions.optimize import optimize
@@ -76,6 +77,7 @@ _PLACES = {
     "custom_vjp": "windlass.functions.custom_rules",
     "emulate": "windlass.launching.emulation",
     "explain": "windlass.launching.explaining",
+    "forecast": "windlass.functions.forecast",
     "grad": "windlass.functions.derivatives",
     "hessian": "windlass.functions.derivatives",
     "hole": "windlass.functions.rules",
@@ -121,6 +123,8 @@ __all__ = [
     "custom_vjp",
     "emulate",
     "explain",
+    "forecast",
+    "forecast",
     "grad",
     "hessian",
     "hole",

@@ -98,9 +98,7 @@ def pure_call(function: Any, positional: Sequence[Any], named: Mapping[str, Any]
         positional, named = order_arguments(function.kernel.signature, positional, dict(named)), {}
     leaves = jax.tree.leaves((positional, named), is_leaf=_is_array)
     is_of_values = takes_values(function)
-    is_wide = _is_always_wide(function) or any(
-        isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.name in _WIDE for leaf in leaves
-    )
+    is_wide = is_computed_wide(function, leaves)
     with jax.enable_x64(True) if is_wide else nullcontext():
         given: tuple[tuple[Any, ...], dict[str, Any]] = (tuple(positional), dict(named))
         given = jax.tree.map(_as_jax, given, is_leaf=_is_array)
@@ -159,11 +157,13 @@ def compilable(function: Any) -> Any:
     return run
 
 
-def _is_always_wide(function: Any) -> bool:
-    """Whether what the function computes has the precision of NumPy, whatever its arguments are."""
+def is_computed_wide(function: Any, leaves: Sequence[Any]) -> bool:
+    """Whether a call with these arguments computes with the precision of NumPy: because it always does, or for them."""
     while isinstance(function, TakesValues):
         function = function.function
-    return not takes_values(function)
+    return not takes_values(function) or any(
+        isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.name in _WIDE for leaf in leaves
+    )
 
 
 def _is_array(value: Any) -> bool:
