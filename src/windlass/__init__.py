@@ -124,7 +124,6 @@ __all__ = [
     "emulate",
     "explain",
     "forecast",
-    "forecast",
     "grad",
     "hessian",
     "hole",
