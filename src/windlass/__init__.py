@@ -30,6 +30,7 @@ from windlass.diagnostics.limits import require_address_space
 
 if TYPE_CHECKING:
     from windlass import c, cuda, stablehlo
+    from windlass.autodiff.planning import Binomial, Periodic
     from windlass.frontends.arrays import Array
     from windlass.functions.activities import (
         Active,
@@ -62,11 +63,13 @@ _PLACES = {
     "Active": "windlass.functions.activities",
     "Array": "windlass.frontends.arrays",
     "BatchDuplicated": "windlass.functions.activities",
+    "Binomial": "windlass.autodiff.planning",
     "Const": "windlass.functions.activities",
     "Duplicated": "windlass.functions.activities",
     "DuplicatedNoNeed": "windlass.functions.activities",
     "Forward": "windlass.functions.activities",
     "ForwardWithPrimal": "windlass.functions.activities",
+    "Periodic": "windlass.autodiff.planning",
     "Reverse": "windlass.functions.activities",
     "ReverseWithPrimal": "windlass.functions.activities",
     "audit": "windlass.functions.audit",
@@ -98,6 +101,7 @@ __all__ = [
     "Active",
     "Array",
     "BatchDuplicated",
+    "Binomial",
     "CompilationError",
     "Const",
     "Diagnostic",
@@ -107,6 +111,7 @@ __all__ = [
     "Forward",
     "ForwardWithPrimal",
     "LaunchError",
+    "Periodic",
     "ProgramError",
     "RaisingError",
     "Reverse",

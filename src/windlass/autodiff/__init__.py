@@ -4,12 +4,26 @@ Takes a `Function` and which of its arguments are active; gives functions of the
 cotangents: `tangent_function` (forward mode) and `pullback_function` (reverse mode). What an op's derivative is stands
 in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op without one is never zero: its tangents are
 a `MissingDerivative`, which is an error (`NoDerivative`) where a cotangent reaches it, or where the tangents run. Loops
-go backwards whatever their length (regions.py); bits of floats that only travel are floats (float_bits.py). Start with
-forward.py. Whether derivatives are right is asked op by op in auditing.py, for `wl.audit`.
+go backwards whatever their length (regions.py), with as much memory as a plan says (planning.py); bits of floats that
+only travel are floats (float_bits.py). Start with forward.py. Whether derivatives are right is asked op by op in
+auditing.py, for `wl.audit`.
 """
 
 from windlass.autodiff.forward import tangent_function, value_function
-from windlass.autodiff.reverse import pullback_function, transposed_function
+from windlass.autodiff.planning import Binomial, LoopMemory, NotEnoughMemory, Periodic, Plan
+from windlass.autodiff.reverse import planned, pullback_function, transposed_function
 from windlass.ops.base import NoDerivative
 
-__all__ = ["NoDerivative", "pullback_function", "tangent_function", "transposed_function", "value_function"]
+__all__ = [
+    "Binomial",
+    "LoopMemory",
+    "NoDerivative",
+    "NotEnoughMemory",
+    "Periodic",
+    "Plan",
+    "planned",
+    "pullback_function",
+    "tangent_function",
+    "transposed_function",
+    "value_function",
+]

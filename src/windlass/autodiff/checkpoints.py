@@ -50,17 +50,20 @@ def places_within(bytes_: int, each: int) -> int:
 class Checkpoints(Replay):
     """Some of the rounds: at most so many as there are places in the stack."""
 
-    def __init__(self, round_: Round, bytes_: int = USUAL_BYTES, most: int = MOST) -> None:
+    def __init__(self, round_: Round, places: int, rounds: int | None = None) -> None:
         super().__init__(round_)
-        op = self.op
         behind = arguments_behind(round_.needed, round_.block)
         self.kept = sorted(place for place in behind if place not in self.same and place not in self.counted)
-        self.needed = needed_for(op, self.kept)
+        self.needed = needed_for(self.op, self.kept)
         self.stored = [place for place in self.needed if place not in self.same and place not in self.counted]
-        state = sum(op.operands[place].tensor.bytes for place in self.stored)
-        self.places = max(min(places_within(bytes_, state), most), 1)
+        self.places = max(places if rounds is None else min(places, rounds), 1)
         """Beside these there is one for the round at hand."""
         self._begun: tuple[Value, ...] = ()
+
+    @classmethod
+    def bytes_of_state(cls, round_: Round) -> int:
+        """How much is kept of a round that is kept."""
+        return sum(round_.op.operands[place].tensor.bytes for place in cls(round_, 1).stored)
 
     def begin(self) -> None:
         """Begin with the state of round 0."""

@@ -17,6 +17,7 @@ from windlass.autodiff.activity import inputs_of
 from windlass.facts.cost import CPU
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Op, TensorType, Value
+from windlass.ops import BroadcastInDim, Iota
 
 _FORBIDDEN = 1e30
 SCARCITY = 4.0
@@ -72,6 +73,29 @@ def choose_kept(block: Block, needed: Iterable[Value], free: Collection[Value], 
 
     values = [*block.arguments, *(result for op in block for result in op.results)]
     return [value for value in values if is_kept(value)]
+
+
+def most_at_once(block: Block) -> int:
+    """Bytes of the values of a block that are there at once, at most: those that are written and used later.
+
+    What is made of one number is written nowhere.
+    """
+    ops = list(block)
+    last = {value: place for place, op in enumerate(ops) for value in inputs_of(op)}
+    ends: dict[int, int] = {}
+    now = most = 0
+    for place, op in enumerate(ops):
+        written = (
+            0
+            if op.is_free or isinstance(op, BroadcastInDim | Iota)
+            else sum(result.type.bytes for result in op.results if isinstance(result.type, TensorType))
+        )
+        now += written
+        end = max((last.get(result, place) for result in op.results), default=place)
+        ends[end] = ends.get(end, 0) + written
+        most = max(most, now)
+        now -= ends.get(place, 0)
+    return most
 
 
 def _is_of(value: Value, block: Block) -> bool:

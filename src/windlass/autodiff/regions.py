@@ -8,12 +8,12 @@ known before how often the loop goes round, it is counted (rounds.py), and round
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from windlass.autodiff.activity import body_of, folds_apart, inputs_of, is_differentiable
-from windlass.autodiff.checkpoints import Checkpoints
+from windlass.autodiff.activity import body_of, inputs_of, is_differentiable
+from windlass.autodiff.checkpoints import MOST, USUAL_BYTES, Checkpoints, places_within
 from windlass.autodiff.cotangents import (
     EVERYWHERE,
     Cotangent,
@@ -24,6 +24,8 @@ from windlass.autodiff.cotangents import (
     sum_of_cotangents,
 )
 from windlass.autodiff.forward import choose
+from windlass.autodiff.keeping import most_at_once
+from windlass.autodiff.planning import MOST_RECORDED, Demand, LoopMemory, current_planning
 from windlass.autodiff.recording import (
     INDEX,
     Recorded,
@@ -34,21 +36,15 @@ from windlass.autodiff.recording import (
     counting_to,
     values_to_keep,
 )
-from windlass.autodiff.rounds import rounds_by_counter
+from windlass.autodiff.rounds import in_segments, rounds_by_counter
+from windlass.autodiff.separating import Cotangents, PullBack, transpose_with
 from windlass.facts.terms import op_of
-from windlass.ir import Argument, Block, Builder, Op, Region, TensorType, Value, tensor_type
+from windlass.ir import Argument, Block, Builder, Region, TensorType, Value, tensor_type
+from windlass.ir.builder import current_builder
 from windlass.ir.captures import captures
 from windlass.ir.core import Terminator
 from windlass.ops import Add, Case, Constant, If, OptimizationBarrier, Or, Return, Subtract, While
-from windlass.ops.reduction import Folding
 from windlass.rewriting.driver import remove_dead_code
-
-Cotangents: TypeAlias = "dict[Value, Cotangent]"
-PullBack: TypeAlias = Callable[[Sequence[Op], Sequence[Value], Mapping[Value, Cotangent]], Cotangents]
-"""The cotangents of active values through ops, from those of what is computed of them."""
-
-MOST_RECORDED = 1 << 30
-"""Bytes. Of a loop that would take more to be recorded, rounds are computed again from checkpoints."""
 
 
 def pull_back_choice(
@@ -137,9 +133,13 @@ def pull_back_loop(
     active = [place for place, result in enumerate(op.results) if result in reached]
     if rounds == 0:
         return seeds_of([op.operands[place] for place in active], [given[place] for place in active])
+    planning = current_planning()
+    if isinstance(rounds, int) and 1 < planning.segment() < rounds:
+        return _pull_back_segments(op, given, rounds, reached, pull)
     given = _continued(op, given, begun)
     backwards = _round_backwards(op, active, given, reached, pull)
-    rounds, replay = _replay(backwards.round, rounds, reached)
+    working = _working(backwards)
+    rounds, replay = _replay(backwards.round, rounds, working, reached)
     outside, masked, parts = backwards.outside, backwards.masked, backwards.parts
     seeds = [given[place] or Cotangent(Constant.splat(0, op.operands[place].type)) for place in active]
     # Rounds that are known before are counted from 0, others down from their number.
@@ -211,17 +211,33 @@ def take_everywhere(values: Iterable[Value], begun: Cotangents) -> Cotangents:
     return {value: begun.pop(value) for value in values if value in begun and not begun[value].mask}
 
 
-def _replay(round_: Round, rounds: int | Value | None, reached: set[Value]) -> tuple[int | Value, Replay]:
-    """How often the loop goes round, and how what is needed of a round is found again."""
-    if isinstance(rounds, int):
-        for is_least in (False, True):
-            kept = values_to_keep(round_, is_least)
-            if rounds * sum(value.tensor.bytes for value in kept) <= MOST_RECORDED:
-                return rounds, Recorded(round_, rounds, kept, reached)
-        replay = Checkpoints(round_, MOST_RECORDED, rounds)
-        replay.begin()
-        return rounds, replay
-    replay = Checkpoints(round_)
+def _replay(round_: Round, rounds: int | Value | None, working: int, reached: set[Value]) -> tuple[int | Value, Replay]:
+    """How often the loop goes round, and how what is needed of a round is found again, by the plan."""
+    planning = current_planning()
+    ways = [values_to_keep(round_, is_least) for is_least in (False, True)]
+    if planning.is_sparing:
+        ways = ways[1:]
+    of_state = Checkpoints.bytes_of_state(round_)
+    known = rounds if isinstance(rounds, int) else None
+    of_rounds = [sum(value.tensor.bytes for value in kept) for kept in ways]
+    recorded = [MOST * of_state if known is None else known * each for each in of_rounds]
+    # One state beside that of the round at hand, and the two that it is computed again with.
+    least = 4 * of_state
+    allowance = planning.allowance(Demand(recorded[0], recorded[-1] if known else least, least, working))
+    places = planning.places()
+    most = (planning.plan.memory or MOST_RECORDED) if allowance is None else allowance
+    position = round_.op.source
+    if known is not None and places is None:
+        for kept, each, total in zip(ways, of_rounds, recorded, strict=True):
+            if total <= most:
+                planning.loops.append(LoopMemory(position, "recorded", known, each, total, working))
+                return known, Recorded(round_, known, kept, reached)
+    if places is None and allowance is not None:
+        places = max((allowance - least) // max(of_state, 1) + 1, 1)
+    bytes_ = USUAL_BYTES if known is None else MOST_RECORDED
+    replay = Checkpoints(round_, places_within(bytes_, of_state) if places is None else places, known)
+    kept = (replay.places + 1) * of_state
+    planning.loops.append(LoopMemory(position, "states", known, of_state, kept, working))
     if rounds is None:
         return replay.begin_counting(), replay
     replay.begin()
@@ -246,7 +262,10 @@ def _round_backwards(
         masked = [place for place in active if (each := given[place]) is None or each.mask]
     inner = _captured_within(op.body)
     begun: set[Value] = set()
+    planning = current_planning()
+    count = len(planning.demands)
     while True:
+        planning.forget_since(count)
         kinds = [*(carried[place].type for place in active), *(tensor_type(carried[p].shape, "i1") for p in masked)]
         block = Block([*(value.type for value in carried), *kinds, *(value.type for value in outside)])
         arguments = iter(block.arguments[len(carried) :])
@@ -266,7 +285,8 @@ def _round_backwards(
             users = OptimizationBarrier(tuple(mapping.values()))
             for value in begun:
                 seeds[value] = Cotangent(totals[value])
-            found = pull(ops, [*(block.arguments[place] for place in active), *outside], seeds)
+            with planning.deeper():
+                found = pull(ops, [*(block.arguments[place] for place in active), *outside], seeds)
             originals = dict(zip(users.operands, mapping, strict=True))
             users.erase()
         kept = [place for place in masked if (each := found.get(block.arguments[place])) is None or each.mask]
@@ -295,6 +315,35 @@ def _round_backwards(
     remove_dead_code(block)
     own = (*cotangents.values(), *conditions.values(), *(totals[value] for value in outside))
     return _Backwards(Round(op, block, _needed(block, own), originals), own, masked, outside, parts, same)
+
+
+def _pull_back_segments(
+    op: While, given: Sequence[Cotangent | None], rounds: int, reached: set[Value], pull: PullBack
+) -> Cotangents:
+    """The cotangents of a loop of segments of rounds: of these, each is recorded when its turn comes."""
+    planning = current_planning()
+    wanted = list(dict.fromkeys(value for value in inputs_of(op) if value in reached))
+    builder = current_builder()
+    is_transposed = builder is None or builder.block is not op.block
+    block = Block() if is_transposed else op.block
+    assert block is not None
+    with Builder(block, before=None if is_transposed else op):
+        loops = in_segments(op, rounds, planning.segment())
+    results = loops[-1].results[1:]
+    seeds = {result: each for result, each in zip(results, given, strict=True) if each is not None}
+    with planning.sparing(), planning.deeper():
+        if is_transposed:
+            return transpose_with(pull, block, wanted, seeds)
+        for old, new in zip(op.results, results, strict=True):
+            old.replace_all_uses_with(new)
+        return pull(loops, wanted, seeds)
+
+
+def _working(backwards: _Backwards) -> int:
+    """What a loop and its way back carry and compute with, in bytes, about: twice what is carried, and the values of a
+    round that are there at once."""
+    carried = sum(value.tensor.bytes for value in backwards.round.op.operands)
+    return 2 * (carried + sum(value.tensor.bytes for value in backwards.given)) + most_at_once(backwards.round.block)
 
 
 def _needed(block: Block, given: Sequence[Value]) -> list[Value]:
@@ -334,81 +383,3 @@ def _is_known_before(mask: Mask, block: Block) -> bool:
 def _erase(block: Block) -> None:
     for each in reversed(list(block)):
         each.erase()
-
-
-def separate(block: Block, varying: set[Value]) -> None:
-    """Let what does not vary be computed by choices, loops and folds of their own, at every depth, before those that
-    do."""
-    for op in list(block):
-        if isinstance(op, Folding) and folds_apart(op):
-            with Builder(block, before=op):
-                _fold_apart(op, varying)
-        if isinstance(op, While | If | Case):
-            for region in op.regions:
-                separate(region.block, varying)
-            with Builder(block, before=op):
-                _compute_apart(op, varying)
-
-
-def _fold_apart(op: Folding, varying: set[Value]) -> None:
-    """Give those who use folds of what does not vary such results of another op, which has no others."""
-    places = [place for place, result in enumerate(op.results) if result not in varying]
-    if len(places) == len(op.results) or not any(op.results[place].uses for place in places):
-        return
-    old, count = op.regions[0].block, len(op.results)
-    taken = [old.arguments[place] for place in (*places, *(count + place for place in places))]
-    with Builder(block := Block([argument.type for argument in taken])):
-        mapping: dict[Value, Value] = dict(zip(taken, block.arguments, strict=True))
-        for each in body_of(op.regions[0]):
-            each.clone(mapping)
-        Return(tuple(mapping[old.terminator.operands[place]] for place in places))
-    remove_dead_code(block)
-    fields: dict[str, Any] = {field.name: getattr(op, field.name) for field in op.fields}
-    for name in ("inputs", "init_values"):
-        fields[name] = tuple(fields[name][place] for place in places)
-    fields["body"] = Region(block)
-    apart = type(op)(**fields)
-    for place, result in zip(places, apart.results, strict=True):
-        op.results[place].replace_all_uses_with(result)
-
-
-def _compute_apart(op: While | If | Case, varying: set[Value]) -> None:
-    """Give those who use results that do not vary such results of another op, which has no others."""
-    places = [place for place, result in enumerate(op.results) if result not in varying]
-    if len(places) == len(op.results) or not any(op.results[place].uses for place in places):
-        return
-    if isinstance(op, While):
-        results = _loop_of(op, places)
-    else:
-        regions: list[Region] = []
-        for region in op.regions:
-            with Builder(block := Block()):
-                mapping: dict[Value, Value] = {}
-                for each in body_of(region):
-                    each.clone(mapping)
-                returned = region.block.terminator.operands
-                Return(tuple(mapping.get(returned[place], returned[place]) for place in places))
-            remove_dead_code(block)
-            regions.append(Region(block))
-        results = choose(op, op.operands[0], regions)
-    for place, result in zip(places, results, strict=True):
-        op.results[place].replace_all_uses_with(result)
-
-
-def _loop_of(op: While, places: Sequence[int]) -> tuple[Value, ...]:
-    """The loop with only the values at these places, which depend on no others."""
-    regions: list[Region] = []
-    for region in (op.cond, op.body):
-        arguments, returned = region.block.arguments, region.block.terminator.operands
-        with Builder(block := Block([arguments[place].type for place in places])):
-            mapping: dict[Value, Value] = dict(
-                zip((arguments[place] for place in places), block.arguments, strict=True)
-            )
-            for each in body_of(region):
-                each.clone(mapping)
-            chosen = returned if region is op.cond else [returned[place] for place in places]
-            Return(tuple(mapping.get(value, value) for value in chosen))
-        remove_dead_code(block)
-        regions.append(Region(block))
-    cond, body = regions
-    return While(cond, body, tuple(op.operands[place] for place in places)).results

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from windlass.autodiff.activity import find_varying, inputs_of, is_differentiable
+from windlass.autodiff.activity import find_varying, is_differentiable
 from windlass.autodiff.cotangents import Cotangent, moved_mask, settle_all, sum_of_cotangents
 from windlass.autodiff.forward import (
     has_partials,
@@ -13,9 +13,10 @@ from windlass.autodiff.forward import (
     tangent_function,
     tangents_of,
 )
-from windlass.autodiff.regions import pull_back_choice, pull_back_loop, separate
+from windlass.autodiff.planning import LoopMemory, Plan, Planning, following
+from windlass.autodiff.regions import pull_back_choice, pull_back_loop
+from windlass.autodiff.separating import transpose_with
 from windlass.ir import Argument, Block, Builder, Function, Op, Value
-from windlass.ir.builder import current_builder
 from windlass.ir.core import Terminator
 from windlass.ops import (
     BitcastConvert,
@@ -110,30 +111,8 @@ def _transposed_tangents(
     for result, cotangent in zip(results, given, strict=True):
         if result is not None:
             _add(seeds, result, cotangent)
-    found = transpose(scratch, [each for each in tangents if each is not None], seeds)
+    found = transpose_with(pull_back, scratch, [each for each in tangents if each is not None], seeds)
     return [None if each is None else found.get(each) for each in tangents]
-
-
-def transpose(scratch: Block, linear: Sequence[Value], seeds: Mapping[Value, Cotangent]) -> dict[Value, Cotangent]:
-    """The cotangents of values that the ops of a block are linear in; none where it is zero.
-
-    What does not depend on these values moves to where the active builder is; the rest of the block is erased.
-    """
-    varying = set(find_varying(scratch, linear))
-    separate(scratch, varying)
-    dependent: list[Op] = []
-    builder = current_builder()
-    for op in list(scratch):
-        if any(value in varying for value in inputs_of(op)):
-            dependent.append(op)
-        else:
-            scratch.unlink(op)
-            if builder is not None:
-                builder.place(op)
-    found = pull_back(dependent, linear, seeds)
-    for op in reversed(dependent):
-        op.erase()
-    return found
 
 
 def _add(cotangents: dict[Value, Cotangent], value: Value, cotangent: Cotangent | None) -> None:
@@ -164,6 +143,26 @@ def _pullback_by_letters(op: TensorOp, cotangent: Value) -> Value:
     if sorted(places) == list(range(len(shape))):
         return Transpose(value, tuple(places.index(axis) for axis in range(len(shape))))
     return BroadcastInDim(value, shape, places)
+
+
+def planned(build: Callable[[], Function], plan: Plan) -> tuple[Function, list[LoopMemory]]:
+    """What is built in reverse mode by a plan, and what was planned for each loop.
+
+    Under a budget it is built twice: first to find out what loops would take.
+
+    Raises NotEnoughMemory.
+    """
+    planning = Planning(plan)
+    with following(planning):
+        built = build()
+    budget = plan.memory
+    if budget is not None:
+        taken = max((each.working for each in planning.loops), default=0) + sum(each.kept for each in planning.loops)
+        if taken > budget:
+            planning = Planning(plan, planning.divided())
+            with following(planning):
+                built = build()
+    return built, planning.loops
 
 
 def pullback_function(function: Function, active: Collection[int], has_results: bool = False) -> Function:
@@ -246,6 +245,6 @@ def transposed_function(function: Function, linear: Collection[int], given: Coll
         seeds: dict[Value, Cotangent] = {}
         for value, cotangent in zip(returned, cotangents, strict=True):
             _add(seeds, mapping.get(value, value), Cotangent(cotangent))
-        found = transpose(scratch, tangents, seeds)
+        found = transpose_with(pull_back, scratch, tangents, seeds)
         Return(settle_all(tangents, found))
     return Function(f"{function.name}_transposed", block)

@@ -83,6 +83,42 @@ def run_counting(
     return While(cond_region, body_region, initial).results[: 1 + len(tapes)]
 
 
+def in_segments(op: While, rounds: int, every: int) -> list[While]:
+    """Loops that do together what one does that goes round so often: one of segments, and one of the rounds that remain
+    if any do. The results of each follow a count."""
+    loops: list[While] = []
+    operands = op.operands
+    if rounds >= every:
+        with Builder(body := Block([LONG, *(value.type for value in operands)])):
+            count, *state = body.arguments
+            segment = _counted(op, state, every)
+            Return((Add(count, number(1)), *segment.results[1:]))
+        initial = (number(0), *operands)
+        loops.append(While(_until(body, rounds // every), Region(body), initial))
+        operands = loops[0].results[1:]
+    if rounds % every:
+        loops.append(_counted(op, operands, rounds % every))
+    return loops
+
+
+def _counted(op: While, operands: Sequence[Value], rounds: int) -> While:
+    """The loop from these values on, so many rounds of it."""
+    with Builder(body := Block([LONG, *(value.type for value in operands)])):
+        count, *state = body.arguments
+        mapping: dict[Value, Value] = dict(zip(op.body.block.arguments, state, strict=True))
+        for each in body_of(op.body):
+            each.clone(mapping)
+        following = op.body.block.terminator.operands
+        Return((Add(count, number(1)), *(mapping.get(value, value) for value in following)))
+    return While(_until(body, rounds), Region(body), (number(0), *operands))
+
+
+def _until(body: Block, rounds: int) -> Region:
+    with Builder(cond := Block([argument.type for argument in body.arguments])):
+        Return((Compare(cond.arguments[0], number(rounds), "LT"),))
+    return Region(cond)
+
+
 def needed_for(op: While, kept: Iterable[int]) -> list[int]:
     """The places of the carried values that those at these places depend on, in any round."""
     following = op.body.block.terminator.operands

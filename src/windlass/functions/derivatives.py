@@ -20,10 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from windlass.autodiff import Binomial, Periodic, Plan
+from windlass.autodiff.planning import asked_for
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.tracing import current_tracing
+from windlass.functions.plans import plan_for
 from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, position_of, pure_call
 from windlass.functions.sparse_jacobians import (
     Colouring,
@@ -55,6 +58,9 @@ class DerivativeFunction(TakesValues, ABC):
         # As in JAX: one number gives the derivative itself, several a tuple of them.
         self.is_single = _is_number(argnums) and argnames is None
         self.keys = _chosen_keys(argnums, argnames, kind)
+
+    plan = Plan()
+    """How much of loops is kept for the way back."""
 
     def __repr__(self) -> str:
         return f"<windlass.{self.kind} of {name_of(self.function)}>"
@@ -90,10 +96,11 @@ class DerivativeFunction(TakesValues, ABC):
                 result, aux = _without_aux(origin, result, self.has_aux)
                 return self._result(origin, result), (aux, failure)
 
-            return transform(function, chosen)
+            with asked_for(self.plan):
+                return transform(function, chosen)
 
         with call.precision(), _calls_refused(call):
-            found, (aux, failure) = _kept(call, (kind, tuple(keys), self.has_aux), lambda: run)(
+            found, (aux, failure) = _kept(call, (kind, tuple(keys), self.has_aux, self.plan), lambda: run)(
                 call.values, [call.argument(key) for key in keys]
             )
         call.raise_failed(failure)
@@ -119,9 +126,18 @@ class DerivativeFunction(TakesValues, ABC):
 class Gradient(DerivativeFunction):
     """The gradient, with the value or without."""
 
-    def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, has_value: bool) -> None:
+    def __init__(
+        self,
+        function: Any,
+        argnums: Numbers | None,
+        argnames: Names,
+        has_aux: bool,
+        has_value: bool,
+        plan: Plan | None = None,
+    ) -> None:
         super().__init__(function, argnums, argnames, has_aux, "value_and_grad" if has_value else "grad")
         self.has_value = has_value
+        self.plan = plan or Plan()
 
     def _result(self, call: PureCall, result: Any) -> Any:
         _refuse_nothing(call, result, self.kind)
@@ -281,6 +297,9 @@ def grad(
     argnames: Names = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    checkpoint: Periodic | Binomial | None = None,
+    memory: int | str | None = None,
 ) -> Gradient:
     """A function that gives the gradient of one that returns a number, in reverse mode.
 
@@ -292,7 +311,13 @@ def grad(
     A function that is not compiled by `wl.jit` yet is compiled as by it: what it takes from outside is read once.
     Integers among its arguments are compiled in.
 
-    Raises WindlassError: WL0931 where the function or the argument has no gradient, WL0901 where an operation has none.
+    Of loops, what is needed on the way back is kept for each round, if that is not more than 1 GiB. `memory` (bytes, or
+    such as "2GiB") is a budget for what the loops of a compiled function or a launch keep and work with, beside its
+    arguments and results: they keep as much as there is room for, and compute the rest again. `checkpoint` says how, in
+    the outermost loops: `wl.Periodic(n)` keeps the state of each n-th round, `wl.Binomial(k)` k states at a time.
+
+    Raises WindlassError: WL0931 where the function or the argument has no gradient, WL0901 where an operation has none,
+    WL0934 where `memory` is too little.
 
     >>> import numpy as np
     >>> def energy(x, c):
@@ -304,7 +329,7 @@ def grad(
     1.0
     """
     _refuse_holomorphic(function, holomorphic, "grad")
-    return Gradient(function, argnums, argnames, has_aux, False)
+    return Gradient(function, argnums, argnames, has_aux, False, plan_for("grad", checkpoint, memory))
 
 
 def value_and_grad(
@@ -313,6 +338,9 @@ def value_and_grad(
     argnames: Names = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    checkpoint: Periodic | Binomial | None = None,
+    memory: int | str | None = None,
 ) -> Gradient:
     """As `grad`, with the number that the function returns: `(value, gradient)`, `((value, aux), gradient)`.
 
@@ -322,7 +350,7 @@ def value_and_grad(
     (5.0, [2.0, 4.0])
     """
     _refuse_holomorphic(function, holomorphic, "value_and_grad")
-    return Gradient(function, argnums, argnames, has_aux, True)
+    return Gradient(function, argnums, argnames, has_aux, True, plan_for("value_and_grad", checkpoint, memory))
 
 
 def jacobian(
@@ -435,12 +463,18 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     return jvp(gradient, primals, tangents)[1]
 
 
-def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(
+    function: Any,
+    *primals: Any,
+    has_aux: bool = False,
+    checkpoint: Periodic | Binomial | None = None,
+    memory: int | str | None = None,
+) -> Any:
     """The result of a function, and a function from cotangents of the result to those of the arguments: reverse mode.
 
     Gives `(result, pullback)`, or `(result, pullback, aux)`. `pullback(cotangent)` takes what has the structure and the
     shapes of the result, and gives a tuple: for each argument what has its shape, or None for those that are no floats.
-    For functions that return nothing see `jacobian`.
+    For functions that return nothing see `jacobian`, for `checkpoint` and `memory` see `grad`.
 
     >>> import numpy as np
     >>> result, pullback = vjp(lambda x, y: x * y, np.array([1.0, 2.0]), 3.0)
@@ -449,6 +483,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
     ([3.0, 30.0], 21.0)
     """
     _expect_function(function, "vjp")
+    plan = plan_for("vjp", checkpoint, memory)
     call = pure_call(function, primals, {})
     keys: list[Key] = [key for key in range(len(primals)) if _is_of_floats(call, key)]
     if not keys:
@@ -465,7 +500,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
     call.raise_failed(failure)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        with call.precision():
+        with call.precision(), asked_for(plan):
             found = dict(zip(keys, pull(_like(call, None, result, cotangent, "cotangent")), strict=True))
         return tuple(_given(call, found.get(key)) for key in range(len(primals)))
 

@@ -14,8 +14,18 @@ import jax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from windlass.autodiff import NoDerivative, tangent_function, transposed_function, value_function
+from windlass.autodiff import (
+    NoDerivative,
+    NotEnoughMemory,
+    Plan,
+    planned,
+    tangent_function,
+    transposed_function,
+    value_function,
+)
 from windlass.autodiff.activity import is_differentiable
+from windlass.autodiff.planning import current_plan
+from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Function
 from windlass.stablehlo.code import Code
 from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call, program_from
@@ -72,11 +82,15 @@ def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count:
     wanted = tuple(len(known) + index for index, each in enumerate(linear) if isinstance(each, ad.UndefinedPrimal))
     # Results that nothing uses have no cotangents: zeros in their place would be multiplied by what may be infinite.
     given = {index: each for index, each in enumerate(cotangents) if not isinstance(each, ad.Zero)}
-    transposed = _derived(
-        program,
-        ("transposed", wanted, tuple(given)),
-        lambda: transposed_function(program.differentiable.main, wanted, tuple(given)),
-    )
+    plan = current_plan()
+
+    def transpose() -> Function:
+        try:
+            return planned(lambda: transposed_function(program.differentiable.main, wanted, tuple(given)), plan)[0]
+        except NotEnoughMemory as failure:
+            raise not_enough_memory(program.module.name or program.name, plan, failure) from None
+
+    transposed = _derived(program, ("transposed", wanted, tuple(given), plan), transpose)
     others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
     found = iter(_bind(program_call, transposed.code, [*others, *given.values()], {}))
     return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
@@ -102,6 +116,17 @@ def _made(program: Code, build: Callable[[], Function], is_derivative: bool) -> 
         # The module is called what the user calls it, whatever was derived of it.
         raise no_derivative(program.module.name or program.name, failure.reason, failure.source) from None
     return program_from(program, function, program.name, is_derivative)
+
+
+def not_enough_memory(program: str, plan: Plan, failure: NotEnoughMemory) -> WindlassError:
+    """What is said of a budget that is too small."""
+    return WindlassError(
+        Diagnostic(
+            "WL0934",
+            f"the gradient of {program} needs {failure.least:,} bytes for its loops, memory= gives {plan.memory:,}",
+            help=f"memory={failure.least} is the least that would do; with more, fewer rounds are computed again",
+        )
+    )
 
 
 def _batch(
