@@ -1,7 +1,8 @@
 """What XLA's compilers want of a program that is otherwise finished, for each kind of device in one place.
 
-On CPUs values that several fusions would compute again are made once, and updates in place are kept from being copied
-(see `materialization` and `in_place`); and what XLA's library would compute wrongly is kept from it
+On CPUs values that several fusions would compute again are made once, the inside of what is put together is computed
+apart from its borders, and updates in place are kept from being copied (see `materialization`, `interiors` and
+`in_place`); and what XLA's library would compute wrongly is kept from it
 (`library_fusions`). On GPUs loops that would not fit into registers are divided (`splitting`).
 """
 
@@ -14,8 +15,10 @@ from windlass.facts.cost import Device
 from windlass.ir import Module
 from windlass.lowering.in_place import settle_updates
 from windlass.lowering.index_forms import bring_indices_into_form
+from windlass.lowering.interiors import split_interiors
 from windlass.lowering.library_fusions import Surroundings, avoid_wrong_fusions
 from windlass.lowering.materialization import materialize_shared
+from windlass.lowering.reduced_sums import settle_reduced_sums
 from windlass.lowering.special_values import keep_special_values
 from windlass.lowering.splitting import split_fusions
 
@@ -43,6 +46,8 @@ def finish(
         if not is_settled:
             with ending_at(until):
                 materialize_shared(module)
+                settle_reduced_sums(module)
+                split_interiors(module)
         settle_updates(module, is_whole)
 
 

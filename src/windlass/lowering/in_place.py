@@ -227,7 +227,7 @@ def _is_read(value: Value, held: set[Op]) -> bool:
     """Whether something computes with an array, or moves it, other than to update and return it."""
     updates = [user for user in value.uses if isinstance(user, DynamicUpdateSlice) and user.operand is value]
     return any(
-        not isinstance(user, Return)
+        not (isinstance(user, Return) or is_settling(user))
         and user not in updates
         and not _is_held(user, held)
         and not (len(updates) == 1 and _is_at_its_place(user, updates[0]))
