@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla lint bench bench-tensor rules rule-counts tour api docs clean
+.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla fuzz-python lint bench bench-tensor rules rule-counts tour api docs clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -43,6 +43,10 @@ fuzz-tiles: .venv/ready
 # Random programs through XLA and by their ops' meaning, for MINUTES.
 fuzz-xla: .venv/ready
 	$(BIN)/python -m tests.fuzz.xla_programs --first $(FIRST) --minutes $(MINUTES)
+
+# Random functions by Python and by wl.jit, for MINUTES.
+fuzz-python: .venv/ready
+	$(BIN)/python -m tests.fuzz.python.sweep --first $(FIRST) --minutes $(MINUTES)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py

@@ -35,9 +35,8 @@ from windlass.frontends.arrays.states import (
     stays,
     truth_of,
     values_of,
-    without_leaks,
 )
-from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, live_storages, note_needed
+from windlass.frontends.arrays.tracing import Storage, at_this_level, keeping_memories, known_outside, note_needed
 from windlass.frontends.arrays.unsure import is_bound
 from windlass.frontends.arrays.values import as_jax
 
@@ -152,7 +151,7 @@ class BranchPlan:
 
 def _plan(then: Body, otherwise: Body, state: State, names: Sequence[str]) -> BranchPlan:
     """Raises NotCapturable."""
-    outer = {id(storage) for storage in live_storages()}
+    outer = known_outside()
     trials = [run_on_trial(lambda: then(*state)), run_on_trial(lambda: otherwise(*state))]
     plan = BranchPlan(trials, {}, {})
     for position, before in enumerate(state):
@@ -209,7 +208,7 @@ def branch(test: Any, then: Body, otherwise: Body, state: State, names: Sequence
         after[position] = join.value(values, next(remaining) if bound is None else bound, sharing)
     sharing.close()
     for position, value in plan.fixed.items():
-        after[position] = without_leaks(value)
+        after[position] = value
     return tuple(after)
 
 

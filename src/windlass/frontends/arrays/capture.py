@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 
-from windlass.frontends.arrays import branches, loops, rounds, states, unsure
+from windlass.frontends.arrays import branches, containers, loops, rounds, states, unsure
 from windlass.frontends.arrays.bound_names import DOUBTFUL, mark_reads
 from windlass.frontends.arrays.calls import call_foreign
 from windlass.frontends.arrays.exits import lower_exits
@@ -66,7 +66,7 @@ def _ours() -> dict[str, Any]:
     """What captured functions call, by the names that they have there."""
     return {
         f"{PREFIX}{name}": getattr(home, name)
-        for home in (branches, loops, rounds, states, unsure)
+        for home in (branches, containers, loops, rounds, states, unsure)
         for name in home.ENTRY_POINTS
     } | {f"{PREFIX}call": call}
 
@@ -79,12 +79,14 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
         return call(function.__func__, function.__self__, *arguments, **named)
     if isinstance(function, FunctionType) and is_users_own(function.__code__):
+        containers.expect_own_names(tracing, function.__code__)
         is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
         return (captured(function) if is_plain else function)(*arguments, **named)
     called = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(called, FunctionType) and is_users_own(called.__code__):
         return call(called, function, *arguments, **named)
-    return call_foreign(tracing, function, arguments, named)
+    run = functools.partial(call_foreign, tracing, function, arguments, named)
+    return containers.call_watched(tracing, function, arguments, named, run)
 
 
 @functools.cache
@@ -108,15 +110,16 @@ def _captured_code(code: CodeType) -> CodeType | None:
     definition.decorator_list = []
     definition.returns = None
     locals_ = {*code.co_varnames, *code.co_cellvars}
-    mark_reads(definition, locals_)
+    free = [name for name in code.co_freevars if not name.startswith(PREFIX)]
+    doubtful = {*mark_reads(definition, locals_), *free}
     lower_exits(definition, locals_)
-    visitor = _Capturing(locals_, frozenset(code.co_cellvars))
+    visitor = _Capturing(locals_, frozenset(code.co_cellvars), doubtful)
     definition.body = visitor.capture(definition.body)
     definition.args = _without_defaults(definition.args)
     # A name of its own: within, the function's name stands for what it stands for in the user's code.
     name, definition.name = definition.name, f"{PREFIX}function"
     # Within a function that has the free variables as locals, so that the compiler makes them free here too.
-    maker = ast.parse(f"def {PREFIX}maker({', '.join((*code.co_freevars, *_ours()))}):\n    pass\n").body[0]
+    maker = ast.parse(f"def {PREFIX}maker({', '.join((*free, *_ours()))}):\n    pass\n").body[0]
     assert isinstance(maker, ast.FunctionDef)
     maker.body = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
     module = ast.fix_missing_locations(ast.Module([maker], []))
@@ -150,7 +153,10 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
 class _Capturing(ast.NodeTransformer):
     """Replaces loops and branches, inner ones first."""
 
-    def __init__(self, names: Collection[str], cells: Collection[str]) -> None:
+    def __init__(self, names: Collection[str], cells: Collection[str], doubtful: Collection[str]) -> None:
+        self.doubtful = doubtful
+        """Those that may be an `Unsure` where another function reads them: some ways don't bind them, or other
+        functions do."""
         self.names = names
         """Those that are the function's own; others are from outside."""
         self.cells = cells
@@ -160,7 +166,7 @@ class _Capturing(ast.NodeTransformer):
         """Nodes of which only the truth is asked for."""
 
     def visit_Name(self, node: ast.Name) -> Any:
-        kind = getattr(node, "read", None)
+        kind = getattr(node, "read", DOUBTFUL if node.id in self.doubtful and node.id not in self.names else None)
         if kind is None or not isinstance(node.ctx, ast.Load):
             return node
         return ast.copy_location(_read(node, kind), node)
@@ -188,6 +194,30 @@ class _Capturing(ast.NodeTransformer):
             found = ast.copy_location(call_of(name, left, later(found), ast.Constant(is_condition)), node)
         return found
 
+    def visit_List(self, node: ast.List) -> Any:
+        self.generic_visit(node)
+        return _made(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        self.generic_visit(node)
+        return _made(node)
+
+    def visit_Set(self, node: ast.Set) -> Any:
+        self.generic_visit(node)
+        return _made(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        self.generic_visit(node)
+        return _made(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> Any:
+        self.generic_visit(node)
+        return _made(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> Any:
+        self.generic_visit(node)
+        return _made(node)
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if not isinstance(node.op, ast.Not):
             return self.generic_visit(node)
@@ -201,6 +231,13 @@ class _Capturing(ast.NodeTransformer):
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
             found = ast.copy_location(call_of("among", node.left, *node.comparators), node)
             return ast.copy_location(call_of("negated", found), node) if isinstance(node.ops[0], ast.NotIn) else found
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            if any(isinstance(each, ast.Constant) for each in (node.left, *node.comparators)):
+                return node
+            found = ast.copy_location(call_of("is_same", node.left, *node.comparators), node)
+            return (
+                ast.copy_location(ast.UnaryOp(ast.Not(), found), node) if isinstance(node.ops[0], ast.IsNot) else found
+            )
         names = [COMPARISONS.get(type(each)) for each in node.ops]
         if len(names) == 1 or None in names or not is_movable:
             return node
@@ -221,14 +258,20 @@ class _Capturing(ast.NodeTransformer):
         return self._with_changes(node, node.targets)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        kind = getattr(node.target, "read", None)
-        if kind is None or not isinstance(node.target, ast.Name):
+        if not isinstance(node.target, ast.Name):
             return self._with_changes(node, [node.target])
-        name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-        word = ast.Assign([ast.copy_location(ast.Name(node.target.id, ast.Store()), node.target)], _read(name, kind))
-        return [*placed(node, [word]), *_as_list(self._with_changes(node, [node.target]))]
+        kind = getattr(node.target, "read", None)
+        name: ast.expr = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        value = call_of("changing_in_place", name if kind is None else _read(name, kind))
+        word = ast.Assign([ast.copy_location(ast.Name(node.target.id, ast.Store()), node.target)], value)
+        ast.copy_location(value, node.target)
+        self.generic_visit(node)
+        return placed(node, [word, node])
 
-    def _with_changes(self, node: ast.Assign | ast.AugAssign, targets: list[Any]) -> Any:
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        return self._with_changes(node, node.targets)
+
+    def _with_changes(self, node: ast.Assign | ast.AugAssign | ast.Delete, targets: list[Any]) -> Any:
         """The statement, after a word about each object whose elements or attributes it writes."""
         owners = [
             copy.deepcopy(each.value)
@@ -251,8 +294,24 @@ class _Capturing(ast.NodeTransformer):
             words.append(ast.Expr(call_of("changing", self.visit(owner), ast.Constant(is_outside))))
         return placed(node, [*words, node])
 
+    def visit_Try(self, node: ast.Try) -> Any:
+        cells = self.cells
+        # What the names hold where an exception arises is seen by the handlers: they are set as Python sets them.
+        self.cells = {*cells, *assigned(node.body)}
+        node.body = self.capture(node.body)
+        self.cells = cells
+        for handler in node.handlers:
+            self.generic_visit(handler)
+        node.orelse, node.finalbody = self.capture(node.orelse), self.capture(node.finalbody)
+        if node.handlers:
+            passed_on = placed(node.handlers[0], [ast.Raise()])
+            first = ast.ExceptHandler(call_of("fault_kind"), None, passed_on)
+            node.handlers.insert(0, ast.copy_location(first, node.handlers[0]))
+        return node
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        return node  # a function of its own: its loops are captured when it is called
+        # A function of its own: its loops are captured when it is called, if it can be.
+        return _WithDoubtfulReads(self.doubtful).visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         return node
@@ -324,6 +383,28 @@ class _Capturing(ast.NodeTransformer):
     def _number(self) -> int:
         self.count += 1
         return self.count
+
+
+class _WithDoubtfulReads(ast.NodeTransformer):
+    """Looks at each name that an inner function reads of the function around it."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        outer = self.names
+        given = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+        self.names = {*outer} - given - set(assigned(node.body))
+        node.body = [self.visit(each) for each in node.body]
+        self.names = outer
+        return node
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return _read(node, DOUBTFUL) if node.id in self.names and isinstance(node.ctx, ast.Load) else node
+
+
+def _made(node: ast.expr) -> ast.expr:
+    return ast.copy_location(call_of("made", node), node)
 
 
 def _as_list(found: Any) -> list[ast.stmt]:

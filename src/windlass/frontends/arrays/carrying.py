@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.containers import note_met
 from windlass.frontends.arrays.sharing import Met, add_doubts, relate
 from windlass.frontends.arrays.states import (
     UNDEFINED,
@@ -27,9 +28,8 @@ from windlass.frontends.arrays.states import (
     place_of,
     run_on_trial,
     stays,
-    without_leaks,
 )
-from windlass.frontends.arrays.tracing import Storage, live_storages
+from windlass.frontends.arrays.tracing import Storage, known_outside
 from windlass.frontends.arrays.unsure import (
     Returned,
     Unsure,
@@ -70,6 +70,9 @@ class Slot:
     """What is in doubt of the parts before the loop."""
     doubts: list[Any]
     """The same after a round."""
+    values: list[Any]
+    """What the name holds before the loop, and after a round."""
+    outer: set[int]
     groups: list[int | None] = field(default_factory=list[int | None])
     """For each part that goes round the memory that it shares with parts of other names; None where it has its own, or
     it is not known whether they share it."""
@@ -111,6 +114,7 @@ class Slot:
         found = gathered(
             self.structure, [next(rest) if goes else known for goes, known in zip(self.goes, self.known, strict=True)]
         )
+        note_met(found, self.values, self.outer)
         return possibly(found if self.places is None else Returned(found, self.places), bound)
 
 
@@ -187,7 +191,7 @@ def plan_of(body: Advance, state: State, index: Any, names: Sequence[str], stops
 
     Raises NotCapturable.
     """
-    outer = {id(storage) for storage in live_storages()}
+    outer = known_outside()
     changing: dict[int, Slot] = {}
     while True:
         # What is bound to another number must not be known in the trial, nor is what follows from it.
@@ -280,6 +284,8 @@ def _slot_of(name: str, before: Any, after: Any, outer: set[int], trial: Trial) 
         lines,
         [each.storage.doubt if is_memory(each) else None for each in firsts],
         [trial.doubt_of(each) for each in lasts],
+        [each for each in (first, second) if each is not UNDEFINED],
+        outer,
     )
 
 
@@ -372,7 +378,7 @@ class Carried:
         """The state after the loop."""
         after = list(self.install(values, has_run, is_after=True))
         for position, value in self.plan.fixed.items():
-            after[position] = possibly(without_leaks(value), has_run)
+            after[position] = possibly(value, has_run)
         return tuple(after)
 
     def left_by(self, stops: Sequence[int], values: Any, has_run: Any) -> Any:

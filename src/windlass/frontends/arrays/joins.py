@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from windlass.frontends.arrays.array import Array, wrapped
+from windlass.frontends.arrays.containers import note_met
 from windlass.frontends.arrays.sharing import Met, relate
 from windlass.frontends.arrays.states import (
     UNDEFINED,
@@ -50,6 +51,9 @@ class Join:
     is_unsure: bool
     places: tuple[Any, ...] | None
     """The lines that return it, if it is what the function returns."""
+    values: list[Any]
+    """What the name holds on those ways that bind it."""
+    outer: set[int]
 
     def values_on(self, way: Any) -> list[Any]:
         """The parts that differ, as JAX has them, with the name's value on this way."""
@@ -65,6 +69,7 @@ class Join:
         made = [sharing.array(value, ways) for value, ways in zip(values, self.ways, strict=True)]
         rest = iter(made)
         found = gathered(self.structure, [next(rest) if part is NOTHING else part for part in self.parts])
+        note_met(found, self.values, self.outer)
         found = found if self.places is None else Returned(found, self.places)
         return possibly(found, is_bound) if self.is_unsure else found
 
@@ -132,7 +137,7 @@ def join_of(name: str, first: Any, second: Any, outer: set[int]) -> Join:
             raise NotCapturable(f"{_what(name, places)} {_kind(leaf)} on one way and {_kind(another)} on another")
     is_unsure = is_bound(first) is not True or is_bound(second) is not True
     lines = None if places is None else tuple(dict.fromkeys(each for group in places for each in group))
-    return Join(structure, parts, ways, types, is_unsure, lines)
+    return Join(structure, parts, ways, types, is_unsure, lines, there, outer)
 
 
 def can_be_had(part: Any, outer: set[int]) -> bool:

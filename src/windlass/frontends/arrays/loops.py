@@ -45,7 +45,7 @@ from windlass.frontends.arrays.tracing import (
     live_storages,
     note_needed,
 )
-from windlass.frontends.arrays.unsure import left_by
+from windlass.frontends.arrays.unsure import is_bound, left_by
 
 ENTRY_POINTS = ("run_for", "run_while")
 """What captured functions call."""
@@ -159,7 +159,9 @@ def _leaves_by_data(loop: Loop, rounds: Rounds | None, state: State) -> bool:
     try:
         given = () if rounds is None else (rounds.item(0),)
         after = run_on_trial(lambda: loop.body(*given, *state)).after
-        return not isinstance(loop.has_left(after), bool)
+        # Asked one by one: what the trial left behind is nothing to compute with.
+        bounds = [is_bound(after[position]) for position in loop.stops]
+        return all(each is not True for each in bounds) and any(each is not False for each in bounds)
     except CAPTURE_ERRORS:
         return False
 

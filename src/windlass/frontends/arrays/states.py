@@ -7,6 +7,7 @@ and what becomes of each name.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,14 +19,13 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, elements_of
-from windlass.frontends.arrays.elements import Flags, Flat
 from windlass.frontends.arrays.sharing import doubts_now, put_back
-from windlass.frontends.arrays.tracing import Storage, at_this_level, current_tracing, live_storages
+from windlass.frontends.arrays.tracing import Storage, at_this_level, live_storages
 
 State: TypeAlias = tuple[Any, ...]
 Body: TypeAlias = Callable[..., State]
 Test: TypeAlias = Callable[..., tuple[Any, State]]
-ENTRY_POINTS = ("values_of", "changing", "UNDEFINED")
+ENTRY_POINTS = ("values_of", "fault_kind", "UNDEFINED")
 """What captured functions call."""
 
 
@@ -68,34 +68,28 @@ CAPTURE_ERRORS = (NotCapturable, WindlassError, TypeError, IndexError, KeyError,
 """What may go wrong where a body runs once for all rounds, and not where it runs for each."""
 
 
+PYTHONS_ERRORS = (LookupError, ValueError, TypeError, NameError, ArithmeticError)
+"""Errors that Python and NumPy raise, which user's code may handle."""
+
+
 def is_traced(value: Any) -> bool:
     """Whether the value is not known while the function is compiled."""
     return value.is_traced if isinstance(value, Array) else isinstance(value, Tracer)
 
 
-def changing(owner: Any, is_outside: bool) -> None:
-    """Say that an element or attribute of `owner` is about to be written, which only arrays can undo.
+def fault_kind() -> Any:
+    """The kind of the exception that is being handled if it is none that Python would have met here: what can't be
+    compiled; else no kind.
 
-    Raises NotCapturable where that is something else within a loop or branch of the program, and WindlassError
-    (WL0907) for a NumPy array from outside of the function.
+    Raises WindlassError (WL0910) for what was raised within a loop or branch of the program, which may not be reached.
     """
-    if isinstance(owner, Array | Flat | Flags):
-        return
-    tracing = current_tracing()
-    if tracing is None:
-        return
-    if is_outside and isinstance(owner, np.ndarray):
-        raise WindlassError(
-            Diagnostic(
-                "WL0907",
-                "a NumPy array from outside the compiled function is written: later calls would not do it again",
-                help="pass the array to the compiled function as an argument",
-            )
-        )
-    if tracing.is_within_branch():
-        kind = type(owner)
-        name = "a NumPy array that the function did not make" if kind is np.ndarray else f"an object of {kind.__name__}"
-        raise NotCapturable(f"{name} is changed within it")
+    error = sys.exc_info()[1]
+    is_ours = isinstance(error, NotCapturable | jax.errors.JAXTypeError) or (
+        isinstance(error, WindlassError) and not isinstance(error, PYTHONS_ERRORS)
+    )
+    if not is_ours and getattr(error, "is_within_operation", False):
+        raise explained(NotCapturable(f"{type(error).__name__} is raised within it")) from error
+    return type(error) if is_ours else ()
 
 
 # -- what a body does -------------------------------------------------------------------------------------------------
@@ -129,6 +123,9 @@ def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
 
     try:
         jax.eval_shape(trial, *arguments)
+    except Exception as error:
+        vars(error)["is_within_operation"] = True
+        raise
     finally:
         for storage in storages:
             storage.value = before[id(storage)]
@@ -172,14 +169,6 @@ def stays(before: Any, after: Any, outer: set[int]) -> bool:
     if isinstance(before, int | float | complex | str) and type(before) is type(after):
         return repr(before) == repr(after)  # 0.0 is not -0.0
     return False
-
-
-def without_leaks(value: Any) -> Any:
-    """A value that a trial left behind; unbound if it is one that exists only inside the operation."""
-    if isinstance(value, Array):
-        known = value.storage.value
-        return value if not isinstance(known, Tracer) else UNDEFINED
-    return UNDEFINED if isinstance(value, Tracer) else value
 
 
 # -- values -----------------------------------------------------------------------------------------------------------

@@ -94,6 +94,10 @@ class Tracing:
         """Number of the first check that failed, and the index that it met; 0 while all hold."""
         self.seeded: list[Any] = []
         """Random generators that the function made with a seed: they give the same in each call."""
+        self.made: dict[int, tuple[Any, Any]] = {}
+        """Lists and the like that the user's code has made, by identity, and the level at which it did."""
+        self.met: dict[int, Any] = {}
+        """Those of which one of several is meant, and the several: see `containers.py`."""
         self.level: Any = None
         """JAX's trace that the function's own operations, loops and branches run in."""
         self.needed: Any = None
@@ -155,6 +159,12 @@ _here = _Here()
 def live_storages() -> list[Storage]:
     """The storages of this thread that something still refers to."""
     return list(_here.storages)
+
+
+def known_outside() -> set[int]:
+    """The identities of all memories and containers that there are now: those that a body makes are none of them."""
+    tracing = _here.tracing
+    return {id(storage) for storage in _here.storages} | (set(tracing.made) if tracing is not None else set())
 
 
 def current_tracing() -> Tracing | None:
