@@ -8,8 +8,8 @@ form that can't have a launch raises RaisingError, which says why. All forms, in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -58,12 +58,13 @@ class PreparedFunction(ABC):
 @dataclass(frozen=True)
 class Request:
     """A launch on NumPy arrays or on JAX values, which are checked; integers at the positions in `traced` are to stay
-    unknown."""
+    unknown. `variables` are device variables that are given as JAX values, by linker name."""
 
     kernel: LoadedKernel
     shape: LaunchShape
     arguments: Sequence[Any]
     traced: frozenset[int] = frozenset()
+    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Form(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -14,8 +14,11 @@ from jax.core import Tracer
 
 from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array
+from windlass.frontends.arrays.operands import unwrapped
 from windlass.launching.form import PreparedFunction, Request
 from windlass.launching.forms import choose
+from windlass.launching.raised_form import RaisedForm
+from windlass.launching.traced_records import TracedRecord
 from windlass.launching.value_launch import check_value, is_jax_value, refuse_variable
 from windlass.runtime.arguments import check_array, check_dtype, order_arguments
 from windlass.runtime.call_key import CallKeys
@@ -40,7 +43,10 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
 
     def function(*arguments: Any, **named: Any) -> Any:
         if named or len(arguments) != count:
+            variables = _take_variables(kernel, named)
             arguments = order_arguments(signature, arguments, named)
+            if variables:
+                return _run_with_variables(kernel, shape, arguments, variables)
         if kernel.rule is not None:
             values = [value.value if isinstance(value, Array) else value for value in arguments]
             return kernel.rule.on_values(shape, plain, values)
@@ -51,21 +57,11 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
         form = forms.get(key)
         if form is not None:
             return form.run(arguments)
-        if any(isinstance(value, Array) for value in arguments):
-            # Inside `wl.jit`, a pure function takes the arrays' values and changes none of them.
-            return plain(*(value.value if isinstance(value, Array) else value for value in arguments))
+        values = _values(kernel, arguments)
         keys.variables = tuple(kernel.reachable_variables().values())
-        for parameter, value in zip(signature.parameters, arguments, strict=True):
-            refuse_variable(f"{kernel.name}: argument '{parameter.name}'", value, keys.variables, "the kernel")
-        values = [
-            _as_array(signature, parameter, value)
-            if parameter.kind == "pointer"
-            else check_value(signature, parameter, value)
-            for parameter, value in zip(signature.parameters, arguments, strict=True)
-        ]
         launch = Request(kernel, shape, values)
         form = choose(lambda each, reason: each.on_values(launch, reason))
-        if not form.is_kept or any(isinstance(value, Tracer) for value in values):
+        if not form.is_kept or any(isinstance(value, Tracer | TracedRecord) for value in values):
             return form.apply(*form.inputs(values))
         forms.keep(key, form)
         return form.run(arguments)
@@ -75,6 +71,66 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
     _plain[function] = plain
     function.__doc__ = f"{kernel!r} as a pure function, launched with grid {shape.grid} and block {shape.block}."
     return function
+
+
+def _values(kernel: LoadedKernel, arguments: Sequence[Any]) -> list[Any]:
+    """The arguments of a launch on values, checked. Arrays of `wl.jit` give theirs; they don't change."""
+    signature = kernel.signature
+    variables = tuple(kernel.reachable_variables().values())
+    plain = [unwrapped(value) for value in arguments]
+    for parameter, value in zip(signature.parameters, plain, strict=True):
+        refuse_variable(f"{kernel.name}: argument '{parameter.name}'", value, variables, "the kernel")
+    return [
+        _as_array(signature, parameter, value)
+        if parameter.kind == "pointer"
+        else check_value(signature, parameter, value)
+        for parameter, value in zip(signature.parameters, plain, strict=True)
+    ]
+
+
+def _take_variables(kernel: LoadedKernel, named: dict[str, Any]) -> dict[str, Any]:
+    """Take out of the arguments by name those that are device variables: their values, by linker name.
+
+    Raises LaunchError (WL0411) for values that don't fit, and for variables that the kernel does not use.
+    """
+    declared = kernel.module.variables
+    parameters = {parameter.name for parameter in kernel.signature.parameters}
+    names = [name for name in named if name not in parameters and name in declared]
+    if not names:
+        return {}
+    used = kernel.variables()
+    found: dict[str, Any] = {}
+    for name in names:
+        linker_name, value = declared.as_value(name, unwrapped(named.pop(name)))
+        if linker_name not in used:
+            raise LaunchError(
+                Diagnostic(
+                    "WL0411",
+                    f"{kernel.name} does not use the device variable '{name}'",
+                    kernel.signature.position,
+                    help="leave it out",
+                )
+            )
+        found[linker_name] = value
+    return found
+
+
+def _run_with_variables(
+    kernel: LoadedKernel, shape: LaunchShape, arguments: Sequence[Any], variables: dict[str, Any]
+) -> Any:
+    """A launch to which device variables are values, as arrays are; only tensor programs take them so."""
+    if kernel.rule is not None:
+        raise LaunchError(
+            Diagnostic(
+                "WL0933",
+                f"kernel '{kernel.name}' has a derivative rule, which has no cotangents of device variables",
+                kernel.signature.position,
+                help="let the kernel take them as parameters",
+            )
+        )
+    values = _values(kernel, arguments)
+    form = RaisedForm.on_values(Request(kernel, shape, values, variables=variables), None)
+    return form.apply(*form.inputs(values))
 
 
 _functions: WeakSet[Callable[..., Any]] = WeakSet()

@@ -65,7 +65,11 @@ class Kernel(LoadedKernel):
 
         It takes JAX (or NumPy) arrays and numbers and returns the new value of the array that the kernel writes, or a
         tuple of them in the order of the parameters where there are several. Arrays are values: the same one given
-        twice is two memories. Python integers are compiled in; traced integers stay unknown.
+        twice is two memories. Python integers are compiled in; traced integers stay unknown. Structs by value are given
+        by their members, of which floats may be traced: `{"rate": rate, "count": 3}`, a tuple, or one array of a struct
+        of equal numbers. A `__constant__` or `__device__` variable that the kernel uses may be given by its name, as in
+        `step.jax(1, 64)(x, y, coefficients=c)`: the function is one of its value then, which the module's variable
+        keeps out of. Of variables given so that the kernel writes the new values follow those of the arrays.
         """
         if self.texture_uses:
             raise no_function(self)

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from windlass.launching.form import PreparedFunction, Request
+from windlass.launching.traced_records import member_of
 from windlass.launching.value_launch import (
     compile_on_values,
     enter,
@@ -27,7 +28,10 @@ class RaisedFunction(PreparedFunction):
     Raises RaisingError where the kernel has none.
     """
 
-    __slots__ = ("_arrays", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "is_kept")
+    __slots__ = (
+        "_arrays", "_changed", "_compiled", "_forms", "_function", "_kernel", "_readers", "_results", "_variables",
+        "is_kept",
+    )  # fmt: skip
 
     def __init__(self, launch: Request) -> None:
         kernel, values = launch.kernel, launch.arguments
@@ -41,7 +45,8 @@ class RaisedFunction(PreparedFunction):
         )
         self._forms = tuple(value_form(values[position], parameters[position].shape) for position in self._arrays)
         places = {position: (memory, 0) for memory, position in enumerate(self._arrays)}
-        self._compiled = compile_on_values(kernel, launch.shape, values, places, self._forms)
+        self._compiled = compile_on_values(kernel, launch.shape, values, places, self._forms, launch.variables)
+        self._variables = launch.variables
         written = self._compiled.raised.written
         self._results = tuple(
             (memory, written.index(memory) if memory in written else None)
@@ -49,10 +54,16 @@ class RaisedFunction(PreparedFunction):
             if position in kernel.written
         )
         """For each result the memory whose new value it is, and which of the program's results (None: unchanged)."""
+        names = self._compiled.binding.variables
+        memories = [len(self._arrays) + names.index(name) for name in launch.variables]
+        self._changed = tuple((written.index(memory), memory) for memory in memories if memory in written)
+        """The same for the variables given that it writes."""
         self._readers = tuple(
             (
-                scalar.position,
-                None if is_jax_value(values[scalar.position]) else ScalarReader(signature, scalar),
+                scalar,
+                None
+                if is_jax_value(member_of(values[scalar.position], scalar.offset))
+                else ScalarReader(signature, scalar),
             )
             for scalar in self._compiled.binding.scalars
         )
@@ -73,9 +84,9 @@ class RaisedFunction(PreparedFunction):
         # The arrays, the device variables as they are now, the numbers.
         inputs = [arguments[position] for position in self._arrays]
         if len(self._compiled.binding.forms) > len(self._forms):
-            inputs += variable_values(self._kernel, self._compiled)
-        for position, reader in self._readers:
-            argument = arguments[position]
+            inputs += variable_values(self._kernel, self._compiled, self._variables)
+        for scalar, reader in self._readers:
+            argument = member_of(arguments[scalar.position], scalar.offset)
             inputs.append(argument if reader is None else reader.read(argument))
         return inputs
 
@@ -84,15 +95,22 @@ class RaisedFunction(PreparedFunction):
         arrays = inputs[:count]
         binding = self._compiled.binding
         first_scalar = len(binding.forms)
+        variables = inputs[count:first_scalar]
+        entering = [
+            enter(value, form) if name in self._variables else value
+            for name, value, form in zip(binding.variables, variables, binding.forms[count:], strict=True)
+        ]
         memories = [enter(value, form) for value, form in zip(arrays, self._forms, strict=True)]
         scalars = [
             value if reader is not None else scalar_for_program(scalar, value)
-            for scalar, (_, reader), value in zip(binding.scalars, self._readers, inputs[first_scalar:], strict=True)
+            for (scalar, reader), value in zip(self._readers, inputs[first_scalar:], strict=True)
         ]
-        results = self._compiled.program.bind(*memories, *inputs[count:first_scalar], *scalars)
-        return result_of(
-            [
-                arrays[memory] if index is None else leave(results[index], self._forms[memory], arrays[memory])
-                for memory, index in self._results
-            ]
-        )
+        results = self._compiled.program.bind(*memories, *entering, *scalars)
+        new_arrays = [
+            arrays[memory] if index is None else leave(results[index], self._forms[memory], arrays[memory])
+            for memory, index in self._results
+        ]
+        new_variables = [
+            leave(results[index], binding.forms[memory], variables[memory - count]) for index, memory in self._changed
+        ]
+        return result_of([*new_arrays, *new_variables])

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from numpy.typing import NDArray
 
 from windlass.diagnostics import Diagnostic, LaunchError, WindlassError
+from windlass.frontends.arrays import Array as TracedArray
+from windlass.frontends.arrays.operands import unwrapped
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.ir.types import MLIR_DTYPES, NUMPY_DTYPES
 from windlass.launching.emulation import emulate_launch
 from windlass.launching.likely_integers import with_likely_integers
+from windlass.launching.traced_records import TracedRecord, holds_tracers, member_of, traced_record
 from windlass.runtime.arguments import Checked, check_argument
 from windlass.runtime.binding import Binding, ScalarInput, bind
 from windlass.runtime.launch_shape import LaunchShape
@@ -40,16 +43,11 @@ def is_jax_value(value: object) -> bool:
 
 
 def check_value(signature: KernelSignature, parameter: Parameter, value: Any) -> Any:
-    """A by-value argument: a checked NumPy scalar, or a JAX scalar as it is."""
-    if parameter.kind == "record" and any(isinstance(each, Tracer) for each in jax.tree.leaves(value)):
-        raise LaunchError(
-            Diagnostic(
-                "WL0401",
-                f"{signature.name}: argument '{parameter.name}' is a struct by value, and its members can't be traced",
-                help="let the kernel take what changes as parameters of their own, or through a pointer",
-            )
-        )
-    if not is_jax_value(value) or parameter.kind == "record":
+    """A by-value argument: a checked NumPy scalar, a JAX scalar as it is, or a struct with some of them."""
+    if parameter.kind == "record":
+        value = jax.tree.map(unwrapped, value, is_leaf=lambda each: isinstance(each, TracedArray))
+        return (traced_record if holds_tracers(value) else check_argument)(signature, parameter, value)
+    if not is_jax_value(value):
         return check_argument(signature, parameter, value)
     expected = parameter.dtype
     if expected is None:
@@ -75,15 +73,26 @@ def bind_values(
     values: Sequence[Any],
     places: Mapping[int, tuple[int, int]],
     forms: Sequence[ArrayForm],
+    given: Collection[str] = (),
 ) -> Binding:
-    """The binding of a launch on JAX values; by-value arguments that are JAX values stay unknown."""
+    """The binding of a launch on JAX values; by-value arguments that are JAX values stay unknown.
+
+    The device variables `given` (by linker name) enter as arrays do.
+    """
     traced = frozenset(
         position
         for position, parameter in enumerate(kernel.signature.parameters)
         if parameter.kind == "scalar" and is_jax_value(values[position])
     )
     checked = [
-        cast("Checked", None if parameter.kind == "pointer" or position in traced else value)
+        cast(
+            "Checked",
+            None
+            if parameter.kind == "pointer" or position in traced
+            else value.known
+            if isinstance(value, TracedRecord)
+            else value,
+        )
         for position, (parameter, value) in enumerate(zip(kernel.signature.parameters, values, strict=True))
     ]
     binding = bind(
@@ -100,9 +109,12 @@ def bind_values(
         binding.specification,
         (
             *binding.forms[: len(forms)],
-            *(form.in_halves() if is_wide(form.dtype) else form for form in binding.forms[len(forms) :]),
+            *(
+                form.in_halves() if is_wide(form.dtype) and name not in given else form
+                for name, form in zip(binding.variables, binding.forms[len(forms) :], strict=True)
+            ),
         ),
-        tuple(_entering(scalar, values[scalar.position]) for scalar in binding.scalars),
+        tuple(_entering(scalar, member_of(values[scalar.position], scalar.offset)) for scalar in binding.scalars),
         binding.variables,
     )
 
@@ -124,28 +136,31 @@ def compile_on_values(
     values: Sequence[Any],
     places: Mapping[int, tuple[int, int]],
     forms: Sequence[ArrayForm],
+    given: Collection[str] = (),
 ) -> CompiledLaunch:
-    """The program of a launch on JAX values.
+    """The program of a launch on JAX values, to which the device variables `given` are values, too.
 
-    Raises RaisingError where the kernel has no tensor form, and LaunchError (WL0906) where it writes device variables.
+    Raises RaisingError where the kernel has no tensor form, and LaunchError (WL0906) where it writes other device
+    variables.
     """
-    binding = bind_values(kernel, shape, values, places, forms)
+    binding = bind_values(kernel, shape, values, places, forms, given)
     compiled = kernel.compile(binding)
     kernel.note_raised(shape, compiled)
 
     def bind_with(integers: Mapping[int, Any]) -> Binding:
         known = [integers.get(position, value) for position, value in enumerate(values)]
-        return bind_values(kernel, shape, known, places, forms)
+        return bind_values(kernel, shape, known, places, forms, given)
 
     compiled = with_likely_integers(kernel, compiled, forms, bind_with)
-    beyond = [memory for memory in compiled.raised.written if memory >= len(forms)]
-    if beyond:
-        name = binding.variables[beyond[0] - len(forms)]
+    written = (binding.variables[memory - len(forms)] for memory in compiled.raised.written if memory >= len(forms))
+    name = next((each for each in written if each not in given), None)
+    if name is not None:
         raise LaunchError(
             Diagnostic(
                 "WL0906",
                 f"{kernel.name} writes the device variable '{name}', which a pure function can't do",
-                help=f"launch it on NumPy arrays: {kernel.name}[grid, block](...)",
+                help=f"launch it on NumPy arrays: {kernel.name}[grid, block](...), or give the variable's value by "
+                f"name: {kernel.name}.jax(grid, block)(..., {name}=value) returns its new value too",
             )
         )
     return compiled
@@ -200,15 +215,17 @@ def entering_now(storage: Array, form: ArrayForm) -> Array:
     return np.array(form.to_program(storage))
 
 
-def variable_values(kernel: LoadedKernel, compiled: CompiledLaunch) -> list[Any]:
-    """The device variables as the kernel's program takes them: what they hold now, or traced by `wl.jit`."""
+def variable_values(
+    kernel: LoadedKernel, compiled: CompiledLaunch, given: Mapping[str, Any] = MappingProxyType({})
+) -> list[Any]:
+    """The device variables as the kernel's program takes them: as given, what they hold now, or traced by `wl.jit`."""
     variables = kernel.variables()
     forms = compiled.binding.forms
     inputs = variable_inputs.get()
     take = entering_now if inputs is None else inputs.value_of
     return [
-        take(storage, form)
-        for storage, form in zip(variables.values(), forms[len(forms) - len(variables) :], strict=True)
+        given[name] if name in given else take(storage, form)
+        for (name, storage), form in zip(variables.items(), forms[len(forms) - len(variables) :], strict=True)
     ]
 
 
@@ -226,7 +243,10 @@ def launch_on_values(
     are JAX values of the forms' shapes. Raises RaisingError where the kernel has no tensor form.
     """
     compiled = compile_on_values(kernel, shape, values, places, forms)
-    scalars = [scalar_for_program(scalar, values[scalar.position]) for scalar in compiled.binding.scalars]
+    scalars = [
+        scalar_for_program(scalar, member_of(values[scalar.position], scalar.offset))
+        for scalar in compiled.binding.scalars
+    ]
     results = compiled.plain_program.bind(*memories, *variable_values(kernel, compiled), *scalars)
     tracing = current_tracing()
     if tracing is not None and compiled.raised.assumptions:
@@ -288,6 +308,7 @@ def emulate_on_values(
     kernel: LoadedKernel, shape: LaunchShape, values: Sequence[Any], written: Sequence[int]
 ) -> list[Any]:
     """The kernel in the emulator, called back from the compiled program; gives the arrays at positions `written`."""
+    refuse_traced_members(kernel, values)
     inputs = variable_inputs.get()
     if inputs is not None:
         inputs.emulated += kernel.module.variables.storage.values()
@@ -324,6 +345,20 @@ def emulate_on_values(
         )
 
     return emulate(*(values[position] for position in dynamic))
+
+
+def refuse_traced_members(kernel: LoadedKernel, values: Sequence[Any]) -> None:
+    """Raise LaunchError (WL0401) for structs with traced members: only a tensor program takes them apart."""
+    for parameter, value in zip(kernel.signature.parameters, values, strict=True):
+        if isinstance(value, TracedRecord):
+            raise LaunchError(
+                Diagnostic(
+                    "WL0401",
+                    f"{kernel.name}: argument '{parameter.name}' is a struct by value, and its members can't be traced "
+                    "where the kernel is not raised",
+                    help="let the kernel take what changes as parameters of their own, or through a pointer",
+                )
+            )
 
 
 _failures: deque[WindlassError] = deque(maxlen=16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
@@ -62,6 +63,12 @@ class Variables(MutableMapping[str, Array]):
         variable = self._find(name)
         storage = self.storage[variable.mangled]
         declared = f"device variable '{name}' is {storage.dtype} with shape {storage.shape}"
+        if is_being_traced(value):
+            raise _misfit(
+                variable,
+                f"{declared}, and the value is being traced: a variable holds numbers",
+                f"give it to the kernel by name: kernel.jax(grid, block)(..., {name}=value)",
+            )
         if isinstance(value, np.number | np.bool_):
             value = value.item()
         try:
@@ -97,6 +104,29 @@ class Variables(MutableMapping[str, Array]):
             storage.shape if given.size == storage.size else given.shape
         )
 
+    def as_value(self, name: str, value: Any) -> tuple[str, Any]:
+        """The variable's linker name, and a JAX array of its dtype and shape, for kernels as functions of values.
+
+        Raises LaunchError (WL0411) for a value that does not fit.
+        """
+        import jax.numpy as jnp
+
+        variable = self._find(name)
+        storage = self.storage[variable.mangled]
+        declared = f"device variable '{name}' is {storage.dtype} with shape {storage.shape}"
+        if storage.dtype.names is not None:
+            raise _misfit(
+                variable, f"{declared}: structs are no values of JAX", "let the kernel take it as a parameter"
+            )
+        given = jnp.asarray(value) if hasattr(value, "dtype") else jnp.asarray(value, storage.dtype)
+        if np.dtype(given.dtype) != storage.dtype or given.size != storage.size:
+            raise _misfit(
+                variable,
+                f"{declared}, got {given.dtype} with shape {given.shape}",
+                f"convert it: value.astype(numpy.{storage.dtype.name})" if given.dtype != storage.dtype else None,
+            )
+        return variable.mangled, given.reshape(storage.shape)
+
     def __contains__(self, name: object) -> bool:
         return name in self._declared
 
@@ -108,6 +138,13 @@ class Variables(MutableMapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._declared)
+
+
+def is_being_traced(value: Any) -> bool:
+    """Whether JAX or `wl.jit` traces the value: it has no numbers yet."""
+    core = sys.modules.get("jax.core")  # nothing is traced before JAX is there
+    value = getattr(value, "value", value)
+    return core is not None and isinstance(value, core.Tracer)
 
 
 def _initial_arrays(variables: Sequence[DeviceVariable], initial: Mapping[str, bytes]) -> Iterator[tuple[str, Array]]:
