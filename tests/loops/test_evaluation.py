@@ -28,6 +28,8 @@ from windlass.parallel.passes import PASSES_OF_TILES, LoopPass, run_passes
 MOST_THREADS = 70
 FEW_THREADS = 40
 """Cases of more threads are slow."""
+DEAR = ("tensor_cores",)
+"""Themes whose threads each do much."""
 BOUND = (wl.cuda.Texture, wl.cuda.Surface)
 
 
@@ -43,7 +45,8 @@ def cases() -> Iterator[Any]:
         # Kernels with textures are compiled for the forms of their textures, at the launch.
         if small and not any(isinstance(each, BOUND) for each in program.draw_arguments(small[0])):
             launch = max(small, key=lambda each: each.threads)
-            marks = [pytest.mark.slow] if number % 7 or launch.threads > FEW_THREADS else []
+            is_dear = launch.threads > FEW_THREADS or program.name.startswith(DEAR)
+            marks = [pytest.mark.slow] if number % 7 or is_dear else []
             yield pytest.param(program, launch, id=f"{program.name}-{launch}", marks=marks)
 
 
