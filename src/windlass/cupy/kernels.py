@@ -97,6 +97,15 @@ class RawKernel:
             self._known = compile_source(self.code, self._options)[self.name]
         return self._known
 
+    def jax(self, grid: Any, block: Any, shared_mem: int = 0) -> Callable[..., Any]:
+        """A pure function of the kernel's arguments, for JAX and `wl.grad`: `windlass.cuda.Kernel.jax` says how.
+
+        >>> square = RawKernel('extern "C" __global__ void f(float *x) { x[threadIdx.x] *= x[threadIdx.x]; }', "f")
+        >>> square.jax((1,), (3,))(np.arange(3, dtype=np.float32)).tolist()
+        [0.0, 1.0, 4.0]
+        """
+        return self.kernel.jax(grid, block, shared_mem)
+
     def compile(self, log_stream: object = None) -> None:
         """Compile now."""
         _ = self.kernel

@@ -11,6 +11,7 @@ import numpy as np
 
 from windlass import cuda
 from windlass.diagnostics import CompilationError, Diagnostic, LaunchError
+from windlass.diagnostics.deferral import deferred
 from windlass.dropins.arguments import ArgumentHandler, In
 from windlass.dropins.devices import THREADS, Device, blocks_of
 from windlass.frontends.kernels import INCLUDE_FOLDER, compile_function
@@ -33,7 +34,10 @@ from windlass.runtime.arguments import check_written
 from windlass.runtime.launch_shape import read_launch_shape
 
 if TYPE_CHECKING:
+    from windlass.numba.cuda import values
     from windlass.reports.report import Report
+else:
+    values = deferred("windlass.numba.cuda.values")
 
 
 class KernelRuntimeError(RuntimeError):
@@ -164,6 +168,20 @@ class Dispatcher:
 
         return launch
 
+    def jax(self, griddim: Any, blockdim: Any, sharedmem: int = 0) -> Callable[..., Any]:
+        """A pure function of the kernel's arguments, for JAX and `wl.grad`: `windlass.cuda.Kernel.jax` says how.
+
+        It returns the new value of the array that the kernel writes, or a tuple of them in the order of the parameters.
+        """
+        configured = self.configure(griddim, blockdim, 0, sharedmem)
+
+        def function(*arguments: Any) -> Any:
+            overload, leaves = configured.on_values(arguments)
+            return overload.kernel.jax(*configured.brackets)(*leaves)
+
+        function.__name__ = function.__qualname__ = self.py_func.__name__
+        return function
+
     def specialize(self, *arguments: Any) -> Dispatcher:
         """The kernel, compiled for arguments like these."""
         self.overload(tuple(_type_of(self.py_func.__name__, place, each) for place, each in enumerate(arguments)))
@@ -213,8 +231,30 @@ class ConfiguredKernel:
         self.dispatcher = dispatcher
         self.griddim, self.blockdim, self.sharedmem = grid, block, shared_bytes
 
+    @property
+    def brackets(self) -> tuple[Any, Any, int]:
+        """What stands in the brackets of the C++ kernel."""
+        return self.griddim, self.blockdim, self.sharedmem
+
     def __call__(self, *arguments: Any) -> None:
-        self._run(arguments, _as_users_do)
+        if all(isinstance(each, np.ndarray | int | float) for each in arguments) or not _hold_values(arguments):
+            self._run(arguments, _as_users_do)
+        else:
+            overload, leaves = self.on_values(arguments)
+            overload.kernel[self.brackets](*leaves)
+
+    def on_values(self, arguments: Sequence[Any]) -> tuple[Overload, list[Any]]:
+        """The kernel for arguments of which some are JAX's, or traced by `wl.jit`, and its arguments."""
+        dispatcher, name = self.dispatcher, self.dispatcher.py_func.__name__
+        given = values.as_values(arguments)
+        types = tuple(_type_of(name, place, each, values.held_type) for place, each in enumerate(given))
+        if dispatcher.signatures:
+            types, given = _fit(name, dispatcher.signatures, types, given)
+        overload = dispatcher.overload(types)
+        if overload.compiled.exceptions:
+            raise values.refuse_exceptions(name)
+        leaves = values.flattened(name, types, given)
+        return overload, [*leaves, self.sharedmem] if overload.compiled.takes_shared_bytes else leaves
 
     def emulate(self, *arguments: Any) -> None:
         """The launch thread by thread: the reference, which also finds races and accesses out of bounds."""
@@ -253,12 +293,11 @@ class ConfiguredKernel:
                 read_only.append((parameter, value, leaves[place]))
             if parameter.kind == "record":
                 leaves[place] = np.array((leaves[place].real, leaves[place].imag), parameter.dtype)[()]
-        brackets = (self.griddim, self.blockdim, self.sharedmem)
         if overload.compiled.prints and form is _as_users_do:
             # Tensor programs print nothing.
-            emulate_launch(kernel, read_launch_shape(kernel.signature, brackets), leaves, finds_races=False)
+            emulate_launch(kernel, read_launch_shape(kernel.signature, self.brackets), leaves, finds_races=False)
         else:
-            form(kernel)[brackets](*leaves)
+            form(kernel)[self.brackets](*leaves)
         dispatcher.last_report = kernel.last_report
         for original, copy in records:
             for field in original.dtype.names:
@@ -318,9 +357,14 @@ def _read_argument(argument: Any) -> Any:
     return argument
 
 
-def _type_of(name: str, place: int, value: Any) -> HeldType:
+def _hold_values(arguments: Sequence[Any]) -> bool:
+    """Whether one of the arguments, or of what a tuple among them holds, is JAX's or traced by `wl.jit`."""
+    return any(_hold_values(each) if isinstance(each, tuple) else values.is_value(each) for each in arguments)
+
+
+def _type_of(name: str, place: int, value: Any, find: Callable[[Any], HeldType] = type_of) -> HeldType:
     try:
-        return type_of(value)
+        return find(value)
     except TypeError as error:
         raise LaunchError(Diagnostic("WL0407", f"{name}: argument {place + 1} can't go to a kernel: {error}")) from None
 
@@ -345,7 +389,8 @@ def _fit(
                     if want != have:
                         cost += 1 if np.can_cast(have.dtype, want.dtype) else 10
                     fitted.append(want)
-                    converted.append(np.asarray(value).astype(want.dtype)[()])
+                    is_plain = isinstance(value, bool | int | float | complex | np.generic)
+                    converted.append((np.asarray(value) if is_plain else value).astype(want.dtype)[()])
                 case KernelArray(), KernelArray() if (
                     want.dtype == have.dtype
                     and want.ndim == have.ndim
