@@ -6,12 +6,13 @@ in its class: `partial`, `linear_in` with `pullback`, or `tangents`. An op witho
 a `MissingDerivative`, which is an error (`NoDerivative`) where a cotangent reaches it, or where the tangents run. Loops
 go backwards whatever their length (regions.py), with as much memory as a plan says (planning.py); bits of floats that
 only travel are floats (float_bits.py). Start with forward.py. Whether derivatives are right is asked op by op in
-auditing.py, for `wl.audit`.
+auditing.py, for `wl.audit`. What is subtracted and cancels, as the maximum in a softmax, is found in shifts.py.
 """
 
 from windlass.autodiff.forward import tangent_function, value_function
 from windlass.autodiff.planning import Binomial, LoopMemory, NotEnoughMemory, Periodic, Plan
 from windlass.autodiff.reverse import planned, pullback_function, transposed_function
+from windlass.autodiff.shifts import stop_shifts
 from windlass.ops.base import NoDerivative
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Plan",
     "planned",
     "pullback_function",
+    "stop_shifts",
     "tangent_function",
     "transposed_function",
     "value_function",

@@ -19,6 +19,7 @@ from windlass.autodiff import (
     NotEnoughMemory,
     Plan,
     planned,
+    stop_shifts,
     tangent_function,
     transposed_function,
     value_function,
@@ -61,7 +62,7 @@ def differentiate(
         tangent = _derived(
             program,
             ("tangent", active),
-            lambda: tangent_function(program.differentiable.main, active, may_miss=True),
+            lambda: tangent_function(stop_shifts(program.differentiable.main), active, may_miss=True),
             False,
         )
         given = [*primals, *(tangents[index] for index in active)]

@@ -229,15 +229,15 @@ def _batched(program: Code, flags: Sequence[bool], size: int) -> TensorProgram:
     return program_from(program, batch_function(program.differentiable.main, flags, size), f"{program.name}_for_{size}")
 
 
-def program_from(origin: Code, function: Function, name: str, is_derivative: bool = False) -> TensorProgram:
+def program_from(origin: Code, function: Function, name: str, is_derivative: bool | None = None) -> TensorProgram:
     """The program of a function that was made from that of another program; the function is rewritten.
 
     What `is_derivative` has results that nobody wrote down: rounded in another order they are as good, as long as it
-    finds the branches and places that the program finds.
+    finds the branches and places that the program finds. Where it isn't said, it is what the other program is.
     """
     from windlass.catalogue import catalogue
 
-    is_derivative = is_derivative or origin.is_derivative
+    is_derivative = origin.is_derivative if is_derivative is None else is_derivative
 
     def made(function: Function, differentiable: Callable[[], Module] | None = None) -> TensorProgram:
         if not origin.is_given:
