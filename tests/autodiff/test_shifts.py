@@ -89,6 +89,15 @@ def test_what_does_not_cancel_is_left(function: Any) -> None:
     assert count_stopped(function) == 0
 
 
+def test_a_shift_that_does_not_vary_is_itself() -> None:
+    def loss(x: Any, y: Any) -> Any:
+        m = y.max(1, keepdims=True)
+        e = jnp.exp(x - m)
+        return jnp.sin(e / e.sum(1, keepdims=True)).sum()
+
+    np.testing.assert_allclose(jax.grad(wl.jit(loss))(X, X + 1), jax.grad(loss)(X, X + 1), 1e-4, 1e-6)
+
+
 @pytest.mark.parametrize("function", [softmax, attention, squared])
 def test_gradients_and_their_derivatives_are_those_of_jax(function: Any) -> None:
     def gradient(function: Any) -> Any:

@@ -238,10 +238,11 @@ class Stopped(DerivativeRule):
     def __init__(self, type_: TensorType) -> None:
         self.type = type_
         self.operand_types = self.result_types = (type_,)
+        self._primal = _identity(self.operand_types)
 
     @property
     def primal(self) -> Function:
-        return _identity(self.operand_types)
+        return self._primal
 
     def pushforward(self, changing: tuple[bool, ...]) -> Pushforward:
         return Pushforward(_identity((*self.operand_types, *self.operand_types)), (False,))
