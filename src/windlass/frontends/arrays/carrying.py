@@ -182,6 +182,8 @@ class LoopPlan:
     slots: dict[int, Slot]
     period: int
     written: list[Storage]
+    swaps: dict[int, int] = field(default_factory=dict[int, int])
+    """For each name that has swapped its array for another's after a round, the position of that one."""
     fixed: dict[int, Any] = field(default_factory=dict[int, Any])
     """Names that the body binds to something that is no number, or to a known number, the same each time."""
 
@@ -249,6 +251,8 @@ def _plan_from(
                 raise NotCapturable(f"the array '{name}' is written in place and its name then bound to a new one")
             plan.slots[position] = _slot_of(name, before, after, outer, trial)
     note_sharing(list(plan.slots.values()))
+    places = {place_of(state[position]): position for position in moving}
+    plan.swaps = {position: places.get(place_of(trial.after[position]), position) for position in moving}
     return plan, moving
 
 

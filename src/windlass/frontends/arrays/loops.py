@@ -37,6 +37,7 @@ from windlass.frontends.arrays.states import (
     truth_of,
     values_of,
 )
+from windlass.frontends.arrays.swaps import Swapping, run_swapping
 from windlass.frontends.arrays.tracing import (
     Storage,
     at_this_level,
@@ -193,7 +194,11 @@ def _for_loop(loop: Loop, state: State, rounds: Rounds, trips: Any) -> State:
     plan = plan_of(advance, state, abstract, loop.names, loop.stops)
     period = plan.period
     if period > 1 and loop.stops:
-        raise NotCapturable("names of arrays change places in a loop that is left early: copy the elements instead")
+
+        def swapping_loop(body: Body, begun: State, names: Sequence[str]) -> State:
+            return _for_loop(Loop(body, names, loop.stops), begun, rounds, trips)
+
+        return run_swapping(Swapping(state, plan.swaps, period), loop.body, state, loop.names, swapping_loop)
     carried = Carried(plan, state)
 
     def several(number: Any, current: State) -> State:
@@ -261,7 +266,16 @@ def _while_loop(test: Test, loop: Loop, state: State, has_run: Any) -> State:
     nothing = jnp.asarray(0, jnp.int32)
     plan = plan_of(advance, state, nothing, loop.names, loop.stops)
     if plan.period > 1:
-        raise NotCapturable("names of arrays change places in a `while` loop: use a `for` loop, or copy the elements")
+
+        def swapping_test(*current: Any) -> tuple[Any, State]:
+            *names, rounds = current
+            found, after = test(*names)
+            return found, (*after, rounds)
+
+        def swapping_loop(body: Body, begun: State, names: Sequence[str]) -> State:
+            return _while_loop(swapping_test, Loop(body, names, loop.stops), begun, has_run)
+
+        return run_swapping(Swapping(state, plan.swaps, plan.period), loop.body, state, loop.names, swapping_loop)
     carried = Carried(plan, state)
     initial = settled(carried, nothing, advance)
 
