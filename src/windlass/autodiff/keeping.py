@@ -17,18 +17,24 @@ from windlass.autodiff.activity import inputs_of
 from windlass.facts.cost import CPU
 from windlass.facts.terms import op_of
 from windlass.ir import Argument, Block, Op, TensorType, Value
-from windlass.ops import BroadcastInDim, Iota
+from windlass.ops import BroadcastInDim, Iota, While
 
 _FORBIDDEN = 1e30
 SCARCITY = 4.0
 """How many times the seconds of moving a byte is paid for keeping it: memory that is taken is taken for long."""
 
 
-def choose_kept(block: Block, needed: Iterable[Value], free: Collection[Value], is_least: bool = False) -> list[Value]:
+def choose_kept(
+    block: Block,
+    needed: Iterable[Value],
+    free: Collection[Value],
+    is_least: bool = False,
+    repeats_loops: bool = True,
+) -> list[Value]:
     """The values of a block to be kept, in its order, from which those needed can be computed.
 
     The arguments in `free`, and what is not of the block, are at hand anyway. With `is_least` as few bytes are kept as
-    can be, whatever is computed again for it.
+    can be, whatever is computed again for it. Where loops are not repeated, what is needed of theirs is kept.
 
     >>> from windlass.ir import tensor_type
     >>> from windlass.ir.builder import Builder
@@ -54,7 +60,8 @@ def choose_kept(block: Block, needed: Iterable[Value], free: Collection[Value], 
         if op is None or op in seen:
             continue
         seen.add(op)
-        network.connect("begin", op, _price_of_computing(op) * (1e-9 if is_least else 1.0))
+        is_barred = not op.is_pure or (not repeats_loops and isinstance(op, While))
+        network.connect("begin", op, _FORBIDDEN if is_barred else _price_of_computing(op) * (1e-9 if is_least else 1.0))
         for operand in inputs_of(op):
             if _is_of(operand, block) and operand not in free:
                 network.connect(("value", operand), op, _FORBIDDEN)
@@ -112,7 +119,7 @@ def _price_of_keeping(value: Value, is_least: bool) -> float:
 
 def _price_of_computing(op: Op) -> float:
     rate = CPU.contraction_rate(op.results[0].tensor.dtype) if op.is_contraction else CPU.arithmetic
-    return op.flops() / rate if op.is_pure else _FORBIDDEN
+    return op.flops() / rate
 
 
 class _Network:

@@ -495,7 +495,7 @@ def vjp(
         result, aux = _without_aux(call, result, has_aux)
         return result, (aux, failure)
 
-    with call.precision(), _calls_refused(call):
+    with call.precision(), _calls_refused(call), asked_for(plan):
         result, pull, (aux, failure) = jax.vjp(pulled, *[call.argument(key) for key in keys], has_aux=True)
     call.raise_failed(failure)
 

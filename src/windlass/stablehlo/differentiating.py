@@ -8,7 +8,7 @@ IR of the one before, is optimized like it, and can be differentiated, batched a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 from jax.extend.core import Primitive
@@ -26,15 +26,24 @@ from windlass.autodiff import (
 )
 from windlass.autodiff.activity import is_differentiable
 from windlass.autodiff.planning import current_plan
+from windlass.autodiff.residuals import Residuals, is_worth_dividing
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Function
 from windlass.stablehlo.code import Code
+from windlass.stablehlo.private_jax import linearize_by_tangents, linearize_with
 from windlass.stablehlo.program import TensorProgram, batch, evaluate, infer_results, lower, program_call, program_from
 from windlass.stablehlo.refused_derivatives import no_derivative
 
 tangent_call: Any = Primitive("windlass_tangent")
 """A program that is linear in its last arguments, `count` of them."""
 tangent_call.multiple_results = True
+
+backwards_call: Any = Primitive("windlass_backwards")
+"""What a program's results change by, as a function of its arguments, of what was kept, and of tangents of those
+arguments that are active. It is there to be transposed."""
+backwards_call.multiple_results = True
+
+Built = TypeVar("Built")
 
 
 def differentiate(
@@ -83,18 +92,110 @@ def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count:
     wanted = tuple(len(known) + index for index, each in enumerate(linear) if isinstance(each, ad.UndefinedPrimal))
     # Results that nothing uses have no cotangents: zeros in their place would be multiplied by what may be infinite.
     given = {index: each for index, each in enumerate(cotangents) if not isinstance(each, ad.Zero)}
-    plan = current_plan()
 
     def transpose() -> Function:
-        try:
-            return planned(lambda: transposed_function(program.differentiable.main, wanted, tuple(given)), plan)[0]
-        except NotEnoughMemory as failure:
-            raise not_enough_memory(program.module.name or program.name, plan, failure) from None
+        return transposed_function(program.differentiable.main, wanted, tuple(given))
 
-    transposed = _derived(program, ("transposed", wanted, tuple(given), plan), transpose)
+    transposed = _derived(
+        program,
+        ("transposed", wanted, tuple(given), current_plan()),
+        lambda: _planned(program, lambda plan: planned(transpose, plan)[0]),
+    )
     others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
     found = iter(_bind(program_call, transposed.code, [*others, *given.values()], {}))
     return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
+
+
+class _Divided:
+    """A program in reverse mode as two: one gives results and what is kept of them, one takes that and cotangents."""
+
+    def __init__(self, program: Code, active: tuple[int, ...]) -> None:
+        self.program = program
+        self.active = active
+        self.residuals = _planned(program, lambda plan: Residuals(program.differentiable.main, active, plan))
+        self.forwards = program_from(program, self.residuals.forwards(), program.name, False)
+
+    def backwards(self, given: tuple[int, ...], wanted: tuple[int, ...]) -> TensorProgram:
+        """The program of the cotangents, from those with these numbers."""
+        return self.forwards.derived(
+            ("backwards", given, wanted),
+            lambda: program_from(self.program, self.residuals.backwards(given, wanted), self.program.name, True),
+        )
+
+
+def linearize(is_vjp: bool, nonzeros: Sequence[bool], *primals: Any, program: Code, is_whole: bool = False) -> Any:
+    """What JAX asks for where it will transpose the tangents: loops run once, and what they keep is handed on."""
+    divided = _divided(program, nonzeros) if is_vjp else None
+    if divided is None:
+        return linearize_by_tangents(program_call, is_vjp, nonzeros, *primals, program=program, is_whole=is_whole)
+    found = _bind(program_call, divided.forwards.code, primals, {})
+    results, kept = found[: len(program.result_types)], found[len(program.result_types) :]
+    flags = [is_differentiable(type_) for type_ in program.result_types]
+
+    def linear(residuals: Sequence[Any], *tangents: Any) -> list[Any]:
+        chosen = [ad.instantiate_zeros(tangents[index]) for index in divided.active]
+        moved = iter(backwards_call.bind(*residuals, *chosen, divided=divided))
+        return [
+            next(moved) if flag else ad.Zero(jax.typeof(result).to_tangent_aval())
+            for result, flag in zip(results, flags, strict=True)
+        ]
+
+    return results, flags, [*primals, *kept], linear
+
+
+def _divided(program: Code, nonzeros: Sequence[bool]) -> _Divided | None:
+    """None where a program is better differentiated by its tangents: it has no loops, or an op without derivative, of
+    which it is not known yet whether a cotangent reaches it."""
+    pairs = zip(nonzeros, program.argument_types, strict=True)
+    active = tuple(index for index, (flag, type_) in enumerate(pairs) if flag and is_differentiable(type_))
+
+    def build() -> _Divided | None:
+        if not active or not is_worth_dividing(program.differentiable.main):
+            return None
+        try:
+            return _Divided(program, active)
+        except NoDerivative:
+            return None
+
+    owner = program.program()
+    return build() if owner is None else owner.derived(("divided", active, current_plan()), build)
+
+
+def _tangents(*arguments: Any, divided: _Divided) -> list[Any]:
+    """Where the linear function is run after all, rather than transposed: the tangents, from the arguments alone."""
+    program, active = divided.program, divided.active
+    primals, tangents = arguments[: divided.residuals.count], arguments[len(arguments) - len(active) :]
+    tangent = _derived(
+        program,
+        ("tangent", active),
+        lambda: tangent_function(program.differentiable.main, active, may_miss=True),
+        False,
+    )
+    return _bind(tangent_call, tangent.code, [*primals, *tangents], {"count": len(active)})
+
+
+def _infer_tangents(*arguments: Any, divided: _Divided) -> list[Any]:
+    types = [type_ for type_ in divided.program.result_types if is_differentiable(type_)]
+    return infer_results(*arguments[: divided.residuals.count], program=divided.program, of=types)
+
+
+def _go_backwards(cotangents: Sequence[Any], *arguments: Any, divided: _Divided) -> list[Any]:
+    known = arguments[: len(arguments) - len(divided.active)]
+    linear = arguments[len(known) :]
+    wanted = tuple(number for number, each in enumerate(linear) if isinstance(each, ad.UndefinedPrimal))
+    given = {number: each for number, each in enumerate(cotangents) if not isinstance(each, ad.Zero)}
+    program = divided.backwards(tuple(given), wanted)
+    found = iter(_bind(program_call, program.code, [*known, *given.values()], {}))
+    return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
+
+
+def _planned(program: Code, build: Callable[[Plan], Built]) -> Built:
+    """What is built by the plan that is asked for. Raises WindlassError (WL0934) where that has too little memory."""
+    plan = current_plan()
+    try:
+        return build(plan)
+    except NotEnoughMemory as failure:
+        raise not_enough_memory(program.module.name or program.name, plan, failure) from None
 
 
 def _bind(call: Any, program: Code, arguments: Sequence[Any], parameters: dict[str, Any]) -> list[Any]:
@@ -155,3 +256,8 @@ batching.primitive_batchers[tangent_call] = _batch
 ad.primitive_jvps[program_call] = differentiate
 ad.primitive_jvps[tangent_call] = differentiate
 ad.primitive_transposes[tangent_call] = _transpose
+linearize_with(program_call, linearize)
+ad.primitive_transposes[backwards_call] = _go_backwards
+backwards_call.def_abstract_eval(_infer_tangents)
+backwards_call.def_impl(_tangents)
+mlir.register_lowering(backwards_call, mlir.lower_fun(_tangents, multiple_results=True))

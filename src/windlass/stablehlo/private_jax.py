@@ -88,6 +88,24 @@ def trace(function: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
     return jax.make_jaxpr(function, return_shape=True)(*arguments)
 
 
+def linearize_with(call: Any, rule: Callable[..., Any]) -> None:
+    """Have JAX ask a rule where it takes an operation apart into values and a linear function of tangents.
+
+    It is given whether that function is only to be transposed, which arguments vary, and the arguments; it gives
+    results, which of these vary, what it keeps, and the function of that and tangents.
+    """
+    from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+    ad.primitive_linearizations[call] = rule
+
+
+def linearize_by_tangents(call: Any, is_vjp: bool, nonzeros: Sequence[bool], *primals: Any, **settings: Any) -> Any:
+    """What JAX does with an operation that says of its derivatives no more than its tangents."""
+    from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+
+    return ad.fallback_linearize_rule(call, is_vjp, nonzeros, *primals, **settings)
+
+
 def is_tracer(value: Any) -> bool:
     """Whether a value is known only while something is traced."""
     return isinstance(value, Tracer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -39,6 +39,9 @@ from windlass.stablehlo.waiting import require_threads, run_interruptibly
 
 program_call: Any = Primitive("windlass_program")
 program_call.multiple_results = True
+
+
+Derived = TypeVar("Derived")
 
 
 class TensorProgram:
@@ -78,7 +81,7 @@ class TensorProgram:
         )
         self._jitted: dict[tuple[int, ...], Any] = {}
         self._compiled: set[tuple[int, ...]] = set()
-        self._derived: dict[Hashable, TensorProgram] = {}
+        self._derived: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
         return repr(self.code)
@@ -106,10 +109,11 @@ class TensorProgram:
             found = self._jitted[donate] = _compiled(self.code, donate)
         return found
 
-    def derived(self, key: Hashable, build: Callable[[], TensorProgram]) -> TensorProgram:
-        """The program that is made from this one's IR in the way that `key` names, such as for a batch; made once."""
-        found = self._derived.get(key)
-        return found or self._derived.setdefault(key, build())
+    def derived(self, key: Hashable, build: Callable[[], Derived]) -> Derived:
+        """What is made from this one's IR in the way that `key` names, such as for a batch; made once."""
+        if key not in self._derived:
+            self._derived.setdefault(key, build())
+        return self._derived[key]
 
     def compile(self, arguments: Sequence[Any], donate: tuple[int, ...] = ()) -> None:
         """Have XLA compile the program for a call of `jitted(donate)` on such arguments; Ctrl-C ends the wait.
@@ -145,11 +149,14 @@ def _compiled(code: Code, donate: tuple[int, ...] = ()) -> Any:
     return jitted
 
 
-def infer_results(*arguments: Any, program: Code, is_whole: bool = False) -> list[Any]:
+def infer_results(
+    *arguments: Any, program: Code, is_whole: bool = False, of: Sequence[TensorType] | None = None
+) -> list[Any]:
+    """The abstract values of the results of a program for these arguments, or of other results `of` these types."""
     for argument, type_ in zip(arguments, program.argument_types, strict=True):
         if argument.shape != type_.shape or argument.dtype != type_.numpy_dtype:
             raise TypeError(f"{program.name}: expected {type_}, got {argument}")
-    return [_result_aval(type_, arguments) for type_ in program.result_types]
+    return [_result_aval(type_, arguments) for type_ in (program.result_types if of is None else of)]
 
 
 def _result_aval(type_: TensorType, arguments: Sequence[Any]) -> Any:
