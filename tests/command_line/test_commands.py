@@ -180,6 +180,9 @@ def test_differentiate_adds_the_derivative_to_a_module(
     )
     assert run(["differentiate", "module.mlir", "-o", "out.mlir"]) == 0
     assert Path("out.mlir").read_text().count("tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)") >= 1
+    for words in (["--wrt", "0,1"], ["--wrt", "0", "--wrt", "1"]):
+        assert run(["differentiate", "module.mlir", *words]) == 0
+        assert re.search(r"-> \((tensor<4xf32>(, )?){3}\)", capsys.readouterr().out)
     assert run(["differentiate", "module.mlir", "--wrt", "2"]) == 1
     assert "WL0931" in capsys.readouterr().err
 

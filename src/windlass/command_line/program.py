@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import sys
@@ -302,12 +303,25 @@ def opt(
     return OK
 
 
+def _numbers(text: str) -> list[int]:
+    """Numbers with commas between them."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers, such as 0,1") from None
+
+
 @commands.add(
     "differentiate",
     _FILE,
     option("--output", "-o", type=Path, help="Write here and not to standard output."),
     option("--mode", default="reverse", help="reverse or forward."),
-    option("--wrt", type=int, action="append", help="The number of an argument; by default all that are of floats."),
+    option(
+        "--wrt",
+        type=_numbers,
+        action="extend",
+        help="Numbers of arguments, such as 0,1; by default all that are of floats.",
+    ),
 )
 def differentiate(file: Path, output: Path | None, mode: str, wrt: list[int] | None) -> int:
     """Add to a StableHLO module its derivative: cotangents or tangents after its arguments and results."""
