@@ -200,6 +200,20 @@ def test_slopes_of_what_is_not_taken_are_no_fault():
     assert report.agrees and not found(report, "unselected branch").is_fault
 
 
+def test_what_is_infinite_or_lost_from_the_start_is_no_fault():
+    def largest(x, y):
+        y[1:] = np.maximum.accumulate(x)[1:]
+        return np.max(x, initial=-np.inf)
+
+    report = audit(largest, np.array([0.5, np.nan, 2]), np.array([np.inf, 1, 1]), directions=1)
+    assert report.agrees, str(report)
+
+    def cancelled(x, y):  # what is left has no digits that differences could show
+        return ((x + y) - x) * 1e6
+
+    assert audit(cancelled, X, X[::-1].copy(), directions=1).agrees
+
+
 def test_lost_digits_are_named():
     def fine(x):
         return np.sin(x * np.float32(1e5))

@@ -231,8 +231,8 @@ class Walk:
             endless = is_finite & ~np.isfinite(tangent)
             if np.any(endless):
                 self._report(local.op, Hazard.INFINITY, "the slope is infinite or NaN here", True, endless)
-            elif not np.all(is_finite):
-                self._report(local.op, Hazard.INFINITY, "the value is infinite or NaN here", True, ~is_finite)
+            elif not np.all(is_finite) and all(np.isfinite(each).all() for each in sides.floats):
+                self._report(local.op, Hazard.INFINITY, "the value is infinite or NaN here", False, ~is_finite)
             jumps, kinks = sides.breaks(place, result)
             parts &= ~endless & is_finite
             smooth = parts & ~jumps & ~kinks

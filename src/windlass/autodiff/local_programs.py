@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -13,7 +14,8 @@ from windlass.autodiff.forward import tangent_function
 from windlass.autodiff.reverse import pullback_function
 from windlass.autodiff.widening import widened_function
 from windlass.ir import Block, Builder, Function, Op
-from windlass.ops import CustomDerivative, Return
+from windlass.ops import Add, CustomDerivative, DotGeneral, Return, Scatter, Subtract
+from windlass.ops.reduction import Folding
 from windlass.rewriting.inlining import inline_custom_derivatives
 
 Array: TypeAlias = NDArray[Any]
@@ -86,8 +88,11 @@ class Sides:
 
     def __init__(self, local: LocalProgram, arrays: list[Array], active: tuple[int, ...], given: list[Array]) -> None:
         self.local, self.arrays, self.active, self.given = local, arrays, active, given
+        pairs = zip(local.inputs, arrays, strict=True)
+        self.floats = [np.asarray(array) for value, array in pairs if is_differentiable(value.type)]
         self._at: dict[float, Any] = {}
         self._size = self._find_size()
+        self._most = self._find_most()
 
     def _find_size(self) -> Array:
         """How far along the tangents operands double: for each element of an elementwise op, else for all at once."""
@@ -106,6 +111,13 @@ class Sides:
             found = reach if found is None else np.minimum(found, reach)
         assert found is not None
         return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+
+    def _find_most(self) -> float:
+        """The largest number that is added up: what it is rounded by may be more than a small sum holds."""
+        if not isinstance(self.local.op, Add | Subtract | Folding | DotGeneral | Scatter):
+            return 0.0
+        sizes = [float(np.max(np.abs(each), initial=0, where=np.isfinite(each))) for each in self.floats]
+        return math.prod(sizes) if isinstance(self.local.op, DotGeneral) else max(sizes, default=0.0)
 
     def _result_shapes(self) -> list[Array]:
         return [np.empty(result.tensor.shape) for result in self.local.op.results]
@@ -135,7 +147,8 @@ class Sides:
                 difference = (after[place] - before[place]) / (2 * length)
                 if tangent is None:
                     return difference, np.zeros(np.shape(difference), bool)
-                noise = 8 * np.finfo(np.float64).eps * (np.abs(after[place]) + np.abs(before[place])) / length
+                rounded = np.abs(after[place]) + np.abs(before[place]) + 2 * self._most
+                noise = 8 * np.finfo(np.float64).eps * rounded / length
                 size = np.abs(tangent) + np.abs(difference)
                 most = float(np.max(np.abs(tangent), initial=0, where=np.isfinite(tangent)))
                 off = np.abs(difference - tangent)
@@ -161,7 +174,7 @@ class Sides:
                 slopes.append(((after[place] - result) / length, (result - before[place]) / length))
                 gaps.append(np.abs(after[place] - before[place]))
             (_, length), _ = self.at(SMALL_STEP)
-            noise = 16 * np.finfo(np.float64).eps * np.abs(result) / length
+            noise = 16 * np.finfo(np.float64).eps * (np.abs(result) + self._most) / length
             # Smooth values come nearer to each other as the step shrinks to a hundredth.
             jumps = (gaps[1] > 0.5 * gaps[0]) & (gaps[1] > 1e-9 * np.abs(result)) & (gaps[1] > noise * length * 100)
             kinks = np.ones(np.shape(result), bool)

@@ -7,6 +7,7 @@ differences of its twin in double precision, in random directions. Then the prog
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -126,6 +127,38 @@ def audit(function: Any, *arguments: Any, directions: int = 3, most_checks: int 
         return _Comparison(call, program, active, given).audit(directions, most_checks)
 
 
+class _Derivatives:
+    """A program, of which some arguments vary and some results are looked at, and its derivatives; all compiled."""
+
+    def __init__(self, program: TensorProgram, active: Sequence[int], given: Sequence[int]) -> None:
+        def function(values: Sequence[Any], chosen: Sequence[Any]) -> list[Any]:
+            arguments = list(values)
+            for place, value in zip(active, chosen, strict=True):
+                arguments[place] = value
+            found = program.bind(*arguments)
+            return [found[place] for place in given]
+
+        def forward(values: Sequence[Any], moved: Sequence[Any]) -> Any:
+            chosen = [values[place] for place in active]
+            return jax.jvp(lambda *chosen: function(values, chosen), tuple(chosen), tuple(moved))
+
+        def reverse(values: Sequence[Any], weights: Sequence[Any]) -> tuple[Any, ...]:
+            chosen = [values[place] for place in active]
+            return jax.vjp(lambda *chosen: function(values, chosen), *chosen)[1](list(weights))
+
+        def run(values: Sequence[Any]) -> list[Any]:
+            return function(values, [values[place] for place in active])
+
+        # Values are arguments: of constants XLA would compute all that it can while it compiles.
+        self.run: Callable[[Sequence[Any]], list[Any]] = jax.jit(run)
+        self.reverse: Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]] = jax.jit(reverse)
+        self._forward: Callable[[Sequence[Any], Sequence[Any]], Any] = jax.jit(forward)
+
+    def forward(self, values: Sequence[Any], moved: Sequence[Any]) -> list[Any]:
+        """The tangents. XLA computes the results too: it has been seen to crash where only tangents are used."""
+        return self._forward(values, moved)[1]
+
+
 class _Comparison:
     """The derivatives of one program at one point."""
 
@@ -135,37 +168,23 @@ class _Comparison:
         self.values = [np.asarray(value) for value in call.values]
         self.whole = program.code.differentiable.main
         twin = widened_function(without_rules(self.whole))
-        self.twin = program_from(program.code, twin, f"{program.name}_twin")
+        self.narrow = _Derivatives(program, active, given)
+        self.twin = _Derivatives(program_from(program.code, twin, f"{program.name}_twin"), active, given)
+        self.goes_forward = True
+        """Not where a rule of `jax.custom_vjp` is for reverse mode alone."""
         self.wide = [
             np.asarray(value).astype(argument.tensor.numpy_dtype)
             for value, argument in zip(self.values, twin.arguments, strict=True)
         ]
+        both = zip(self.narrow.run(call.values), self.twin.run(self.wide), strict=True)
+        self.is_finite = [np.isfinite(_wide(one)) & np.isfinite(_wide(other)) for one, other in both]
+        """For each result, which of its elements are numbers."""
         self.tolerance = max(_TOLERANCES.get(self._dtype(place), 0.1) for place in (*active,))
         results = program.code.result_types
         self.tolerance = max(self.tolerance, *(_TOLERANCES.get(results[place].dtype, 0.1) for place in given))
-        self._differentiate()
 
     def _dtype(self, place: int) -> str:
         return self.program.code.argument_types[place].dtype
-
-    def _differentiate(self) -> None:
-        def function(*chosen: Any) -> list[Any]:
-            values = list(self.call.values)
-            for place, value in zip(self.active, chosen, strict=True):
-                values[place] = value
-            found = self.program.bind(*values)
-            return [found[place] for place in self.given]
-
-        chosen = tuple(self.call.values[place] for place in self.active)
-
-        def forward(directions: Any) -> Any:
-            return jax.jvp(function, chosen, tuple(directions))[1]
-
-        def reverse(weights: Any) -> Any:
-            return jax.vjp(function, *chosen)[1](weights)
-
-        self.forward: Callable[[Any], Any] | None = jax.jit(forward)
-        self.reverse = jax.jit(reverse)
 
     def audit(self, directions: int, most_checks: int) -> Audit:
         compared = [self._compare() for _ in range(directions)]
@@ -175,7 +194,8 @@ class _Comparison:
             moved[place] = direction
         walk.function(self.whole, self.wide, moved)
         agrees = all(direction.agrees for direction, _ in compared)
-        if not any(each.is_fault for each in walk.findings):
+        explains = any(each.is_fault or each.hazard is Hazard.INFINITY for each in walk.findings)
+        if not explains:
             walk.check_structured()
         findings = walk.findings if agrees else self._explained(walk.findings, compared)
         return Audit(
@@ -186,8 +206,8 @@ class _Comparison:
         """The findings of a program whose derivatives part: one of them at least is a fault."""
         if any(each.is_fault for each in findings):
             return findings
-        if any(each.hazard in _CHOICES for each in findings):
-            return [replace(each, is_fault=each.hazard in _CHOICES) for each in findings]
+        if any(each.hazard in _EXPLAINING for each in findings):
+            return [replace(each, is_fault=each.hazard in _EXPLAINING) for each in findings]
         hazard, what = Hazard.UNEXPLAINED, "no operation alone is at fault"
         if self.tolerance > _TOLERANCES["f64"] and all(twin_agrees for _, twin_agrees in compared):
             hazard, what = Hazard.ROUNDING, "in double precision its derivatives are right: these are lost to rounding"
@@ -199,86 +219,65 @@ class _Comparison:
 
     def _random(self, like: Array) -> Array:
         size = float(np.max(np.abs(like), initial=0, where=np.isfinite(like))) or 1.0
-        drawn = self.generator.standard_normal(like.shape)
+        drawn = self.generator.uniform(-1, 1, like.shape)  # no larger than what its type holds
         if np.iscomplexobj(like):
-            drawn = drawn + 1j * self.generator.standard_normal(like.shape)
-        return np.asarray(size * drawn)
+            drawn = (drawn + 1j * self.generator.uniform(-1, 1, like.shape)) / 2
+        return np.asarray(np.where(np.isfinite(like), size * drawn, 0))
 
     def _compare(self) -> tuple[Direction, bool]:
         """One direction, and whether in double precision forward mode is right."""
-        moved = [
-            each.astype(self.values[place].dtype).astype(each.dtype)
-            for place, each in zip(self.active, self._directions(), strict=True)
+        results = self.program.code.result_types
+        narrow = [
+            each.astype(self.values[place].dtype) for place, each in zip(self.active, self._directions(), strict=True)
         ]
-        narrow = [each.astype(self.values[place].dtype) for place, each in zip(self.active, moved, strict=True)]
+        moved = [each.astype(self.wide[place].dtype) for place, each in zip(self.active, narrow, strict=True)]
         tangents = self._tangents(narrow)
         differences, twin_agrees, is_near = self._difference(moved, tangents)
-        results = self.program.code.result_types
+        # What is infinite or NaN before anything moves has no derivative that could be compared.
         weights = [
-            self._random(np.zeros(each.shape, each.dtype)).astype(results[place].numpy_dtype)
-            for place, each in zip(self.given, differences, strict=True)
+            np.where(is_finite, self._random(np.ones(is_finite.shape, each.dtype)), 0).astype(
+                results[place].numpy_dtype
+            )
+            for place, each, is_finite in zip(self.given, differences, self.is_finite, strict=True)
         ]
-        pulled = [_wide(each) for each in self.reverse([jax.numpy.asarray(each) for each in weights])]
-        back = _product(pulled, moved)
-        size = _size(pulled, moved)
+        pulled = [_wide(each) for each in self.narrow.reverse(self.call.values, weights)]
         expected = differences if tangents is None else tangents
-        ahead = _product(weights, expected)
-        size += _size(weights, expected)
+        back, ahead = _product(pulled, moved), _product(weights, expected)
+        size = _size(pulled, moved) + _size(weights, expected)
         agrees = is_near and bool(np.isfinite(back)) and abs(back - ahead) <= self.tolerance * size
         forward = None if tangents is None else ahead
         return Direction(back, forward, _product(weights, differences), agrees), twin_agrees
 
     def _tangents(self, moved: Sequence[Array]) -> list[Array] | None:
         """What forward mode gives; None where there is a rule that is for reverse mode alone."""
-        if self.forward is None:
+        if not self.goes_forward:
             return None
         try:
-            return [_wide(each) for each in self.forward([jax.numpy.asarray(each) for each in moved])]
+            return [_wide(each) for each in self.narrow.forward(self.call.values, moved)]
         except WindlassError:
             if not self.program.code.has_valued_rules:
                 raise
-            self.forward = None
+            self.goes_forward = False
             return None
 
     def _difference(self, moved: Sequence[Array], tangents: list[Array] | None) -> tuple[list[Array], bool, bool]:
         """The differences that come nearest to the tangents, whether those of the twin are right, and whether these."""
-        exact = self._twin_tangents(moved)
-        best: list[Array] | None = None
-        unlike = [np.ones(self.program.code.result_types[place].shape, bool) for place in self.given]
-        off = [np.ones(each.shape, bool) for each in unlike]
-        least = [np.full(each.shape, np.inf) for each in unlike]
-        for step in STEPS:
-            found = self._difference_at(step, moved)
-            best = best or list(found)
-            for number, each in enumerate(found):
-                known = exact[number] if exact is not None else None if tangents is None else tangents[number]
-                if known is not None:
-                    error = _error(each, known)
-                    best[number] = np.where(error < least[number], each, best[number])
-                    least[number] = np.minimum(least[number], error)
-                    unlike[number] &= ~_near(each, known, _TOLERANCES["f64"])
-                if tangents is not None:
-                    off[number] &= ~_near(each, tangents[number], self.tolerance)
-            if not any(map(np.any, unlike)) and (tangents is None or not any(map(np.any, off))):
-                break
-        assert best is not None
-        is_near = tangents is None or not any(map(np.any, off))
-        return best, not any(map(np.any, unlike)), is_near
-
-    def _twin_tangents(self, moved: Sequence[Array]) -> list[Array] | None:
-        """Forward mode in double precision; None where there is none."""
-        if self.forward is None:
-            return None
-        chosen = tuple(self.wide[place] for place in self.active)
-
-        def function(*chosen: Any) -> list[Any]:
-            values: list[Any] = list(self.wide)
-            for place, value in zip(self.active, chosen, strict=True):
-                values[place] = value
-            found = self.twin.bind(*values)
-            return [found[place] for place in self.given]
-
-        return [np.asarray(each) for each in jax.jvp(function, chosen, tuple(moved))[1]]
+        # In double precision forward mode is to be as near as differences are.
+        exact = [np.asarray(each) for each in self.twin.forward(self.wide, moved)] if self.goes_forward else None
+        found = [self._difference_at(step, moved) for step in STEPS]
+        best: list[Array] = []
+        twin_agrees = is_near = True
+        for number, is_finite in enumerate(self.is_finite):
+            steps = [each[number] for each in found]
+            known = exact[number] if exact is not None else steps[0]
+            nearest = _nearest_of(steps, known)
+            best.append(nearest)
+            noise = _spread_of(steps)
+            twin_agrees &= not np.any(is_finite & ~_near(nearest, known, _TOLERANCES["f64"], noise))
+            if tangents is not None:
+                tangent = tangents[number]
+                is_near &= not np.any(is_finite & ~_near(_nearest_of(steps, tangent), tangent, self.tolerance, noise))
+        return best, twin_agrees, is_near
 
     def _difference_at(self, step: float, moved: Sequence[Array]) -> list[Array]:
         sides: list[list[Array]] = []
@@ -286,29 +285,43 @@ class _Comparison:
             values = list(self.wide)
             for place, direction in zip(self.active, moved, strict=True):
                 values[place] = values[place] + sign * step * direction
-            found = self.twin.jitted()(*values)
-            sides.append([np.asarray(found[place]) for place in self.given])
+            sides.append([np.asarray(each) for each in self.twin.run(values)])
         with np.errstate(all="ignore"):
             return [(after - before) / (2 * step) for after, before in zip(*sides, strict=True)]
 
 
-_CHOICES = (Hazard.TIE, Hazard.GUARD, Hazard.NON_SMOOTH, Hazard.JUMP)
-"""Hazards at which a derivative is a choice: they explain why differences part from it."""
+_EXPLAINING = (Hazard.TIE, Hazard.GUARD, Hazard.NON_SMOOTH, Hazard.JUMP, Hazard.INFINITY)
+"""Hazards that explain why derivatives part: at most of them one is a choice."""
 
 _TOLERANCES = {"f64": 1e-5, "complex<f64>": 1e-5, "f32": 2e-3, "complex<f32>": 2e-3}
 """How far derivatives may part, relatively, by the precision of the program; 0.1 in what is narrower."""
 
 
-def _near(one: Array, other: Array, tolerance: float) -> Array:
+def _near(one: Array, other: Array, tolerance: float, noise: Array) -> Array:
     most = float(np.max(np.abs(other), initial=0, where=np.isfinite(other)))
     with np.errstate(all="ignore"):
-        return np.abs(one - other) <= tolerance * (np.abs(one) + np.abs(other) + 0.1 * most) + 1e-300
+        return np.abs(one - other) <= tolerance * (np.abs(one) + np.abs(other) + 0.1 * most) + 2 * noise + 1e-300
 
 
-def _error(one: Array, other: Array) -> Array:
+def _nearest_of(differences: Sequence[Array], known: Array) -> Array:
+    """Of differences with several steps, for each element the one that comes nearest to what is known."""
     with np.errstate(all="ignore"):
-        error = np.abs(one - other)
-    return np.where(np.isfinite(error), error, np.inf)
+        errors = np.abs(np.stack(differences) - known)
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    return np.take_along_axis(np.stack(differences), np.argmin(errors, axis=0)[None], axis=0)[0]
+
+
+def _spread_of(differences: Sequence[Array]) -> Array:
+    """How far differences with several steps are from one another, at the three that are nearest: what rounding leaves.
+
+    None where they grow as the steps shrink: there the values jump. `differences` are in the order of `STEPS`.
+    """
+    ordered = [each for _, each in sorted(zip(STEPS, differences, strict=True), key=lambda pair: -pair[0])]
+    with np.errstate(all="ignore"):
+        steps = [np.abs(one - other) for one, other in itertools.pairwise(ordered)]
+        apart = np.min([np.maximum(one, other) for one, other in itertools.pairwise(steps)], axis=0)
+        jumps = np.abs(ordered[1]) > 5 * np.abs(ordered[0])
+    return np.where(jumps | ~np.isfinite(apart), 0, apart)
 
 
 def _wide(value: Any) -> Array:
@@ -318,12 +331,17 @@ def _wide(value: Any) -> Array:
 
 def _product(ones: Sequence[Array], others: Sequence[Array]) -> float:
     with np.errstate(all="ignore"):
-        return sum(float(np.sum(_wide(one) * other).real) for one, other in zip(ones, others, strict=True))
+        return sum(float(np.sum(_parts(one, other)).real) for one, other in zip(ones, others, strict=True))
+
+
+def _parts(one: Array, other: Array) -> Array:
+    """The products; zero where one is zero, whatever the other is."""
+    return np.where((one == 0) | (other == 0), 0, _wide(one) * other)
 
 
 def _size(ones: Sequence[Array], others: Sequence[Array]) -> float:
     with np.errstate(all="ignore"):
-        return sum(float(np.sum(np.abs(_wide(one) * other))) for one, other in zip(ones, others, strict=True))
+        return sum(float(np.sum(np.abs(_parts(one, other)))) for one, other in zip(ones, others, strict=True))
 
 
 def _run(function: Function, arrays: Sequence[Array]) -> Sequence[Array]:
