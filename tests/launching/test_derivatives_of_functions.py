@@ -15,6 +15,7 @@ ONE = (
     *("sqrt", "rsqrt", "cbrt", "rcbrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "logb"),
     *("sin", "cos", "tan", "sinpi", "cospi", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("erf", "erfc", "erfinv", "erfcinv", "erfcx", "normcdf", "normcdfinv", "lgamma", "tgamma"),
+    *("cyl_bessel_i0", "cyl_bessel_i1"),
     *("fabs", "floor", "ceil", "trunc", "rint", "nearbyint", "round"),
 )
 TWO = ("pow", "atan2", "hypot", "rhypot", "fmod", "remainder", "copysign", "fmax", "fmin", "fdim", "nextafter")

@@ -9,6 +9,7 @@ reductions and loops.
 """
 
 from windlass.ops.base import BroadcastInDim, TensorOp
+from windlass.ops.bessel import BesselI0e, BesselI1e
 from windlass.ops.collective import (
     AllGather,
     AllReduce,
@@ -125,7 +126,6 @@ from windlass.ops.special_functions import (
     Asinh,
     Atan,
     Atanh,
-    BesselI1e,
     ComplexFunction,
     Cosh,
     Digamma,
@@ -163,6 +163,7 @@ __all__ = [
     "Atan",
     "Atan2",
     "Atanh",
+    "BesselI0e",
     "BesselI1e",
     "Binary",
     "BitcastConvert",

@@ -249,15 +249,6 @@ class Digamma(RealFunction):
         return widened(function, operand)
 
 
-class BesselI1e(RealFunction):
-    """The modified Bessel function of order 1, times exp(-|operand|)."""
-
-    name = "chlo.bessel_i1e"
-
-    def evaluate(self, operand: Array) -> Array:
-        return widened(scipy.special.i1e, operand)
-
-
 class Polygamma(Binary):
     """The derivative of Digamma of order lhs, at rhs; NaN where the order is no whole number or negative."""
 

@@ -8,13 +8,14 @@ from windlass.frontends.llvm.builtins.floats import magnitude
 from windlass.frontends.llvm.emitter import Emitter
 from windlass.frontends.llvm.registry import builtin
 from windlass.ir import Value
+from windlass.ops.bessel import BesselI0e, BesselI1e
 from windlass.ops.comparison import Compare
 from windlass.ops.conversion import Convert
 from windlass.ops.elementwise import Abs, Add, Divide, IsFinite, Multiply, Negate, Subtract
 from windlass.ops.extremes import Minimum
 from windlass.ops.functions import Exponential, Log, Power, Sine, Sqrt
 from windlass.ops.rounding import Floor, RoundNearestEven
-from windlass.ops.special_functions import BesselI1e, Erf, Erfc, ErfInv, Lgamma
+from windlass.ops.special_functions import Erf, Erfc, ErfInv, Lgamma
 
 
 @builtin("erf", "erff")
@@ -161,6 +162,11 @@ def sine_of_half_turns(emit: Emitter, value: Value) -> Value:
     half = Multiply(nearest, emit.constant(0.5, "f64"))
     is_odd = Compare(Floor(half), half, "NE")
     return emit.select(is_odd, Negate(found), found)
+
+
+@builtin("cyl_bessel_i0", "cyl_bessel_i0f")
+def modified_bessel_0(emit: Emitter, value: Value) -> Value:
+    return Multiply(BesselI0e(value), Exponential(magnitude(emit, value)))
 
 
 @builtin("cyl_bessel_i1", "cyl_bessel_i1f")
