@@ -21,13 +21,13 @@ from typing import Any
 
 import jax
 import numpy as np
-from benchmarks.derivatives import adbench, kernels, stencils
+from benchmarks.derivatives import adbench, kernels, loops, stencils
 from benchmarks.derivatives.case import CASES, Case, Function
 from benchmarks.measuring import Run, spell_time, time_interleaved
 from rich.console import Console
 from rich.table import Table
 
-FILES = stencils, kernels, adbench
+FILES = stencils, kernels, loops, adbench
 """They fill CASES."""
 
 SAMPLE = ("heat", "hotspot 8 launches", "softmax", "sparse by slots")
