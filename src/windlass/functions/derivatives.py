@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -25,7 +24,24 @@ from windlass.autodiff.planning import asked_for
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
+from windlass.frontends.arrays.running import is_array
 from windlass.frontends.arrays.tracing import current_tracing
+from windlass.functions.derivative_checks import (
+    chosen_keys,
+    described,
+    expect_function,
+    expect_tangents,
+    find_key,
+    fitted,
+    is_number,
+    is_of_floats,
+    refuse_holomorphic,
+    refuse_nothing,
+    refused,
+    refusing_calls,
+    require_floats,
+    without_aux,
+)
 from windlass.functions.plans import plan_for
 from windlass.functions.pure_call import Key, PureCall, TakesValues, compilable, name_of, position_of, pure_call
 from windlass.functions.sparse_jacobians import (
@@ -36,7 +52,6 @@ from windlass.functions.sparse_jacobians import (
     sparse_jacobian,
     sparse_parts,
 )
-from windlass.launching.loaded_kernel import LoadedKernel
 
 Numbers: TypeAlias = "int | Sequence[int]"
 Names: TypeAlias = "str | Sequence[str] | None"
@@ -48,7 +63,7 @@ class DerivativeFunction(TakesValues, ABC):
     """A function that gives derivatives of another one, by some of its arguments."""
 
     def __init__(self, function: Any, argnums: Numbers | None, argnames: Names, has_aux: bool, kind: str) -> None:
-        _expect_function(function, kind)
+        expect_function(function, kind)
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.kind = kind
@@ -56,8 +71,8 @@ class DerivativeFunction(TakesValues, ABC):
         if argnums is None and argnames is None:
             argnums = 0
         # As in JAX: one number gives the derivative itself, several a tuple of them.
-        self.is_single = _is_number(argnums) and argnames is None
-        self.keys = _chosen_keys(argnums, argnames, kind)
+        self.is_single = is_number(argnums) and argnames is None
+        self.keys = chosen_keys(argnums, argnames, kind)
 
     plan = Plan()
     """How much of loops is kept for the way back."""
@@ -79,11 +94,11 @@ class DerivativeFunction(TakesValues, ABC):
 
     def _keys(self, call: PureCall) -> list[Key]:
         """The arguments by which it is taken. Raises WindlassError (WL0931) for those that have no derivative."""
-        keys = [_found(call, key, self.kind) for key in self.keys]
+        keys = [find_key(call, key, self.kind) for key in self.keys]
         for place, key in enumerate(keys):
-            _require_floats(call, key, self.kind)
+            require_floats(call, key, self.kind)
             if key in keys[:place]:
-                raise _refused(f"wl.{self.kind}: argument {key} of {call.name} is chosen twice", call, "name it once")
+                raise refused(f"wl.{self.kind}: argument {key} of {call.name} is chosen twice", call, "name it once")
         return keys
 
     def _run(self, call: PureCall, keys: Sequence[Key], kind: Any, transform: Callable[..., Any]) -> tuple[Any, Any]:
@@ -93,13 +108,13 @@ class DerivativeFunction(TakesValues, ABC):
         def run(values: Sequence[Any], chosen: Sequence[Any]) -> Any:
             def function(*chosen: Any) -> Any:
                 result, failure = origin.with_arguments(values, keys, chosen)
-                result, aux = _without_aux(origin, result, self.has_aux)
+                result, aux = without_aux(origin, result, self.has_aux)
                 return self._result(origin, result), (aux, failure)
 
             with asked_for(self.plan):
                 return transform(function, chosen)
 
-        with call.precision(), _calls_refused(call):
+        with call.precision(), refusing_calls(call):
             found, (aux, failure) = _kept(call, (kind, tuple(keys), self.has_aux, self.plan), lambda: run)(
                 call.values, [call.argument(key) for key in keys]
             )
@@ -108,7 +123,7 @@ class DerivativeFunction(TakesValues, ABC):
 
     def _result(self, call: PureCall, result: Any) -> Any:
         """What is differentiated. Raises WindlassError (WL0931) where it has no such derivative."""
-        _refuse_nothing(call, result, self.kind)
+        refuse_nothing(call, result, self.kind)
         return result
 
     def _transform(self, function: Callable[..., Any], chosen: Sequence[Any]) -> Any:
@@ -140,15 +155,15 @@ class Gradient(DerivativeFunction):
         self.plan = plan or Plan()
 
     def _result(self, call: PureCall, result: Any) -> Any:
-        _refuse_nothing(call, result, self.kind)
+        refuse_nothing(call, result, self.kind)
         leaves = jax.tree.leaves(result)
         if (
             len(leaves) != 1
             or jnp.shape(leaves[0]) != ()
             or not jnp.issubdtype(jnp.result_type(leaves[0]), np.floating)
         ):
-            raise _refused(
-                f"{call.name} gives {_described(result)}: a gradient is that of one real number",
+            raise refused(
+                f"{call.name} gives {described(result)}: a gradient is that of one real number",
                 call,
                 "return a number, such as a sum; wl.jacobian and wl.vjp take functions with other results",
             )
@@ -211,7 +226,7 @@ class Jacobian(DerivativeFunction):
         return find_colouring(call, self._keys(call), self.mode, self.has_aux)
 
     def __call__(self, *positional: Any, **named: Any) -> Any:
-        given = jax.tree.leaves((positional, named), is_leaf=_is_array)
+        given = jax.tree.leaves((positional, named), is_leaf=is_array)
         if self.sparse and any(isinstance(leaf, Tracer | TracedArray) for leaf in given):
             raise WindlassError(
                 Diagnostic(
@@ -245,10 +260,10 @@ class Jacobian(DerivativeFunction):
         return self._give(call, found, aux)
 
     def _result(self, call: PureCall, result: Any) -> Any:
-        _refuse_nothing(call, result, self.kind)
+        refuse_nothing(call, result, self.kind)
         for leaf in jax.tree.leaves(result):
             if not jnp.issubdtype(jnp.result_type(leaf), np.inexact):
-                raise _refused(
+                raise refused(
                     f"wl.{self.kind}: {call.name} gives {jnp.result_type(leaf).name}, which has no derivative",
                     call,
                     "return it beside what is differentiated, with has_aux=True",
@@ -328,7 +343,7 @@ def grad(
     >>> float(by_c)
     1.0
     """
-    _refuse_holomorphic(function, holomorphic, "grad")
+    refuse_holomorphic(function, holomorphic, "grad")
     return Gradient(function, argnums, argnames, has_aux, False, plan_for("grad", checkpoint, memory))
 
 
@@ -349,7 +364,7 @@ def value_and_grad(
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
-    _refuse_holomorphic(function, holomorphic, "value_and_grad")
+    refuse_holomorphic(function, holomorphic, "value_and_grad")
     return Gradient(function, argnums, argnames, has_aux, True, plan_for("value_and_grad", checkpoint, memory))
 
 
@@ -381,7 +396,7 @@ def jacobian(
     >>> jacobian(step)(np.array([1.0, 2.0, 4.0])).tolist()
     [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
     """
-    _refuse_holomorphic(function, holomorphic, "jacobian")
+    refuse_holomorphic(function, holomorphic, "jacobian")
     return Jacobian(function, argnums, argnames, has_aux, mode, sparse)
 
 
@@ -402,7 +417,7 @@ def hessian(
     >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0])).tolist()
     [[10.0, 6.0], [6.0, 0.0]]
     """
-    _refuse_holomorphic(function, holomorphic, "hessian")
+    refuse_holomorphic(function, holomorphic, "hessian")
     return Hessian(function, argnums, argnames, has_aux, sparse)
 
 
@@ -417,26 +432,26 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], *, has_a
     >>> float(value), float(change)
     (5.0, 2.0)
     """
-    _expect_function(function, "jvp")
-    _expect_tangents(function, primals, tangents, "jvp")
+    expect_function(function, "jvp")
+    expect_tangents(function, primals, tangents, "jvp")
     call = pure_call(function, primals, {})
     keys = [key for key, tangent in enumerate(tangents) if tangent is not None]
     for key in keys:
-        _require_floats(call, key, "jvp")
+        require_floats(call, key, "jvp")
     origin = replace(call, values=[])
 
     def run(values: Sequence[Any], chosen: Sequence[Any], given: Sequence[Any]) -> Any:
         def moved(*chosen: Any) -> Any:
             result, failure = origin.with_arguments(values, keys, chosen)
-            _refuse_nothing(origin, result, "jvp")
-            result, aux = _without_aux(origin, result, has_aux)
+            refuse_nothing(origin, result, "jvp")
+            result, aux = without_aux(origin, result, has_aux)
             return result, (aux, failure)
 
         return jax.jvp(moved, tuple(chosen), tuple(given), has_aux=True)
 
-    with call.precision(), _calls_refused(call):
+    with call.precision(), refusing_calls(call):
         chosen = [call.argument(key) for key in keys]
-        given = [_like(call, key, each, tangents[key], "tangent") for key, each in zip(keys, chosen, strict=True)]
+        given = [fitted(call, key, each, tangents[key], "tangent") for key, each in zip(keys, chosen, strict=True)]
         result, changes, (aux, failure) = _kept(call, ("jvp", tuple(keys), has_aux), lambda: run)(
             call.values, chosen, given
         )
@@ -456,8 +471,8 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     >>> hvp(lambda x: x[0] ** 2 * x[1], (np.array([3.0, 5.0]),), (np.array([1.0, 0.0]),)).tolist()
     [10.0, 6.0]
     """
-    _expect_function(function, "hvp")
-    _expect_tangents(function, primals, tangents, "hvp")
+    expect_function(function, "hvp")
+    expect_tangents(function, primals, tangents, "hvp")
     chosen = tuple(place for place, tangent in enumerate(tangents) if tangent is not None)
     gradient = grad(function, chosen[0] if len(chosen) == 1 else chosen)
     return jvp(gradient, primals, tangents)[1]
@@ -482,87 +497,30 @@ def vjp(
     >>> by_x.tolist(), float(by_y)
     ([3.0, 30.0], 21.0)
     """
-    _expect_function(function, "vjp")
+    expect_function(function, "vjp")
     plan = plan_for("vjp", checkpoint, memory)
     call = pure_call(function, primals, {})
-    keys: list[Key] = [key for key in range(len(primals)) if _is_of_floats(call, key)]
+    keys: list[Key] = [key for key in range(len(primals)) if is_of_floats(call, key)]
     if not keys:
-        raise _refused(f"{call.name}: no argument is of floats", call, "pass the arrays that vary as arrays of floats")
+        raise refused(f"{call.name}: no argument is of floats", call, "pass the arrays that vary as arrays of floats")
 
     def pulled(*chosen: Any) -> Any:
         result, failure = call.with_arguments(call.values, keys, chosen)
-        _refuse_nothing(call, result, "vjp")
-        result, aux = _without_aux(call, result, has_aux)
+        refuse_nothing(call, result, "vjp")
+        result, aux = without_aux(call, result, has_aux)
         return result, (aux, failure)
 
-    with call.precision(), _calls_refused(call), asked_for(plan):
+    with call.precision(), refusing_calls(call), asked_for(plan):
         result, pull, (aux, failure) = jax.vjp(pulled, *[call.argument(key) for key in keys], has_aux=True)
     call.raise_failed(failure)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         with call.precision(), asked_for(plan):
-            found = dict(zip(keys, pull(_like(call, None, result, cotangent, "cotangent")), strict=True))
+            found = dict(zip(keys, pull(fitted(call, None, result, cotangent, "cotangent")), strict=True))
         return tuple(_given(call, found.get(key)) for key in range(len(primals)))
 
     found = (_given(call, result), pullback)
     return (*found, _given(call, aux)) if has_aux else found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _chosen_keys(argnums: Any, argnames: Any, kind: str) -> tuple[Key, ...]:
-    """What argnums and argnames say. Raises WindlassError (WL0931) where that is nothing, or no number and no name."""
-    numbers: Any = () if argnums is None else (argnums,) if _is_number(argnums) else argnums
-    names: Any = () if argnames is None else (argnames,) if isinstance(argnames, str) else argnames
-    try:
-        numbers, names = tuple(numbers), tuple(names)
-    except TypeError:
-        numbers, names = (argnums,), ()
-    if not (numbers or names) or not all(map(_is_number, numbers)) or not all(isinstance(each, str) for each in names):
-        told = f"wl.{kind}: argnums={argnums!r}" + ("" if argnames is None else f", argnames={argnames!r}")
-        raise WindlassError(
-            Diagnostic(
-                "WL0931", f"{told} chooses no arguments", help="pass a place or several in argnums, names in argnames"
-            )
-        )
-    return (*map(int, numbers), *names)
-
-
-def _expect_tangents(function: Any, primals: Sequence[Any], tangents: Sequence[Any], kind: str) -> None:
-    """Raises WindlassError (WL0931) where there is not a tangent for each primal, or none at all."""
-    if len(primals) != len(tangents):
-        raise WindlassError(
-            Diagnostic(
-                "WL0931", f"wl.{kind}: {len(primals)} primals and {len(tangents)} tangents", position_of(function)
-            )
-        )
-    if all(tangent is None for tangent in tangents):
-        raise WindlassError(
-            Diagnostic(
-                "WL0931", f"wl.{kind}: no argument has a tangent", position_of(function), help="pass one at least"
-            )
-        )
-
-
-@contextmanager
-def _calls_refused(call: PureCall) -> Generator[None]:
-    """Raises WindlassError (WL0901) where JAX says that a call of Python has no derivative."""
-    try:
-        yield
-    except ValueError as error:
-        if "callbacks do not support" not in str(error):
-            raise
-        raise WindlassError(
-            Diagnostic(
-                "WL0901",
-                f"{call.name} can't be differentiated: it calls a function of Python, which has no derivative",
-                call.position,
-                notes=(str(error).splitlines()[0],),
-                help="give what calls it a rule by wl.custom_vjp or wl.custom_jvp, or stop_gradient its arguments",
-            )
-        ) from None
 
 
 def _kept(call: PureCall, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
@@ -573,16 +531,6 @@ def _kept(call: PureCall, key: Any, make: Callable[[], Callable[..., Any]]) -> C
     if found is None:
         found = call.derived[key] = jax.jit(make())
     return found
-
-
-def _without_aux(call: PureCall, result: Any, has_aux: bool) -> tuple[Any, Any]:
-    if not has_aux:
-        return result, ()
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise _refused(
-            f"{call.name} gives {_described(result)}, not a result and something else", call, "leave out has_aux"
-        )
-    return result
 
 
 def _given(call: PureCall, tree: Any) -> Any:
@@ -598,145 +546,6 @@ def _as_numpy(leaf: Any) -> Any:
         return None if getattr(leaf, "dtype", None) == jax.dtypes.float0 else leaf
     array = np.array(leaf)
     return array if array.ndim else array[()]
-
-
-def _like(call: PureCall, key: Key | None, values: Any, given: Any, what: str) -> Any:
-    """Tangents or cotangents for these values: of their structure, shapes and dtypes; for what is no float, none.
-
-    Raises WindlassError (WL0931) where they don't fit.
-    """
-    subject = f"{call.name}: the {what}" + ("" if key is None else f" of argument {key}")
-    given = jax.tree.map(lambda each: each.value if isinstance(each, TracedArray) else each, given, is_leaf=_is_array)
-    leaves, structure = jax.tree.flatten(values)
-    own, given_structure = jax.tree.flatten(given, is_leaf=lambda each: each is None)
-    if len(own) != len(leaves) or (len(leaves) > 1 and structure != given_structure):
-        raise _refused(f"{subject} has the structure {given_structure}, the value {structure}", call, None)
-    found: list[Any] = []
-    for value, each in zip(leaves, own, strict=True):
-        dtype = jnp.result_type(value)
-        if not jnp.issubdtype(dtype, np.inexact):
-            found.append(np.zeros(np.shape(value), jax.dtypes.float0))
-        elif each is None:
-            found.append(jnp.zeros_like(value))
-        elif not _is_like(each, dtype):
-            what = getattr(getattr(each, "dtype", None), "name", type(each).__name__)
-            raise _refused(f"{subject} is of {what}, the value of {dtype.name}", call, None)
-        elif np.shape(each) != np.shape(value):
-            raise _refused(f"{subject} has shape {np.shape(each)}, the value {np.shape(value)}", call, None)
-        else:
-            found.append(jnp.asarray(each, dtype))
-    return jax.tree.unflatten(structure, found)
-
-
-def _is_like(given: Any, dtype: Any) -> bool:
-    """Whether what is given are numbers that the type can hold: complex numbers are no real ones."""
-    try:
-        own = jnp.result_type(given)
-    except TypeError:
-        return False
-    return jnp.issubdtype(own, np.number) and (
-        jnp.issubdtype(dtype, np.complexfloating) or not jnp.issubdtype(own, np.complexfloating)
-    )
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, TracedArray)
-
-
-def _found(call: PureCall, key: Key, kind: str) -> Key:
-    found = call.find(key)
-    if found is None:
-        what = f"called {key!r}" if isinstance(key, str) else f"number {key}"
-        raise _refused(f"wl.{kind}: {call.name} was given no argument {what}", call, "check argnums= and argnames=")
-    return found
-
-
-def _is_of_floats(call: PureCall, key: Key) -> bool:
-    dtypes = [jnp.result_type(call.values[place]) for place in call.places[key]]
-    flags = [jnp.issubdtype(dtype, np.inexact) for dtype in dtypes]
-    if any(flags) and not all(flags):
-        listed = ", ".join(dict.fromkeys(dtype.name for dtype in dtypes))
-        raise _refused(
-            f"{call.name}: argument {key} holds {listed}", call, "pass floats and others as arguments of their own"
-        )
-    return bool(flags) and all(flags)
-
-
-def _require_floats(call: PureCall, key: Key, kind: str) -> None:
-    """Raises WindlassError (WL0931) for an argument that has no derivative of this kind."""
-    if not _is_of_floats(call, key):
-        dtypes = [jnp.result_type(call.values[place]).name for place in call.places[key]]
-        what = ", ".join(dict.fromkeys(dtypes)) or "a Python value that is no float"
-        raise _refused(
-            f"wl.{kind}: {call.name} can't be differentiated by argument {key}: it is {what}",
-            call,
-            "choose arguments of floats with argnums=, or pass a float",
-        )
-    if kind != "jvp" and any(
-        jnp.issubdtype(jnp.result_type(call.values[place]), np.complexfloating) for place in call.places[key]
-    ):
-        raise _refused(
-            f"wl.{kind}: argument {key} of {call.name} is complex, and a gradient by it is one of several",
-            call,
-            "pass real and imaginary parts as two arguments; wl.jvp and wl.vjp take complex arrays",
-        )
-
-
-def _refuse_nothing(call: PureCall, result: Any, kind: str) -> None:
-    leaves = jax.tree.leaves(result)
-    if leaves and not any(jnp.issubdtype(jnp.result_type(leaf), np.inexact) for leaf in leaves):
-        raise _refused(
-            f"wl.{kind}: {call.name} gives {_described(result)}, which has no derivative",
-            call,
-            "return floats: what becomes an integer or a boolean has no derivative",
-        )
-    if not jax.tree.leaves(result):
-        raise _refused(
-            f"{call.name} returns nothing and writes no array: wl.{kind} has nothing to differentiate",
-            call,
-            "return what is wanted",
-        )
-
-
-def _refuse_holomorphic(function: Any, holomorphic: bool, kind: str) -> None:
-    if holomorphic:
-        raise WindlassError(
-            Diagnostic(
-                "WL0931",
-                f"wl.{kind}: derivatives of holomorphic functions are not there",
-                position_of(function),
-                help="jax.grad(f, holomorphic=True) has them; real and imaginary parts may be two arguments here",
-            )
-        )
-
-
-def _expect_function(function: Any, kind: str) -> None:
-    if isinstance(function, LoadedKernel):
-        raise WindlassError(
-            Diagnostic(
-                "WL0931",
-                f"wl.{kind}: kernel '{function.name}' is no function before it has a grid and a block",
-                function.signature.position,
-                help=f"pass {function.name}.jax(grid, block), which gives the arrays that it writes",
-            )
-        )
-    if not callable(function):
-        raise WindlassError(
-            Diagnostic(
-                "WL0931", f"wl.{kind}: {type(function).__name__} is no function", help="pass the function itself"
-            )
-        )
-
-
-def _described(result: Any) -> str:
-    leaves = jax.tree.leaves(result)
-    if len(leaves) != 1:
-        return f"{len(leaves)} results" if leaves else "nothing"
-    return f"{jnp.result_type(leaves[0]).name} of shape {jnp.shape(leaves[0])}"
-
-
-def _refused(headline: str, call: PureCall, help_: str | None) -> WindlassError:
-    return WindlassError(Diagnostic("WL0931", headline, call.position, help=help_))
 
 
 def _size(tree: Any) -> int:
