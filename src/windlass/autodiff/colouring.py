@@ -22,10 +22,13 @@ def colour_columns(pattern: Any) -> Integers:
     >>> colour_columns(scipy.sparse.csr_array(np.tri(5, k=1) - np.tri(5, k=-2))).tolist()
     [0, 1, 2, 0, 1]
     """
-    columns = pattern.tocsc()
+    columns, rows = pattern.tocsc(), pattern.tocsr()
     degrees = np.diff(columns.indptr)
-    orders = (np.arange(len(degrees)), np.argsort(-degrees, kind="stable"))
-    return min((_coloured(columns, pattern.shape[0], order) for order in orders), key=lambda each: each.max(initial=-1))
+    found = _coloured(columns, pattern.shape[0], np.arange(len(degrees)))
+    if found.max(initial=-1) < np.diff(rows.indptr).max(initial=0):
+        return found  # as few as the fullest row needs
+    other = _coloured(columns, pattern.shape[0], np.argsort(-degrees, kind="stable"))
+    return min(found, other, key=lambda each: each.max(initial=-1))
 
 
 def _coloured(columns: Any, rows: int, order: Integers) -> Integers:
