@@ -70,7 +70,19 @@ class EquationRule(DerivativeRule):
     def pushforward(self, changing: tuple[bool, ...]) -> Pushforward:
         found = self._pushforwards.get(changing)
         if found is None:
-            traced, changes = self._equation.pushforward(changing)
+            try:
+                traced, changes = self._equation.pushforward(changing)
+            except NotImplementedError as error:
+                raise WindlassError(
+                    Diagnostic(
+                        "WL0901",
+                        f"{self.name} can't be differentiated: JAX has no derivative for this form of it",
+                        self.position,
+                        notes=(f"JAX says: {str(error).splitlines()[0]}",),
+                        help="use a form that has one, such as eigenvalues alone or reduced matrices, or a rule of "
+                        "your own by jax.custom_jvp",
+                    )
+                ) from None
             found = self._pushforwards[changing] = Pushforward(self._read(traced), tuple(changes))
         return found
 

@@ -353,6 +353,7 @@ def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
     """
     from jax._src import ad_util, custom_derivatives  # pyright: ignore[reportPrivateImportUsage]
     from jax._src.interpreters import ad  # pyright: ignore[reportPrivateImportUsage]
+    from jax._src.lax import linalg  # pyright: ignore[reportPrivateImportUsage]
 
     return [
         (ad_util.stop_gradient_p, None),
@@ -362,6 +363,11 @@ def _primitives_with_rules() -> list[tuple[Any, Callable[..., int] | None]]:
         (ad.custom_lin_p, lambda num_res, **_: num_res),
         (jax.lax.clamp_p, None),  # at its limits it has another derivative than the minimum and maximum that it is
         (jax.lax.linear_solve_p, lambda const_lengths, **_: sum(const_lengths)),
+        # What LAPACK does has its derivatives in JAX: Giles, "Collected matrix derivative results", 2008.
+        *((primitive, None) for primitive in (linalg.cholesky_p, linalg.eig_p, linalg.eigh_p, linalg.lu_p)),
+        *((primitive, None) for primitive in (linalg.qr_p, linalg.svd_p)),
+        (linalg.triangular_solve_p, lambda **_: 1),
+        (linalg.tridiagonal_solve_p, lambda **_: 3),
     ]
 
 
