@@ -705,6 +705,18 @@ def converges(a, tol):
 
 M = np.array([[4.0, 1, 0], [1, 5, 2], [0, 2, 6]])
 LIMITS = [(A, n, t) for n in (0, 1, 4, 7) for t in (-20, 2.5, 5, 50)]
+
+
+def returns_or_breaks_in_a_short_loop(a, t):
+    for i, value in enumerate(a):
+        if value > 5.0:
+            return a
+        if value <= a[i % 3] - t:
+            break
+        last = a
+    return -last if t > 100 else -a
+
+
 CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     *[
         (each, LIMITS)
@@ -753,4 +765,5 @@ CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (bound_in_some_rounds, [(A, 7, 2.5), (A, 3, 50), (A, 0, 0)]),
     (tuple_of_state, [(0, 5), (5, 1000), (100, 1000)]),
     (converges, [(A, 1e-3), (A, 1e9)]),
+    (returns_or_breaks_in_a_short_loop, [(A, 0.0), (A, 1.0)]),
 ]  # fmt: skip
