@@ -157,6 +157,20 @@ def gives_one_name_two_shapes(a: Any, t: Any) -> Any:
     return b
 
 
+def reads_what_the_other_side_binds(a: Any, t: Any) -> Any:
+    value = 0.0
+    if a[0] > t:
+        other = a * 2
+    elif other[0] > 1.0:  # pyright: ignore[reportPossiblyUnboundVariable]
+        value = 1.0
+    return value
+
+
+def test_names_that_are_unbound_on_the_way_that_reads_them_are_refused() -> None:
+    with pytest.raises(wl.WindlassError, match="'other' where it is not associated with a value: bind the name before"):
+        wl.jit(reads_what_the_other_side_binds)(A.copy(), 1.0)
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [

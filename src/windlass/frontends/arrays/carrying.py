@@ -204,12 +204,9 @@ def plan_of(body: Advance, state: State, index: Any, names: Sequence[str], stops
                 current[position] = slot.value(parts, True)
             return body(number, tuple(current))
 
-        try:
-            trial = run_on_trial(
-                run, index, [[jnp.asarray(carried_value(each)) for each in slot.before] for slot in changing.values()]
-            )
-        except UnboundLocalError as error:
-            raise NotCapturable(f"{error}: bind the name before the loop") from error
+        trial = run_on_trial(
+            run, index, [[jnp.asarray(carried_value(each)) for each in slot.before] for slot in changing.values()]
+        )
         plan, moving = _plan_from(state, trial, outer, names, stops)
         more = {
             position: slot

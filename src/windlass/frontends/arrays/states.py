@@ -109,7 +109,10 @@ class Trial:
 
 
 def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
-    """Run with abstract arguments; keep nothing but the trial's findings."""
+    """Run with abstract arguments; keep nothing but the trial's findings.
+
+    Raises NotCapturable where an unbound name is read, which the program may not come to.
+    """
     storages = live_storages()
     before = {id(storage): storage.value for storage in storages}
     doubts = doubts_now()
@@ -123,6 +126,8 @@ def run_on_trial(run: Callable[..., State], *arguments: Any) -> Trial:
 
     try:
         jax.eval_shape(trial, *arguments)
+    except UnboundLocalError as error:
+        raise NotCapturable(f"{error}: bind the name before it") from error
     except Exception as error:
         vars(error)["is_within_operation"] = True
         raise
