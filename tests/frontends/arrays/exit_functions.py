@@ -713,8 +713,8 @@ def returns_or_breaks_in_a_short_loop(a, t):
             return a
         if value <= a[i % 3] - t:
             break
-        last = a
-    return -last if t > 100 else -a
+        last = i
+    return -a if t < 100 else last
 
 
 CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [

@@ -161,7 +161,7 @@ def reads_what_the_other_side_binds(a: Any, t: Any) -> Any:
     value = 0.0
     if a[0] > t:
         other = a * 2
-    elif other[0] > 1.0:  # pyright: ignore[reportPossiblyUnboundVariable]
+    elif other[0] > 1.0:  # pyright: ignore[reportUnboundVariable]
         value = 1.0
     return value
 
