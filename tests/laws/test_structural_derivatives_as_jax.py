@@ -295,18 +295,18 @@ def test_tangent_of_the_largest_is_that_of_the_place_that_is_given_too() -> None
 def test_products_scattered_to_repeated_places_have_no_derivative() -> None:
     function, arrays = scattering(lax.scatter_mul), (some(4, 3), INDICES, some(6, 3))
     assert derive(function, *arrays, by=(0,))
-    with pytest.raises(NoDerivative, match="Scatter"):
+    with pytest.raises(NoDerivative, match="scatter has no"):
         derive(function, *arrays, by=(2,))
 
 
 def test_beginnings_of_folds_have_no_derivative() -> None:
     function = lambda x, start: lax.reduce(x, start, lambda left, right: left + right, (0,))  # noqa: E731
     assert derive(function, some(4), some(), by=(0,))
-    with pytest.raises(NoDerivative, match="Reduce"):
+    with pytest.raises(NoDerivative, match="reduce has no"):
         derive(function, some(4), some(), by=(0, 1))
 
 
 def test_folds_that_are_no_combiner_have_no_derivative() -> None:
     function = lambda x: lax.reduce(x, 0.0, lambda left, right: left + right * right, (0,))  # noqa: E731
-    with pytest.raises(NoDerivative, match="Reduce"):
+    with pytest.raises(NoDerivative, match="reduce has no"):
         derive(function, some(4), by=(0,))

@@ -109,7 +109,7 @@ def added(left: Value, right: Value) -> Value:
     >>> x, row, start = tensor("f32", 1000, name="x"), tensor("f32", 1, name="row"), tensor("i32", name="i")
     >>> zeros = Constant.splat(0, x.type)
     >>> added(x, DynamicUpdateSlice(zeros, row, (start,)))
-    DynamicUpdateSlice(x, Add(DynamicSlice(x, i, slice_sizes=(1,)), row), i)
+    DynamicUpdateSlice(x, Add(DynamicSlice(x, (i,), slice_sizes=(1,)), row), (i,))
     """
     for whole, part in ((left, right), (right, left)):
         if op_of(whole) is not op_of(part):

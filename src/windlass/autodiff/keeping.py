@@ -43,7 +43,7 @@ def choose_kept(
     >>> with Builder(block):
     ...     row = DynamicSlice(block.arguments[0], (block.arguments[1],) * 2, (1, 8))
     ...     needed = Tanh(row)
-    >>> choose_kept(block, [needed], [block.arguments[1]]) == [row]
+    >>> choose_kept(block, [needed], [block.arguments[1]]) == [needed]
     True
     """
     network = _Network()

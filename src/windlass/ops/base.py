@@ -70,9 +70,9 @@ class NoDerivative(Exception):
     """An op on the way from active arguments to results has no derivative: why not, and where it is."""
 
     def __init__(self, op: Op) -> None:
-        super().__init__(type(op).__name__)
         name = op.name or type(op).__name__
         self.reason = op.no_derivative_because if isinstance(op, TensorOp) else f"{name} has no derivative"
+        super().__init__(self.reason)
         self.source = op.source
 
 
