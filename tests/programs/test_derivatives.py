@@ -73,8 +73,8 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
     try:
         tangent = tangent_function(function, active)
     except NoDerivative as failure:
-        assert failure.op.source is not None, failure.op
-        pytest.skip(f"{type(failure.op).__name__}")
+        assert failure.source is not None, failure.reason
+        pytest.skip(failure.reason)
     generator = np.random.default_rng(zlib.crc32(program.name.encode()))
     arrays = [
         draw_for(value, generator)
@@ -111,7 +111,7 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
     try:
         pullback = pullback_function(function, active)
     except NoDerivative as failure:
-        pytest.skip(f"{type(failure.op).__name__} in reverse")
+        pytest.skip(f"{failure.reason} in reverse")
     with np.errstate(all="ignore"):
         pulled = list(evaluate_block(pullback.body, [*arrays, *cotangents]))
     forward = sum(float(np.sum(one * other)) for one, other in zip(cotangents, found, strict=True))
