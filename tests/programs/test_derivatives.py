@@ -75,6 +75,8 @@ def test_derivatives_are_what_differences_show(program: Program) -> None:
     except NoDerivative as failure:
         assert failure.source is not None, failure.reason
         pytest.skip(failure.reason)
+    if any(is_differentiable(value.type) and value.tensor.numpy_dtype.itemsize == 1 for value in function.results):
+        pytest.skip("differences of floats of 8 bits are their rounding")
     generator = np.random.default_rng(zlib.crc32(program.name.encode()))
     arrays = [
         draw_for(value, generator)
