@@ -149,6 +149,7 @@ def test_a_missing_clang_is_named(tmp_path: Path, fresh_cache: Path, monkeypatch
         wl.cuda.compile(KERNEL)
 
 
+@pytest.mark.usefixtures("fresh_cache")
 def test_a_missing_folder_for_temporary_files_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with pytest.raises(wl.CompilationError, match=r"WL0707.*No such file"):
