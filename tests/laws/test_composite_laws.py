@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from tests.laws.op_instances import all_arrays, composite_classes, draw_instances, program_of
 from tests.laws.test_op_laws import TOLERANCES, agree
@@ -40,6 +41,7 @@ def remainder(left: float, right: float) -> float:
 
 
 MEANINGS: dict[type[Composite], tuple[Callable[..., Any], float]] = {
+    ops.BesselI0e: (special.i0e, 1e-14),
     ops.CopySign: (np.copysign, 0),
     ops.Exp10: (lambda x: np.power(10.0, x), 4e-15),
     ops.Exp2: (np.exp2, 2e-15),
