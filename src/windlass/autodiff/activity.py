@@ -29,11 +29,6 @@ def body_of(region: Region) -> list[Op]:
     return [op for op in region.block if not isinstance(op, Terminator)]
 
 
-def inputs_of(op: Op) -> list[Value]:
-    """The operands of an op, and what its regions take from outside."""
-    return [*op.operands, *(value for region in op.regions for value in captures(region))]
-
-
 class Varying(dict[Value, FloatBits | None]):
     """Values that change with others; of integers, the floats whose bits they hold."""
 

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from windlass.autodiff.activity import body_of, inputs_of, is_differentiable
+from windlass.autodiff.activity import body_of, is_differentiable
 from windlass.autodiff.findings import Finding, Hazard, name_of_op
 from windlass.autodiff.local_programs import SMALL_STEP, Array, LocalProgram, Run, Sides
+from windlass.facts.terms import sources
 from windlass.ir import Function, Op, Value
 from windlass.ops import (
     BitcastConvert,
@@ -120,7 +121,7 @@ class Walk:
     def _block(self, ops: Sequence[Op]) -> None:
         for op in ops:
             if isinstance(op, While | If | Case):
-                inputs = list(dict.fromkeys(inputs_of(op)))
+                inputs = list(dict.fromkeys(sources(op)))
                 arrays, moved = self._given(inputs)
                 self._loop(op) if isinstance(op, While) else self._choice(op)
                 if any(each is not None for each in moved) and op not in self._structured:

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from windlass.autodiff.activity import body_of
 from windlass.autodiff.recording import INDEX, Replay, Round, converted, counting_down, entered, entry
-from windlass.autodiff.rounds import LONG, arguments_behind, needed_for, number, run_counting
+from windlass.autodiff.rounds import LONG, number, run_counting
+from windlass.facts.carried import arguments_behind, carries_behind
 from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -54,7 +55,7 @@ class Checkpoints(Replay):
         super().__init__(round_)
         behind = arguments_behind(round_.needed, round_.block)
         self.kept = sorted(place for place in behind if place not in self.same and place not in self.counted)
-        self.needed = needed_for(self.op, self.kept)
+        self.needed = sorted(carries_behind(self.op, self.kept))
         self.stored = [place for place in self.needed if place not in self.same and place not in self.counted]
         self.places = max(places if rounds is None else min(places, rounds), 1)
         """Beside these there is one for the round at hand."""

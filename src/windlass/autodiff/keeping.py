@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from itertools import pairwise
 
-from windlass.autodiff.activity import inputs_of
 from windlass.facts.cost import CPU
-from windlass.facts.terms import op_of
+from windlass.facts.terms import op_of, sources
 from windlass.ir import Argument, Block, Op, TensorType, Value
 from windlass.ops import BroadcastInDim, Iota, While
 
@@ -62,7 +61,7 @@ def choose_kept(
         seen.add(op)
         is_barred = not op.is_pure or (not repeats_loops and isinstance(op, While))
         network.connect("begin", op, _FORBIDDEN if is_barred else _price_of_computing(op) * (1e-9 if is_least else 1.0))
-        for operand in inputs_of(op):
+        for operand in sources(op):
             if _is_of(operand, block) and operand not in free:
                 network.connect(("value", operand), op, _FORBIDDEN)
                 if ("seen", operand) not in seen:
@@ -88,7 +87,7 @@ def most_at_once(block: Block) -> int:
     What is made of one number is written nowhere.
     """
     ops = list(block)
-    last = {value: place for place, op in enumerate(ops) for value in inputs_of(op)}
+    last = {value: place for place, op in enumerate(ops) for value in sources(op)}
     ends: dict[int, int] = {}
     now = most = 0
     for place, op in enumerate(ops):

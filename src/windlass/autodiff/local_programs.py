@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from windlass.autodiff.activity import inputs_of, is_differentiable
+from windlass.autodiff.activity import is_differentiable
 from windlass.autodiff.forward import tangent_function
 from windlass.autodiff.reverse import pullback_function
 from windlass.autodiff.widening import widened_function
+from windlass.facts.terms import sources
 from windlass.ir import Block, Builder, Function, Op
 from windlass.ops import Add, CustomDerivative, DotGeneral, Return, Scatter, Subtract
 from windlass.ops.reduction import Folding
@@ -37,7 +38,7 @@ class LocalProgram:
     def __init__(self, op: Op, run: Run) -> None:
         self.op = op
         self.run = run
-        self.inputs = list(dict.fromkeys(inputs_of(op)))
+        self.inputs = list(dict.fromkeys(sources(op)))
         block = Block([value.type for value in self.inputs])
         with Builder(block):
             made = op.clone(dict(zip(self.inputs, block.arguments, strict=True)))

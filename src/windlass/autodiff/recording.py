@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from windlass.autodiff.activity import body_of, inputs_of
+from windlass.autodiff.activity import body_of
 from windlass.autodiff.keeping import choose_kept
-from windlass.autodiff.rounds import arguments_behind, needed_for
-from windlass.facts.terms import op_of
+from windlass.facts.carried import arguments_behind, carries_behind
+from windlass.facts.terms import op_of, sources
 from windlass.ir import Argument, Block, Builder, Op, Region, Value, tensor_type
 from windlass.ops import (
     Add,
@@ -143,7 +143,7 @@ def entered(tape: Value, value: Value, index: Value) -> Value:
 def _run_recording(round_: Round, kept: Sequence[Value], rounds: int, reached: set[Value]) -> tuple[Value, ...]:
     """What is kept of each round, in the order of rounds: an array for each, with the rounds as first axis."""
     op = round_.op
-    needed = needed_for(op, arguments_behind(kept, round_.block))
+    needed = sorted(carries_behind(op, arguments_behind(kept, round_.block)))
     if all(op.results[place] not in reached for place in needed):
         return _recording_loop(round_, kept, needed, rounds)[1 + len(needed) :]
     assert op.block is not None
@@ -190,7 +190,7 @@ def clone_behind(values: Sequence[Value], block: Block, mapping: dict[Value, Val
         op = op_of(waiting.pop())
         if op is not None and op.block is block and op not in wanted:
             wanted.add(op)
-            waiting += [each for each in inputs_of(op) if each not in mapping]
+            waiting += [each for each in sources(op) if each not in mapping]
     for op in block:
         if op in wanted:
             op.clone(mapping)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from windlass.autodiff.activity import body_of, inputs_of, is_differentiable
+from windlass.autodiff.activity import body_of, is_differentiable
 from windlass.autodiff.checkpoints import MOST, USUAL_BYTES, Checkpoints, places_within
 from windlass.autodiff.cotangents import (
     EVERYWHERE,
@@ -38,7 +38,7 @@ from windlass.autodiff.recording import (
 )
 from windlass.autodiff.rounds import in_segments, rounds_by_counter
 from windlass.autodiff.separating import Cotangents, PullBack, transpose_with
-from windlass.facts.terms import op_of
+from windlass.facts.terms import op_of, sources
 from windlass.ir import Argument, Block, Builder, Region, TensorType, Value, tensor_type
 from windlass.ir.builder import current_builder
 from windlass.ir.captures import captures
@@ -322,7 +322,7 @@ def _pull_back_segments(
 ) -> Cotangents:
     """The cotangents of a loop of segments of rounds: of these, each is recorded when its turn comes."""
     planning = current_planning()
-    wanted = list(dict.fromkeys(value for value in inputs_of(op) if value in reached))
+    wanted = list(dict.fromkeys(value for value in sources(op) if value in reached))
     builder = current_builder()
     is_transposed = builder is None or builder.block is not op.block
     block = Block() if is_transposed else op.block
@@ -351,7 +351,7 @@ def _needed(block: Block, given: Sequence[Value]) -> list[Value]:
     dependent: set[Value] = set(given)
     needed: dict[Value, None] = {}
     for op in block:
-        inputs = inputs_of(op)
+        inputs = sources(op)
         if isinstance(op, Terminator) or any(value in dependent for value in inputs):
             needed.update((value, None) for value in inputs)
             dependent.update(op.results)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from windlass.autodiff.activity import inputs_of
 from windlass.autodiff.keeping import choose_kept
 from windlass.autodiff.planning import Plan
 from windlass.autodiff.recording import clone_behind
 from windlass.autodiff.reverse import planned, pullback_function
+from windlass.facts.terms import sources
 from windlass.ir import Block, Builder, Function, Value
 from windlass.ir.core import Terminator
 from windlass.ops import Constant, CustomDerivative, Return, While
@@ -43,7 +43,7 @@ class Residuals:
         self.dependent: set[Value] = set(self.cotangents)
         needed = dict.fromkeys(self.found)
         for op in self.block:
-            inputs = inputs_of(op)
+            inputs = sources(op)
             if not isinstance(op, Terminator) and any(value in self.dependent for value in inputs):
                 self.dependent.update(op.results)
                 needed.update((value, None) for value in inputs)
@@ -88,7 +88,7 @@ class Residuals:
     def _zeros(self, zeros: set[Value]) -> set[Value]:
         """Those that are zero with these: all that depends on cotangents is linear in those that it is made of."""
         for op in self.block:
-            inputs = [value for value in inputs_of(op) if value in self.dependent]
+            inputs = [value for value in sources(op) if value in self.dependent]
             if inputs and all(value in zeros for value in inputs) and not isinstance(op, Terminator):
                 zeros.update(op.results)
         return zeros

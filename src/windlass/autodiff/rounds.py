@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from windlass.autodiff.activity import body_of, inputs_of
-from windlass.facts.terms import op_of
-from windlass.ir import Argument, Block, Builder, Region, Value, tensor_type
+from windlass.autodiff.activity import body_of
+from windlass.facts.carried import arguments_behind, carries_behind
+from windlass.ir import Block, Builder, Region, Value, tensor_type
 from windlass.ops import Add, Compare, Constant, Convert, Divide, Return, Select, Subtract, While
 from windlass.ops.counting import find_bound, find_counter
 from windlass.rewriting.driver import remove_dead_code
@@ -61,7 +61,7 @@ def run_counting(
     The loop is run once, with what its condition depends on and the carried values at the places `kept`.
     """
     cond = op.cond.block
-    places = needed_for(op, [*arguments_behind(cond.terminator.operands, cond), *kept])
+    places = sorted(carries_behind(op, [*arguments_behind(cond.terminator.operands, cond), *kept]))
     initial = (number(0), *tapes, *(op.operands[place] for place in places))
     regions: list[Region] = []
     for region in (op.cond, op.body):
@@ -117,36 +117,3 @@ def _until(body: Block, rounds: int) -> Region:
     with Builder(cond := Block([argument.type for argument in body.arguments])):
         Return((Compare(cond.arguments[0], number(rounds), "LT"),))
     return Region(cond)
-
-
-def needed_for(op: While, kept: Iterable[int]) -> list[int]:
-    """The places of the carried values that those at these places depend on, in any round."""
-    following = op.body.block.terminator.operands
-    needed: set[int] = set()
-    waiting = list(kept)
-    while waiting:
-        place = waiting.pop()
-        if place not in needed:
-            needed.add(place)
-            waiting += arguments_behind([following[place]], op.body.block)
-    return sorted(needed)
-
-
-def arguments_behind(values: Sequence[Value], block: Block) -> set[int]:
-    """The arguments of a block that values of it depend on."""
-    found: set[int] = set()
-    seen: set[Value] = set()
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value, Argument):
-            if value.block is block:
-                found.add(value.index)
-            continue
-        op = op_of(value)
-        if op is not None and op.block is block:
-            waiting += inputs_of(op)
-    return found

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from windlass.autodiff.activity import body_of, find_varying, folds_apart, inputs_of
+from windlass.autodiff.activity import body_of, find_varying, folds_apart
 from windlass.autodiff.cotangents import Cotangent
 from windlass.autodiff.forward import choose
+from windlass.facts.terms import sources
 from windlass.ir import Block, Builder, Op, Region, Value
 from windlass.ir.builder import current_builder
 from windlass.ops import Case, If, Return, While
@@ -34,7 +35,7 @@ def transpose_with(
     dependent: list[Op] = []
     builder = current_builder()
     for op in list(scratch):
-        if any(value in varying for value in inputs_of(op)):
+        if any(value in varying for value in sources(op)):
             dependent.append(op)
         else:
             scratch.unlink(op)

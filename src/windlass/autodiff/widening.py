@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from windlass.autodiff.activity import inputs_of
+from windlass.facts.terms import sources
 from windlass.ir import Block, Builder, Function, Op, Region, TensorType, Type, Value, tensor_type
 from windlass.ir.values import TypeFault
 from windlass.ops import Convert, ReducePrecision
@@ -105,7 +105,7 @@ def _widened_field(name: str, value: Any, mapping: Mapping[Value, Value]) -> Any
 def _keep_narrow(op: Op, mapping: dict[Value, Value]) -> None:
     """Place the op as it is, on operands that are converted to the types that it takes, and its results from them."""
     inner = dict(mapping)
-    for value in inputs_of(op):
+    for value in sources(op):
         inner[value] = _converted(mapping.get(value, value), value.type)
     made = op.clone(inner)
     for old, new in zip(op.results, made.results, strict=True):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from windlass.facts.carried import arguments_behind, carries_behind
 from windlass.facts.numbering import Numbering
 from windlass.facts.rounds import Table, tabulate_rounds
 from windlass.facts.terms import sources
@@ -159,13 +160,7 @@ def carried_value_without_use(op: While) -> tuple[Value, ...] | None:
     if not op.is_removable:
         return None
     live = {place for place, result in enumerate(op.results) if result.uses}
-    live |= _reached(op.cond.block, op.cond.block.terminator.operands, set())
-    given = op.body.block.terminator.operands
-    seen: set[Value] = set()
-    grown = live
-    while grown:
-        grown = _reached(op.body.block, tuple(given[place] for place in grown), seen) - live
-        live |= grown
+    live = carries_behind(op, live | arguments_behind(op.cond.block.terminator.operands, op.cond.block))
     if len(live) == len(op.operands) or not live or op.is_unused:
         return None
     unused = [*_dependents(op.cond.block, live), *_dependents(op.body.block, live)]
@@ -180,25 +175,6 @@ def _dependents(block: Block, live: set[int]) -> list[Op]:
         if op is not block.last and not without_use.isdisjoint(sources(op)):
             found.append(op)
             without_use.update(op.results)
-    return found
-
-
-def _reached(block: Block, values: tuple[Value, ...], seen: set[Value]) -> set[int]:
-    """The parameters of the block that the values depend on, but for what was `seen` before."""
-    found: set[int] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value, Argument):
-            if value.block is block:
-                found.add(value.index)
-            continue
-        op = value.owner if isinstance(value, Result) else value
-        if isinstance(op, Op) and op.block is block:
-            pending += sources(op)
     return found
 
 
