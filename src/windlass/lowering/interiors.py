@@ -9,11 +9,8 @@ part is a slice, and the strips around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
-
 from windlass.diagnostics.deadline import is_late
+from windlass.facts.boxes import ElementBox, Sizes
 from windlass.facts.cost import fuses
 from windlass.ir import Argument, Block, Builder, Module, Op, TensorType, Value, tensor_type
 from windlass.lowering.settling import Settling, is_settling, is_settling_function
@@ -30,61 +27,12 @@ from windlass.ops import (
     Slice,
 )
 
-Sizes: TypeAlias = tuple[int, ...]
-
 LEAST = 1 << 16
 """Elements: what is smaller is computed in less time than it takes to begin."""
 SHARE = 0.75
 """The least part of an array that is its inside."""
 MOST = 400
 """Ops that the strips of one array may have together: XLA compiles each of them."""
-
-
-@dataclass(frozen=True)
-class Box:
-    """The places from `start` on, up to `end`, along each axis."""
-
-    start: Sizes
-    end: Sizes
-
-    @classmethod
-    def whole(cls, shape: Sizes) -> Box:
-        return cls((0,) * len(shape), shape)
-
-    @property
-    def shape(self) -> Sizes:
-        return tuple(end - start for start, end in zip(self.start, self.end, strict=True))
-
-    @property
-    def size(self) -> int:
-        product = 1
-        for extent in self.shape:
-            product *= max(extent, 0)
-        return product
-
-    def moved(self, by: Sequence[int]) -> Box:
-        return Box(
-            *(tuple(place + each for place, each in zip(ends, by, strict=True)) for ends in (self.start, self.end))
-        )
-
-    def meet(self, other: Box) -> Box:
-        return Box(tuple(map(max, self.start, other.start)), tuple(map(min, self.end, other.end)))
-
-    def around(self, inside: Box) -> Iterator[Box]:
-        """What there is beside a box inside of it, as boxes that lie apart.
-
-        >>> [each.shape for each in Box.whole((4, 9)).around(Box((1, 2), (4, 7)))]
-        [(1, 9), (3, 2), (3, 2)]
-        """
-        start, end = list(self.start), list(self.end)
-        for axis in range(len(start)):
-            for low, high in ((start[axis], inside.start[axis]), (inside.end[axis], end[axis])):
-                if low < high:
-                    yield Box(
-                        (*start[:axis], low, *start[axis + 1 :]),
-                        (*end[:axis], high, *end[axis + 1 :]),
-                    )
-            start[axis], end[axis] = inside.start[axis], inside.end[axis]
 
 
 def split_interiors(module: Module) -> int:
@@ -119,12 +67,12 @@ def _is_written(op: Op) -> bool:
     )
 
 
-def _find_inside(root: Op) -> tuple[Box, Value] | None:
+def _find_inside(root: Op) -> tuple[ElementBox, Value] | None:
     """The places at which each array that was put together is read in its largest part, and an array that is read.
 
     None where it doesn't pay.
     """
-    inside = whole = Box.whole(root.shape)
+    inside = whole = ElementBox.whole(root.shape)
     is_joined = False
     read: Value | None = None
     seen: set[tuple[Value, Sizes]] = set()
@@ -146,7 +94,7 @@ def _find_inside(root: Op) -> tuple[Box, Value] | None:
         operand, box = part
         is_joined = is_joined or not isinstance(value, Slice)
         begin = tuple(map(sum, zip(place, box.start, strict=True)))
-        inside = inside.meet(Box.whole(operand.shape).moved(begin))
+        inside = inside.meet(ElementBox.at(begin, operand.shape))
         pending.append((operand, begin))
     if not is_joined or read is None or inside.size < SHARE * whole.size:
         return None
@@ -161,28 +109,28 @@ def _is_fused(value: Value, root: Op) -> bool:
     return value is root or (fuses(value) and not any(is_settling(user) for user in value.uses))
 
 
-def _largest_part(value: Value) -> tuple[Value, Box] | None:
+def _largest_part(value: Value) -> tuple[Value, ElementBox] | None:
     """The operand that most of a value is, and where it lies within the value; of a slice, around it."""
     match value:
         case Pad() if not any(value.interior_padding) and min(value.edge_padding_low + value.edge_padding_high) >= 0:
-            return value.operand, Box.whole(value.operand.shape).moved(value.edge_padding_low)
+            return value.operand, ElementBox.at(value.edge_padding_low, value.operand.shape)
         case Slice() if all(stride == 1 for stride in value.strides):
-            return value.operand, Box.whole(value.operand.shape).moved([-start for start in value.start_indices])
+            return value.operand, ElementBox.whole(value.operand.shape).seen_from(value.start_indices)
         case Concatenate():
             return max(_parts(value), key=lambda part: part[1].size)
         case DynamicUpdateSlice() if (start := _known_start(value)) is not None:
-            return value.update, Box.whole(value.update.shape).moved(start)
+            return value.update, ElementBox.at(start, value.update.shape)
         case _:
             return None
 
 
-def _parts(value: Concatenate) -> list[tuple[Value, Box]]:
-    found: list[tuple[Value, Box]] = []
+def _parts(value: Concatenate) -> list[tuple[Value, ElementBox]]:
+    found: list[tuple[Value, ElementBox]] = []
     start = 0
     for operand in value.operands:
         by = [0] * operand.tensor.rank
         by[value.dimension] = start
-        found.append((operand, Box.whole(operand.shape).moved(by)))
+        found.append((operand, ElementBox.at(by, operand.shape)))
         start += operand.shape[value.dimension]
     return found
 
@@ -196,14 +144,14 @@ def _known_start(value: DynamicUpdateSlice) -> Sizes | None:
     return tuple(min(max(start, 0), whole - part) for start, whole, part in places)
 
 
-def _split(root: Op, inside: Box, read: Value, settling: Settling) -> None:
+def _split(root: Op, inside: ElementBox, read: Value, settling: Settling) -> None:
     """Let all that use the root use an array into which its inside and its strips are written."""
     assert root.block is not None
     parts = _Parts(root)
     users = list(root.uses)
     with Builder(root.block, before=root.next, source=root.source):
         array = settling.settle(_unwritten(root.tensor, read))
-        for box in Box.whole(root.shape).around(inside):
+        for box in ElementBox.whole(root.shape).around(inside):
             array = _updated(array, parts.of(root, box), box)
         # What has been written so far is written before the inside: in one loop they would be told apart again.
         array = settling.settle(array)
@@ -216,7 +164,7 @@ def _split(root: Op, inside: Box, read: Value, settling: Settling) -> None:
             user.replace_operand(root, result)
 
 
-def _updated(array: Value, update: Value, box: Box) -> Value:
+def _updated(array: Value, update: Value, box: ElementBox) -> Value:
     return DynamicUpdateSlice(array, update, tuple(Constant.of(start, "i32") for start in box.start))
 
 
@@ -235,9 +183,9 @@ class _Parts:
 
     def __init__(self, root: Op) -> None:
         self.root = root
-        self.made: dict[tuple[Value, Box], Value] = {}
+        self.made: dict[tuple[Value, ElementBox], Value] = {}
 
-    def of(self, value: Value, box: Box) -> Value:
+    def of(self, value: Value, box: ElementBox) -> Value:
         """The part of a value within a box of its places, where the active builder is."""
         if box.shape == value.shape:
             return value
@@ -246,7 +194,7 @@ class _Parts:
             found = self.made[value, box] = self.make(value, box)
         return found
 
-    def make(self, value: Value, box: Box) -> Value:
+    def make(self, value: Value, box: ElementBox) -> Value:
         if isinstance(value, Constant) and value.is_splat:
             return Constant.splat(value.number, tensor_type(box.shape, value.dtype))
         if isinstance(value, BroadcastInDim) and not value.operand.shape:
@@ -265,36 +213,32 @@ class _Parts:
                 return self.padded(value, box)
             case Concatenate():
                 met = [(operand, part, part.meet(box)) for operand, part in _parts(value)]
-                pieces = [
-                    self.of(operand, both.moved([-start for start in part.start]))
-                    for operand, part, both in met
-                    if both.size
-                ]
+                pieces = [self.of(operand, both.seen_from(part.start)) for operand, part, both in met if both.size]
                 return pieces[0] if len(pieces) == 1 else Concatenate(tuple(pieces), value.dimension)
             case DynamicUpdateSlice() if (start := _known_start(value)) is not None:
-                written = Box.whole(value.update.shape).moved(start)
+                written = ElementBox.at(start, value.update.shape)
                 if written.meet(box) == box:
-                    return self.of(value.update, box.moved([-each for each in start]))
+                    return self.of(value.update, box.seen_from(start))
                 return _sliced(value, box) if written.meet(box).size else self.of(value.operand, box)
             case _:
                 return _sliced(value, box)
 
-    def padded(self, value: Pad, box: Box) -> Value:
+    def padded(self, value: Pad, box: ElementBox) -> Value:
         """Of a padding: what lies within its operand, and around that as much padding as is in the box."""
-        whole = Box.whole(value.operand.shape).moved(value.edge_padding_low)
+        whole = ElementBox.at(value.edge_padding_low, value.operand.shape)
         both = whole.meet(box)
         if not both.size:
             number = value.padding_value
             if isinstance(number, Constant):
                 return Constant.splat(number.number, tensor_type(box.shape, value.dtype))
             return BroadcastInDim(number, box.shape, ())
-        part = self.of(value.operand, both.moved([-low for low in value.edge_padding_low]))
+        part = self.of(value.operand, both.seen_from(value.edge_padding_low))
         if both == box:
             return part
         low = tuple(inner - outer for inner, outer in zip(both.start, box.start, strict=True))
-        high = tuple(outer - inner for inner, outer in zip(both.end, box.end, strict=True))
+        high = tuple(outer - inner for inner, outer in zip(both.limit, box.limit, strict=True))
         return Pad(part, value.padding_value, low, high, (0,) * len(low))
 
 
-def _sliced(value: Value, box: Box) -> Value:
-    return Slice(value, box.start, box.end, (1,) * len(box.start))
+def _sliced(value: Value, box: ElementBox) -> Value:
+    return Slice(value, box.start, box.limit, (1,) * len(box.start))

@@ -8,8 +8,8 @@ it is made of is then looked at in part as well.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from windlass.facts.boxes import ElementBox
 from windlass.facts.cost import Device
 from windlass.ir import Block, Builder, Op, Value
 from windlass.ops import BroadcastInDim, Concatenate, Constant, DynamicUpdateSlice, Elementwise, Pad, Slice
@@ -20,39 +20,6 @@ MOST_USERS = 64
 """Users of one value that are looked at."""
 LARGEST_PART = 0.5
 """A box that is a larger part of the value is not worth it: an update of the value may have been made in place."""
-
-Sizes = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class NeededBox:
-    """The elements of an array from `start` to `limit`."""
-
-    start: Sizes
-    limit: Sizes
-
-    @property
-    def shape(self) -> Sizes:
-        """Its sizes; none is negative."""
-        return tuple(max(b - a, 0) for a, b in zip(self.start, self.limit, strict=True))
-
-    def moved(self, by: Sizes) -> NeededBox:
-        """The box as it is seen from a place."""
-        return NeededBox(
-            tuple(a - c for a, c in zip(self.start, by, strict=True)),
-            tuple(b - c for b, c in zip(self.limit, by, strict=True)),
-        )
-
-    def within(self, other: NeededBox) -> NeededBox:
-        """What two boxes have in common.
-
-        >>> NeededBox((0, 2), (4, 4)).within(NeededBox((1, 0), (9, 3)))
-        NeededBox(start=(1, 2), limit=(4, 3))
-        """
-        return NeededBox(
-            tuple(max(a, b) for a, b in zip(self.start, other.start, strict=True)),
-            tuple(min(a, b) for a, b in zip(self.limit, other.limit, strict=True)),
-        )
 
 
 def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
@@ -76,7 +43,7 @@ def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
         saved = (op.tensor.bytes - part.tensor.bytes) / device.bandwidth
         for user in list(op.uses):
             assert isinstance(user, Slice)
-            seen = NeededBox(user.start_indices, user.limit_indices).moved(box.start)
+            seen = ElementBox(user.start_indices, user.limit_indices).seen_from(box.start)
             with Builder(block, user, user.source):
                 user.replace_all_uses_with(
                     part if part.type is user.type else Slice(part, seen.start, seen.limit, user.strides)
@@ -86,7 +53,7 @@ def compute_needed_parts(block: Block, device: Device) -> Iterator[Change]:
         yield Change(type(op).__name__, op.source, placed, saved)
 
 
-def _find_needed(block: Block, op: Op) -> NeededBox | None:
+def _find_needed(block: Block, op: Op) -> ElementBox | None:
     """The box around all that is seen of a value, if it is a small part of the value."""
     if not isinstance(op, Elementwise | DynamicUpdateSlice | Pad | Concatenate) or not op.tensor.size:
         return None
@@ -99,13 +66,13 @@ def _find_needed(block: Block, op: Op) -> NeededBox | None:
     axes = range(op.tensor.rank)
     start = tuple(min(each.start_indices[axis] for each in slices) for axis in axes)
     limit = tuple(max(each.limit_indices[axis] for each in slices) for axis in axes)
-    box, size = NeededBox(start, limit), 1
+    box, size = ElementBox(start, limit), 1
     for extent in box.shape:
         size *= extent
     return box if size <= LARGEST_PART * op.tensor.size else None
 
 
-def _compute_part(op: Op, box: NeededBox) -> Value | None:
+def _compute_part(op: Op, box: ElementBox) -> Value | None:
     """The elements of a value in a box; None where it isn't known how they are computed."""
     if isinstance(op, Elementwise):
         if any(operand.shape not in (op.shape, ()) for operand in op.operands):
@@ -118,53 +85,50 @@ def _compute_part(op: Op, box: NeededBox) -> Value | None:
     return _join_part(op, box) if isinstance(op, Concatenate) else None
 
 
-def _update_part(op: DynamicUpdateSlice, box: NeededBox) -> Value | None:
+def _update_part(op: DynamicUpdateSlice, box: ElementBox) -> Value | None:
     starts = [int(each.number) for each in op.start_indices if isinstance(each, Constant)]
     if len(starts) != op.tensor.rank:
         return None
     places = zip(starts, op.shape, op.update.shape, strict=True)
     first = tuple(min(max(start, 0), whole - part) for start, whole, part in places)
-    updated = box.within(_box_at(first, op.update.shape))
+    updated = box.meet(ElementBox.at(first, op.update.shape))
     if 0 in updated.shape:
         return _cut(op.operand, box)
-    new = _cut(op.update, updated.moved(first))
+    new = _cut(op.update, updated.seen_from(first))
     if updated == box:
         return new
     at = tuple(
-        Constant.of(a, index.dtype) for a, index in zip(updated.moved(box.start).start, op.start_indices, strict=True)
+        Constant.of(a, index.dtype)
+        for a, index in zip(updated.seen_from(box.start).start, op.start_indices, strict=True)
     )
     return DynamicUpdateSlice(_cut(op.operand, box), new, at)
 
 
-def _pad_part(op: Pad, box: NeededBox) -> Value | None:
+def _pad_part(op: Pad, box: ElementBox) -> Value | None:
     if any(op.interior_padding) or any(edge < 0 for edge in (*op.edge_padding_low, *op.edge_padding_high)):
         return None
-    inside = box.within(_box_at(op.edge_padding_low, op.operand.shape))
+    inside = box.meet(ElementBox.at(op.edge_padding_low, op.operand.shape))
     if 0 in inside.shape:
         return BroadcastInDim(op.padding_value, box.shape, ())
     low = tuple(a - b for a, b in zip(inside.start, box.start, strict=True))
     high = tuple(b - a for a, b in zip(inside.limit, box.limit, strict=True))
-    part = _cut(op.operand, inside.moved(op.edge_padding_low))
+    part = _cut(op.operand, inside.seen_from(op.edge_padding_low))
     return Pad(part, op.padding_value, low, high, (0,) * len(low)) if any(low) or any(high) else part
 
 
-def _join_part(op: Concatenate, box: NeededBox) -> Value:
+def _join_part(op: Concatenate, box: ElementBox) -> Value:
     axis, offset = op.dimension, 0
     parts: list[Value] = []
     for each in op.operands:
         first = tuple(offset if other == axis else 0 for other in range(op.tensor.rank))
-        seen = box.within(_box_at(first, each.shape))
+        seen = box.meet(ElementBox.at(first, each.shape))
         if 0 not in seen.shape:
-            parts.append(_cut(each, seen.moved(first)))
+            parts.append(_cut(each, seen.seen_from(first)))
         offset += each.shape[axis]
     return parts[0] if len(parts) == 1 else Concatenate(tuple(parts), axis)
 
 
-def _box_at(start: Sizes, shape: Sizes) -> NeededBox:
-    return NeededBox(start, tuple(a + size for a, size in zip(start, shape, strict=True)))
-
-
-def _cut(value: Value, box: NeededBox) -> Value:
+def _cut(value: Value, box: ElementBox) -> Value:
     """The elements of a value in a box, read from what the value is a slice of, if it is one."""
     if box.shape == value.shape:
         return value
