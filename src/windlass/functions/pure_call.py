@@ -151,7 +151,7 @@ def compilable(function: Any) -> Any:
 
     run.__name__ = run.__qualname__ = name_of(function)
     if (signature := _signature(function)) is not None:
-        run.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+        vars(run)["__signature__"] = signature
     if kept:
         kept["_windlass_compilable"] = ref(function), run
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 import jax
 import jax.numpy as jnp
@@ -68,7 +68,7 @@ def jax_function(kernel: LoadedKernel, shape: LaunchShape) -> Callable[..., Any]
 
     function.__name__ = function.__qualname__ = kernel.name
     _functions.add(function)
-    _plain[function] = plain
+    vars(function)[_PLAIN] = plain
     function.__doc__ = f"{kernel!r} as a pure function, launched with grid {shape.grid} and block {shape.block}."
     return function
 
@@ -134,12 +134,13 @@ def _run_with_variables(
 
 
 _functions: WeakSet[Callable[..., Any]] = WeakSet()
-_plain: WeakKeyDictionary[Callable[..., Any], Callable[..., Any]] = WeakKeyDictionary()
+_PLAIN = "_windlass_plain"
+"""The attribute of such a function that holds it without the derivative rule. A table would keep kernels alive."""
 
 
 def without_rule(function: Callable[..., Any]) -> Callable[..., Any]:
     """One of `jax_function`, without the derivative rule that the kernel may have."""
-    return _plain[function]
+    return vars(function)[_PLAIN]
 
 
 def is_kernel_function(function: Any) -> bool:

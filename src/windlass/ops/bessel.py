@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import scipy.special
+import scipy  # its parts are loaded when they are first used: that takes longer than all of this package
 
 from windlass.ir import Value
 from windlass.ops.base import Array
