@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla fuzz-python lint bench bench-tensor rules rule-counts tour api docs clean
+.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla fuzz-python fuzz-gradients lint bench bench-tensor rules rule-counts tour api docs clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -47,6 +47,10 @@ fuzz-xla: .venv/ready
 # Random functions by Python and by wl.jit, for MINUTES.
 fuzz-python: .venv/ready
 	$(BIN)/python -m tests.fuzz.python.sweep --first $(FIRST) --minutes $(MINUTES)
+
+# Derivatives of random programs of all those kinds, held to one another, to differences and to JAX, for MINUTES.
+fuzz-gradients: .venv/ready
+	$(BIN)/python -m tests.fuzz.gradients.sweep --first $(FIRST) --minutes $(MINUTES)
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py

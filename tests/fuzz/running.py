@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -113,30 +113,35 @@ def run(kernel: Kernel, module: wl.cuda.Module, name: str) -> Outcome:
     return Outcome("idle" if is_idle else "same", "", seconds)
 
 
+def sequence_of(kernel: Kernel, stages: Sequence[tuple[Kernel, Any]]) -> Callable[..., None]:
+    """A function of all arrays, in their order, and of numbers for each stage, which makes all the launches."""
+    names = [each.name for each in kernel.all_arguments]
+
+    def launch_all(arrays: Sequence[Any], numbers: Sequence[Sequence[Any]]) -> None:
+        found = dict(zip(names, arrays, strict=True))
+        for _ in range(kernel.launches):
+            for (each, compiled), scalars in zip(stages, numbers, strict=True):
+                compiled[each.grid, each.block](*(found[argument.name] for argument in each.arguments), *scalars)
+
+    return launch_all
+
+
 def launch(kernel: Kernel, stages: Sequence[tuple[Kernel, Any]], arrays: Arrays) -> None:
     """All the launches, in the kernel's form."""
-    names = list(arrays)
-
-    def once(arrays: Sequence[Any], numbers: Sequence[Sequence[Any]]) -> None:
-        found = dict(zip(names, arrays, strict=True))
-        for (each, compiled), scalars in zip(stages, numbers, strict=True):
-            compiled[each.grid, each.block](*(found[argument.name] for argument in each.arguments), *scalars)
-
+    if kernel.form == "native":
+        stages = [(each, wl.native(compiled)) for each, compiled in stages]
+    launch_all = sequence_of(kernel, stages)
     known = [[scalar.value for scalar in each.scalars] for each, _ in stages]
 
     @wl.jit
     def jitted(arrays: list[Any]) -> None:
-        for _ in range(kernel.launches):
-            once(arrays, known)
+        launch_all(arrays, known)
 
     @wl.jit
     def traced(arrays: list[Any], numbers: list[list[Any]]) -> None:
-        for _ in range(kernel.launches):
-            once(arrays, numbers)
+        launch_all(arrays, numbers)
 
     values = list(arrays.values())
-    if kernel.form == "native":
-        stages = [(each, wl.native(compiled)) for each, compiled in stages]
     if kernel.form == "jit":
         jitted(values)
     elif kernel.form == "traced":
@@ -145,8 +150,7 @@ def launch(kernel: Kernel, stages: Sequence[tuple[Kernel, Any]], arrays: Arrays)
             [[np.dtype(one.ctype.dtype).type(one.value) for one in each.scalars] for each, _ in stages],
         )
     else:
-        for _ in range(kernel.launches):
-            once(values, known)
+        launch_all(values, known)
 
 
 def _headline(error: WindlassError) -> str:

@@ -35,15 +35,19 @@ JOINT: tuple[Step, ...] = (
 
 def write_function(seed: int) -> Program:
     """The program that JAX lowers a random function to, transformed in some way, in double precision."""
+    with jax.enable_x64(True):
+        changed, given = draw_transformed(seed)
+        text = jax.jit(changed, keep_unused=True).lower(*given).as_text()
+    return Program(import_text(text), tuple(np.asarray(array) for array in given), False)
+
+
+def draw_transformed(seed: int) -> tuple[Callable[..., Any], list[Any]]:
+    """The function of that number, and what to call it with in double precision."""
     draw = RandomDraw(seed)
     shapes = [draw.shape(1, 3, 1) for _ in range(draw.integer(1, 3))]
     generator = np.random.default_rng(seed)
     arrays = [np.round(generator.uniform(-2, 2, shape), 2) for shape in shapes]
-    with jax.enable_x64(True):
-        function = draw_function(draw, arrays)
-        changed, given = transformed(draw, function, arrays)
-        text = jax.jit(changed, keep_unused=True).lower(*given).as_text()
-    return Program(import_text(text), tuple(np.asarray(array) for array in given), False)
+    return transformed(draw, draw_function(draw, arrays), arrays)
 
 
 def draw_function(draw: RandomDraw, arrays: Sequence[Any], least: int = 4, most: int = 11) -> Callable[..., Any]:
