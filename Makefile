@@ -5,7 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FIRST ?= 100000
 
-.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla fuzz-python fuzz-gradients lint bench bench-tensor rules rule-counts tour api docs clean
+.PHONY: demo test quick test-all fuzz fuzz-tiles fuzz-xla fuzz-python fuzz-gradients lint style bench bench-tensor rules rule-counts tour api docs clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -16,14 +16,17 @@ demo: .venv/ready
 	$(BIN)/python examples/waves/run.py
 	$(BIN)/python examples/waves/find_earthquake.py
 
-lint: .venv/ready
+lint: style
+	$(BIN)/pyright
+
+style: .venv/ready
 	$(BIN)/ruff check src tests examples benchmarks docs/build_site.py
 	$(BIN)/ruff format --check src tests examples benchmarks docs/build_site.py
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pyright
 
-test: .venv/ready lint
-	$(BIN)/python -m tests.whole -n $(WORKERS)
+# What make lint does, and the default tests.
+test: style
+	$(BIN)/python -m tests.whole --types -n $(WORKERS)
 
 # A sample in two or three minutes, for daily use: a case of each law, a test of each file.
 quick: .venv/ready lint

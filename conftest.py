@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from importlib import import_module
@@ -14,6 +15,8 @@ os.environ.setdefault("WINDLASS_PATIENCE", "20")
 
 ONE_IN = 40
 """`--quick` keeps so many of a test's cases."""
+GOLDEN = (5**0.5 - 1) / 2
+"""The fractions of its multiples are spread evenly, and in step with no parameter of a test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,15 +31,16 @@ def pytest_collect_file(file_path: Path) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Make all cases but every n-th slow of a test marked `one_in(n)`.
+    """Make all cases slow but one in n, spread over all of them, of a test marked `one_in(n)`.
 
     With `--quick`, keep one in 40 cases of the first test in each file; of laws, of each test.
     """
     cases: Counter[str] = Counter()
     for item in items:
-        if (mark := item.get_closest_marker("one_in")) is not None:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and item.get_closest_marker("slow") is None:
             family = item.nodeid.partition("[")[0]
-            if cases[family] % mark.args[0]:
+            if cases[family] * GOLDEN % 1 >= 1 / mark.args[0]:
                 item.add_marker(pytest.mark.slow)
             cases[family] += 1
     if not config.getoption("--quick"):
@@ -50,3 +54,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seen[family] += 1
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
     items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests, and what they imported, stay until the end: the collector need not look at them each time."""
+    gc.collect()
+    gc.freeze()

@@ -25,7 +25,7 @@ def is_inside(box: Box, point: dict[Dimension, int]) -> bool:
     return all(box.bounds(each)[0] <= value < box.bounds(each)[1] for each, value in point.items())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_splitting_keeps_exactly_the_lanes_that_hold(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -38,7 +38,7 @@ def test_splitting_keeps_exactly_the_lanes_that_hold(data: st.DataObject) -> Non
         assert (is_inside(smaller, point) and residual.at(point)) == held
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(st.data())
 def test_connectives_agree_with_truth_values(data: st.DataObject) -> None:
     dims = data.draw(dimensions())

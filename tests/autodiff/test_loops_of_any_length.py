@@ -145,6 +145,7 @@ def traced(program: Program) -> Function:
     return function_of(program, np.int64(1))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_cotangents_are_those_of_the_unrolled_program(program: Program) -> None:
@@ -159,6 +160,7 @@ def test_cotangents_are_those_of_the_unrolled_program(program: Program) -> None:
             assert_equal(run(function, X, Y, np.int64(n), COTANGENT), expected)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.usefixtures("room")
 @pytest.mark.parametrize("program", [by_an_argument, until_small, nested], ids=lambda program: program.__name__)
 def test_second_derivatives_are_those_of_the_unrolled_program(program: Program) -> None:

@@ -74,6 +74,7 @@ PROGRAMS: list[Callable[..., Any]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_cotangents_are_those_of_jax(program: Callable[..., Any]) -> None:
     function = function_of(program)

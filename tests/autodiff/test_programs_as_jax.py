@@ -113,6 +113,7 @@ def directions(function: Function) -> list[np.ndarray[Any, Any]]:
     return [generator.uniform(-1, 1, result.tensor.shape) for result in function.body.terminator.operands]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("active", [(0, 1), (0,), (1,)])
 def test_tangents_are_those_of_jax(program: Callable[..., Any], active: tuple[int, ...]) -> None:
@@ -124,6 +125,7 @@ def test_tangents_are_those_of_jax(program: Callable[..., Any], active: tuple[in
     assert_equal(run(function, X, Y, *(given[place] for place in active)), leaves(expected))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("active", [(0, 1), (0,), (1,)])
 def test_cotangents_are_those_of_jax(program: Callable[..., Any], active: tuple[int, ...]) -> None:
@@ -139,6 +141,7 @@ def test_cotangents_are_those_of_jax(program: Callable[..., Any], active: tuple[
     assert_equal(run(transposed, X, Y, *given), wanted)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_second_derivatives_are_those_of_jax(program: Callable[..., Any]) -> None:
     primal = function_of(program)

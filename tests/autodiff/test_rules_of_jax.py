@@ -114,6 +114,7 @@ def derivatives(function: Callable[[Any], Any], forwards: bool) -> dict[str, lis
     return {name: values_of(each) for name, each in found.items()}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in (*FORWARDS, *BACKWARDS)]
 )

@@ -130,6 +130,7 @@ def differences(f: Callable[[Any], Any], x: Any, step: float = 1e-6) -> Any:
     return np.stack(each, -1)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_gradients_are_differences(function: Callable[[Any, Any], Any]) -> None:
     compiled = wl.jit(function)

@@ -47,7 +47,7 @@ def module() -> wl.cuda.Module:
     return wl.cuda.compile("".join(kernels))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_derivative_is_what_differences_show(module: wl.cuda.Module, name: str) -> None:
     given = (X + 1 if name == "acosh" else X, Z)

@@ -159,6 +159,7 @@ def combinations() -> list[Any]:
     ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("pair", "name"), combinations(), indirect=["pair"])
 def test_derivatives_are_those_of_the_program_by_hand(pair: Any, name: str) -> None:
     launched, by_hand = (TRANSFORMS[name](f)(jnp.asarray(X), jnp.asarray(0.3)) for f in pair)
@@ -187,6 +188,7 @@ def test_functions_of_arrays_with_launches_in_them_are_differentiated(module: wl
         np.testing.assert_allclose(one, other, 1e-10)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["grad", "jit of grad", "jvp", "linearize", "checkpoint", "vmap of grad"])
 def test_results_that_are_no_floats_have_no_part_in_derivatives(module: wl.cuda.Module, name: str) -> None:
     square, gather = module["square_and_count"].jax(1, N), module["gather_into"].jax(1, N)

@@ -57,6 +57,7 @@ STOPPING = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", STOPPING)
 def test_a_kernel_that_stops_tells_the_same_in_both_forms(name: str) -> None:
     body, code = STOPPING[name]
@@ -102,6 +103,7 @@ MISALIGNED = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", MISALIGNED)
 def test_a_misaligned_vector_is_found_in_both_forms(name: str) -> None:
     body, arguments = MISALIGNED[name]

@@ -33,6 +33,7 @@ def little_memory_(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_file, "available_memory", lambda: GIBIBYTE)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("blocks", [MOST, 2**27])
 @pytest.mark.parametrize(
     "body",

@@ -60,6 +60,7 @@ STRANGERS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_function_of_the_host_is_never_raised(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")

@@ -25,6 +25,7 @@ BEYOND = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", BEYOND)
 def test_more_than_there_is_is_refused(name: str) -> None:
     body, arguments = BEYOND[name]
@@ -33,6 +34,7 @@ def test_more_than_there_is_is_refused(name: str) -> None:
     assert raised == emulated
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "body, n",
     [

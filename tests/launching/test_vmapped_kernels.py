@@ -58,6 +58,7 @@ def module() -> wl.cuda.Module:
     return wl.cuda.compile(SOURCE)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "arguments"), CASES, ids=[name for name, _ in CASES])
 def test_each_element_gets_what_its_own_launch_gives(
     module: wl.cuda.Module, name: str, arguments: tuple[Any, ...]

@@ -69,7 +69,7 @@ def forms_of(code: DeviceCode, name: str) -> list[Function]:
     return list(forms.values())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("program", "launch"), list(cases()))
 def test_kernels_evaluate_to_what_their_references_give(program: Program, launch: Launch) -> None:
     code = compiled(program.source)

@@ -48,12 +48,14 @@ def outer_loop(kernel: Function) -> For:
     return next(op for op in kernel.walk() if isinstance(op, For))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_reductions_of_kernels_are_found(name: str) -> None:
     body, wanted = PROGRAMS[name]
     assert find_reductions(outer_loop(kernel_of(body))) == (wanted,)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [

@@ -75,6 +75,7 @@ def test_loops_that_may_take_long_ask(text: str, expected: tuple[int, int]) -> N
     assert count(text) == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", [loop(3, None), nested(3), nested(1 << 14)])
 @pytest.mark.parametrize("rounds", [-1, 0, 1, 4, 5, 7])
 def test_loops_that_ask_give_what_they_gave(text: str, rounds: int) -> None:

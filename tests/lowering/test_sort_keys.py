@@ -33,6 +33,7 @@ def sorted_by_integers(text: str) -> bool:
     return "xi64>" in text or "bitcast_convert" in text
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["plain", "zeros", "both zeros", "nan", "both zeros and nan"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_sorted_floats_are_the_same_bits(kind: str, axis: int) -> None:

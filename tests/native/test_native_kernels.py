@@ -193,6 +193,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     MODULE.variables["table"] = np.arange(16, dtype=np.float32) / 7
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", LAUNCHES)
 def test_native_code_gives_what_the_emulator_gives(case: str) -> None:
     name, grid, block, arguments = LAUNCHES[case]

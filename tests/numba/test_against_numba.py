@@ -32,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("expression", "examples"), CASES, ids=[case[0] for case in CASES])
 def test_kernels_give_what_numba_gives(expression: str, examples: list[tuple[Any, ...]]):
     numba = pytest.importorskip("numba")
@@ -74,7 +74,7 @@ def f(x, y):
 """
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("x", [np.int32(3), 2, 1.5, np.float32(0.5), np.uint8(4)])
 @pytest.mark.parametrize("y", [2, 40.0, np.uint16(20)])
 def test_loops_give_what_numbas_give(x: Any, y: Any):

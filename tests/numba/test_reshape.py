@@ -44,11 +44,13 @@ def launched(function: Any, *arguments: Any, debug: bool = False) -> list[int]:
     return out.tolist()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", [24, -1, (24,), (-1,), -2])
 def test_a_flat_shape_has_all_elements(shape: Any) -> None:
     assert launched(flat, shape)[:25] == [24, *range(24)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", [(2, 12), (2, -1), (-1, 12), (24, -1), (-7, 1)])
 def test_one_extent_is_what_is_left_for_it(shape: tuple[int, int]) -> None:
     wanted = ARRAY.reshape([-1 if each < 0 else each for each in shape])
@@ -60,6 +62,7 @@ def test_extents_may_be_literals() -> None:
     assert launched(with_literals)[:4] == [24, 12, 4, 23 + 13 + 9]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", [(5, -1), (0, -1), (3, 7), (5, 5), (-1, -1), (-3, -8)])
 def test_a_shape_that_does_not_fit_raises(shape: tuple[int, int]) -> None:
     reason = "multiple negative" if max(shape) < 0 else "total size of new array must be unchanged"

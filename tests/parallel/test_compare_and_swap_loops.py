@@ -23,6 +23,7 @@ UPDATES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", UPDATES)
 def test_a_loop_that_tries_again_is_one_update(name: str) -> None:
     source = f"__global__ void kernel(int *p, const int *x) {{ {UPDATES[name]} }}"
@@ -88,6 +89,7 @@ KEPT = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", KEPT)
 def test_other_loops_are_left_alone(name: str) -> None:
     function = imported(f"__global__ void kernel(int *p, int *x) {{ {KEPT[name]} }}")
@@ -102,6 +104,7 @@ PART = """__global__ void kernel(unsigned *words, int which, unsigned short v) {
 }}"""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("change", ["+= v", "= part * 3 ^ v", "= part / 3 + v", "= part > v ? part : v", "^= v"])
 def test_an_update_of_half_a_word_is_one_of_that_half(change: str, which: int) -> None:

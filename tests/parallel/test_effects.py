@@ -20,6 +20,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("body", WRITTEN)
 def test_written_parameters_are_those_that_a_store_may_reach(body: str) -> None:
     function = imported(f"__global__ void kernel(int *a, int *b, int n) {{ {body} }}")

@@ -218,6 +218,7 @@ def extents(sizes: int | tuple[int, ...]) -> tuple[int, ...]:
     return (sizes,) if isinstance(sizes, int) else sizes
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("program", "launches"), list(sequences()))
 def test_sequences_give_what_the_emulator_gives_launch_by_launch(program: Program, launches: list[Launch]) -> None:
     code = compiled(program.source)

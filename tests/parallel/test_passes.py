@@ -101,6 +101,7 @@ def test_each_pass_takes_its_own_away() -> None:
     assert words_of(guarded, 3).count("scf.for") == words_of(guarded, 2).count("scf.for") == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.name)
 def test_each_pass_makes_of_its_example_what_is_written(each: LoopPass) -> None:
     source = f"__global__ void kernel(int *p, int n) {{{each.example}}}"

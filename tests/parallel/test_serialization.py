@@ -92,6 +92,7 @@ def programs() -> list[object]:
     ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("program", "launch"), programs())
 @pytest.mark.parametrize("what", [BLOCKS, THREADS])
 def test_programs_do_one_after_another_what_they_did(what: str, program: Program, launch: Launch) -> None:

@@ -31,6 +31,7 @@ def extents(launch: Launch) -> tuple[tuple[int, ...], tuple[int, ...]]:
 SAMPLE = [pytest.param(*case.values, id=case.id) for case in list(cases())[::27]]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("program", "launch"), SAMPLE)
 def test_specialized_kernels_do_what_they_did(program: Program, launch: Launch) -> None:
     code = compiled(program.source)

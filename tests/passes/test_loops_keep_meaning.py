@@ -164,11 +164,13 @@ def check(function: Function, seed: int) -> None:
                 assert np.array_equal(before, other), ledger.count_by_rule()
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_loop_keeps_its_meaning(seed: int) -> None:
     check(make_loop_program(seed), seed)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_repeated_ops_keep_their_meaning(seed: int) -> None:
     check(make_repeated_program(seed), seed)

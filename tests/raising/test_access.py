@@ -77,7 +77,7 @@ def shifted_into_memory(index: Index, dims: list[Dimension], box: Box, mask: Pre
     return index - least, most - least + 1
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_loads_agree_with_single_lanes(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -92,7 +92,7 @@ def test_loads_agree_with_single_lanes(data: st.DataObject) -> None:
     check_load(dims, index + before, box, mask, size + before + after, strides)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_stores_agree_with_single_lanes(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -107,7 +107,7 @@ def test_stores_agree_with_single_lanes(data: st.DataObject) -> None:
     check_store(dims, index + before, box, mask, size + before + after, strides)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_combining_stores_count_every_lane(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -134,7 +134,7 @@ def test_combining_stores_count_every_lane(data: st.DataObject) -> None:
     assert program.run(after).tolist() == expected.tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_loads_from_arrays_agree_with_single_lanes(data: st.DataObject) -> None:
     dims, index, strides, size = data.draw(array_accesses())
@@ -149,7 +149,7 @@ def test_loads_from_arrays_agree_with_single_lanes(data: st.DataObject) -> None:
     check_load(dims, index, box, mask, size, strides)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_stores_to_arrays_agree_with_single_lanes(data: st.DataObject) -> None:
     dims, index, strides, size = data.draw(array_accesses())

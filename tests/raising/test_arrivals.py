@@ -55,6 +55,7 @@ def no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("blocks", [1, 3])
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_threads_find_what_they_find_in_the_emulator(name: str, blocks: int) -> None:
@@ -68,6 +69,7 @@ def test_threads_find_what_they_find_in_the_emulator(name: str, blocks: int) -> 
     assert not np.array_equal(raised[1], arguments()[1])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_counters_that_others_come_to_meanwhile_are_refused(name: str) -> None:
     with pytest.raises(wl.RaisingError) as caught:

@@ -51,6 +51,7 @@ def arguments() -> list[np.ndarray | int]:
     return [np.array([1, 2], np.int32), np.arange(8, dtype=np.int32), np.zeros(8, np.int32), 8]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_depends_on_the_order_of_threads_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")
@@ -63,6 +64,7 @@ def test_what_depends_on_the_order_of_threads_is_refused(name: str, monkeypatch:
     assert diagnostic.position is not None and diagnostic.position.line == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in REFUSED if name != "a lock"])
 def test_threads_that_do_not_wait_take_turns_as_in_the_emulator(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")
@@ -104,6 +106,7 @@ def test_a_swap_that_changes_nothing_does_not_win(monkeypatch: pytest.MonkeyPatc
         assert p.tolist() == [5, 5, 7]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["fmin", "fmax"])
 def test_atomic_extremes_of_floats_keep_numbers(kind: str, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,6 +149,7 @@ Kernel(
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda each: each.what)
 def test_raised_kernel_agrees_with_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WINDLASS_FALLBACK", "error")

@@ -51,6 +51,7 @@ def module() -> Any:
     )
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
 @pytest.mark.parametrize("name", BODIES)
 def test_the_last_writer_wins(module: Any, name: str) -> None:

@@ -14,7 +14,7 @@ from windlass.affine.index import Index
 from windlass.raising.materialize import materialize, materialize_condition
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_lanes_of_an_index_hold_its_values(data: st.DataObject) -> None:
     dims = data.draw(dimensions())
@@ -39,7 +39,7 @@ def test_large_numbers_keep_their_value_in_narrow_arithmetic() -> None:
     assert program.run(lanes.value).tolist() == [0, 3, 6, 9, 12]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_lanes_of_a_predicate_hold_its_truth(data: st.DataObject) -> None:
     dims = data.draw(dimensions())

@@ -95,7 +95,7 @@ class Situation:
         return lanes, self.program.arrays[lanes.value]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_loads_at_run_time_places(data: st.DataObject) -> None:
     case = Situation(data)
@@ -108,7 +108,7 @@ def test_loads_at_run_time_places(data: st.DataObject) -> None:
         assert lane_value(lanes, array, point) == content[case.place(point)], case.program.op_names()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_stores_at_run_time_places(data: st.DataObject) -> None:
     case = Situation(data)
@@ -127,7 +127,7 @@ def test_stores_at_run_time_places(data: st.DataObject) -> None:
     assert all(int(each) in numbers for each, numbers in zip(array, allowed, strict=True)), case.program.op_names()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_combinations_at_run_time_places(data: st.DataObject) -> None:
     case = Situation(data)

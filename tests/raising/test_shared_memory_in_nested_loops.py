@@ -43,6 +43,7 @@ def module() -> Any:
     )
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.filterwarnings("ignore::windlass.WindlassWarning")
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("loop", LOOPS)

@@ -548,7 +548,7 @@ def changed(before: list[Any], after: list[Any]) -> list[Array]:
     ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.what)
 def test_index_in_bounds_finds_its_place(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel.expected is not None
@@ -562,7 +562,7 @@ def test_index_in_bounds_finds_its_place(kernel: Kernel, monkeypatch: pytest.Mon
         assert [each.tolist() for each in found] == [each.tolist() for each in expected]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kernel", OUTSIDE, ids=lambda kernel: kernel.what)
 @pytest.mark.filterwarnings("error")
 def test_index_out_of_bounds_is_reported_as_by_the_emulator(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ indices = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(indices, min_size=1, max_size=3).filter(lambda each: each.count(Ellipsis) <= 1), st.booleans())
 def test_any_view_of_a_view_is_read_and_written_as_in_numpy(entries: list[Any], is_transposed: bool) -> None:
     base = np.arange(3 * 3 * 3, dtype=np.float32).reshape(3, 3, 3)

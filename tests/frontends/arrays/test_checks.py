@@ -63,6 +63,7 @@ def in_a_branch_not_taken(x: Any, n: Any) -> None:
         x[99] = 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("function", "index"),
     [

@@ -143,6 +143,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("function", "arguments"), CASES, ids=[each.__name__ for each, _ in CASES])
 def test_conditions_are_what_python_makes_of_them(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     assert_as_numpy(function, *arguments)

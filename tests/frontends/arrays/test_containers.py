@@ -243,6 +243,7 @@ def both_sides_the_same(x, q):
     return b + c
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [0, 1, 3])
 @pytest.mark.parametrize(
     "function",

@@ -132,6 +132,7 @@ def loops_over_others(u: Any) -> Any:
     return u
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [

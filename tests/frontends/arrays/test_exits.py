@@ -16,6 +16,7 @@ from tests.frontends.arrays.exit_functions import CASES, A
 from tests.frontends.arrays.running import assert_as_numpy
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("function", "cases"), CASES, ids=[each.__name__ for each, _ in CASES])
 def test_ways_out_are_pythons(function: Callable[..., Any], cases: list[tuple[Any, ...]]) -> None:
     compiled = wl.jit(function)

@@ -12,7 +12,7 @@ from tests.frontends.arrays.in_place_functions import CASES
 from tests.frontends.arrays.running import assert_as_numpy
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     ("function", "arguments"), CASES, ids=[f"{each.__name__}-{number}" for number, (each, _) in enumerate(CASES)]
 )

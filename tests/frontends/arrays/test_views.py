@@ -138,7 +138,7 @@ def test_functions_of_matrices_give_the_views_that_numpy_gives(source: Make) -> 
         assert_lies_as_in_numpy(lambda x, make=make: make(source(x)), SQUARE)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("source", LAYOUTS)
 def test_memory_orders_decide_what_is_a_view_as_in_numpy(source: Make) -> None:
     for make in OF_LAYOUTS:

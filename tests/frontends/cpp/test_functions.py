@@ -162,6 +162,7 @@ def loops_of(name: str) -> list[For]:
     return [op for op in function.walk() if isinstance(op, For)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_function_is_raised_and_right(name: str) -> None:
     with warnings.catch_warnings():

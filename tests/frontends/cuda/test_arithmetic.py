@@ -139,6 +139,7 @@ def assert_same(found: np.ndarray, expected: list[float], describe: Callable[[in
     assert not len(wrong), [(describe(int(i)), found[i], wanted[i]) for i in wrong[:5]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("letter", ["f", "d"])
 @pytest.mark.parametrize("operation", BINARY)

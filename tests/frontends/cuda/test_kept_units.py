@@ -101,6 +101,7 @@ def _there_where_it_is_asked_for(folder: Path) -> None:
     (folder / "first" / "asked.h").write_text("")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "edit",
     [

@@ -41,6 +41,7 @@ def kernel_of(head: str) -> str:
     }}"""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", COUNTED)
 def test_counted_loops_run_as_often_as_in_c(name: str) -> None:
     head, values = COUNTED[name]

@@ -12,6 +12,7 @@ from tests.frontends.notation.examples import EXAMPLES
 from windlass.ops import Constant, Return
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_is_what_numpy_makes_of_it(name: str) -> None:
     example = EXAMPLES[name]
