@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from windlass.diagnostics.options import read_macros, read_path, read_texts
+from windlass.hosting.host_function import HostFunction
 from windlass.hosting.program import LaunchRecord, Mode, Program
 from windlass.launching.kernel import Kernel
 from windlass.launching.module import Module
 from windlass.launching.textures import Surface, Texture, surface, texture
 
 __all__ = [
+    "HostFunction",
     "Kernel",
     "LaunchRecord",
     "Mode",
@@ -75,6 +77,7 @@ def program(
     """Compile a whole CUDA program, host side and device side, to be run without a GPU: all its source files.
 
     `program(...).run(["1024"])` runs its `main` and gives the exit status; `windlass run` does the same from a shell.
+    `program(...)["name"]` is a host function, called with arrays for its pointers.
     `mode` says how kernels run: "auto" (emulated at first, raised where that takes long), "raised",
     "native" or "emulated".
 

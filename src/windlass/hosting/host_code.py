@@ -32,6 +32,7 @@ from windlass.frontends.cuda.includes import folder_flags, include_folders, refu
 from windlass.frontends.cuda.kept_units import Compilation
 from windlass.frontends.cuda.precompiled import headers_digest
 from windlass.frontends.cuda.source import adapt_text, read_source
+from windlass.hosting.entry_points import with_entry_points
 from windlass.hosting.library_calls import library_functions
 
 RUNTIME_FOLDER = Path(__file__).parent / "runtime"
@@ -79,7 +80,8 @@ def build_program(
     runtime = map_children(_compile_runtime, sorted(RUNTIME_FOLDER.glob("*.cu")))
     units = with_shared_shadows(units)
     libraries = library_functions(units, is_library_function)
-    return _link([*units, libraries] if libraries else units, runtime)
+    parts = with_entry_points(units)
+    return _link([*parts, libraries] if libraries else parts, runtime)
 
 
 def _compile_host_side(

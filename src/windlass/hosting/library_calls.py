@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 
 _DECLARATION = re.compile(r"^declare ([^@\n]*)@([A-Za-z_]\w*)\((.*)\)[^)\n]*$", re.MULTILINE)
 # Types that contain others come before them.
-_KINDS = {"ptr": "p", "<2 x float>": "c", "float": "f", "double": "d"}
-_INTEGERS = ("i1", "i8", "i16", "i32", "i64")
-_RESULTS = ("{ double, double }", "<2 x float>", "void", "ptr", "float", "double", *_INTEGERS)
+KINDS = {"ptr": "p", "<2 x float>": "c", "float": "f", "double": "d"}
+INTEGERS = ("i1", "i8", "i16", "i32", "i64")
+RESULTS = ("{ double, double }", "<2 x float>", "void", "ptr", "float", "double", *INTEGERS)
 
 
 def library_functions(units: Iterable[str], is_known: Callable[[str], bool]) -> str:
@@ -33,7 +33,7 @@ def library_functions(units: Iterable[str], is_known: Callable[[str], bool]) -> 
         for match in _DECLARATION.finditer(unit):
             prefix, name, parameters = match.groups()
             if name not in found and is_known(name):
-                function = _function(name, _type_of(prefix, _RESULTS), _split(parameters))
+                function = _function(name, type_of(prefix, RESULTS), split_parameters(parameters))
                 if function is not None:
                     found[name] = function
     if not found:
@@ -43,10 +43,10 @@ def library_functions(units: Iterable[str], is_known: Callable[[str], bool]) -> 
 
 def _function(name: str, result: str | None, parameters: list[str]) -> str | None:
     """The function's definition; None where a type is none of those that libraries have in their interfaces."""
-    types = [_type_of(each, (*_KINDS, *_INTEGERS)) for each in parameters]
+    types = [type_of(each, (*KINDS, *INTEGERS)) for each in parameters]
     if result is None or None in types:
         return None
-    kinds = "".join(_KINDS.get(each or "", "i") for each in types)
+    kinds = "".join(KINDS.get(each or "", "i") for each in types)
     body = [
         "  %words = alloca [" + str(max(len(types), 1)) + " x i64], align 16",
         "  %result = alloca [2 x i64], align 16",
@@ -56,7 +56,7 @@ def _function(name: str, result: str | None, parameters: list[str]) -> str | Non
         assert type_ is not None
         body.append(f"  %w{place} = getelementptr i64, ptr %words, i64 {place}")
         value = f"{type_} %a{place}"
-        if type_ in _INTEGERS and type_ != "i64":
+        if type_ in INTEGERS and type_ != "i64":
             extension = "zext" if "zeroext" in parameter else "sext"
             body.append(f"  %e{place} = {extension} {value} to i64")
             value = f"i64 %e{place}"
@@ -82,7 +82,7 @@ def _text(symbol: str, content: str) -> str:
     return f'@{symbol} = private constant [{len(content) + 1} x i8] c"{content}\\00"'
 
 
-def _type_of(words: str, types: Iterable[str]) -> str | None:
+def type_of(words: str, types: Iterable[str]) -> str | None:
     """The one of the types that stands in a declaration, among attributes."""
     bare = re.sub(r"\([^()]*\)", "", words)
     for each in types:
@@ -92,7 +92,7 @@ def _type_of(words: str, types: Iterable[str]) -> str | None:
     return None
 
 
-def _split(parameters: str) -> list[str]:
+def split_parameters(parameters: str) -> list[str]:
     """The parameters of a declaration, split at the commas that are in no brackets."""
     found, depth, begin = list[str](), 0, 0
     for place, character in enumerate(parameters):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ LONGEST_NUMBER = 16
 
 class ProgramMemory:
     """The memory of a program whose host side is `library` (hosting/runtime)."""
+
+    is_traced: ClassVar[bool] = False
+    """Whether it has no contents, and what is read and written is part of a tensor program."""
 
     def __init__(self, library: Any) -> None:
         self.find: Any = library.windlass_allocation
@@ -52,6 +55,18 @@ class ProgramMemory:
         """
         if 0 in shape:
             return np.zeros(shape, dtype)
+        start, size = self.check_bounds(name, address, dtype, shape, steps)
+        buffer: Any = (ctypes.c_ubyte * size).from_address(start)
+        strides = tuple(step * dtype.itemsize for step in steps)
+        return np.ndarray(shape, dtype, buffer, address - start, strides)
+
+    def check_bounds(
+        self, name: str, address: int, dtype: np.dtype[Any], shape: tuple[int, ...], steps: tuple[int, ...]
+    ) -> tuple[int, int]:
+        """The allocation in which all elements of a view lie.
+
+        Raises LibraryError where there is none.
+        """
         lowest = sum(min((extent - 1) * step, 0) for extent, step in zip(shape, steps, strict=True))
         highest = sum(max((extent - 1) * step, 0) for extent, step in zip(shape, steps, strict=True))
         home = self.allocation(address)
@@ -70,9 +85,12 @@ class ProgramMemory:
                 Failure.illegal_access,
                 f"'{name}' needs {needed} bytes, and its allocation of {size} bytes has {size - offset} there",
             )
-        buffer: Any = (ctypes.c_ubyte * size).from_address(start)
-        strides = tuple(step * dtype.itemsize for step in steps)
-        return np.ndarray(shape, dtype, buffer, offset, strides)
+        return start, size
+
+    def put(self, address: int, value: Any, dtype: np.dtype[Any]) -> None:
+        """Write a number somewhere in the process's memory."""
+        content = np.asarray(value).astype(dtype).tobytes()
+        ctypes.memmove(address, content, len(content))
 
     def read_number(self, address: int) -> bytes:
         """The bytes of a number somewhere in the process's memory, with what follows it on the same page."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from windlass.diagnostics import Diagnostic
+from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.hosting.libraries.memory import Array, Matrices, ProgramMemory
 from windlass.hosting.libraries.routines import (
     Address,
@@ -140,10 +140,9 @@ class Call:
 
     def put(self, result: Result, value: Any, dtype: np.dtype[Any] | None = None) -> None:
         """Write a number where the caller asked for it, on the host or the device."""
-        content = np.asarray(value).astype(dtype or self.dtype).tobytes()
         if not result:
             raise LibraryError(Failure.invalid, "there is nowhere to put the result")
-        ctypes.memmove(result, content, len(content))
+        self.session.memory.put(result, value, dtype or self.dtype)
 
     def give(self, place: Result, value: Stateful) -> None:
         """Write the handle of a new object where the caller asked for it."""
@@ -172,7 +171,7 @@ class Session:
     """The libraries' side of one run of a program."""
 
     def __init__(self, library: Any, observe: Callable[[LibraryCall], None] | None = None) -> None:
-        self.memory = ProgramMemory(library)
+        self.memory: ProgramMemory = ProgramMemory(library)
         self.observe = observe
         self.objects: dict[int, Stateful] = {}
         self.strings: dict[str, Any] = {}
@@ -267,7 +266,10 @@ class Session:
         return outcome
 
     def _report(self, routine: Routine, error: LibraryError) -> int:
-        print(Diagnostic("WL0420", f"{routine.name}: {error.message}"), file=sys.stderr, flush=True)
+        diagnostic = Diagnostic("WL0420", f"{routine.name}: {error.message}")
+        if self.memory.is_traced:
+            raise LaunchError(diagnostic)
+        print(diagnostic, file=sys.stderr, flush=True)
         return error.status if error.status is not None else routine.library.statuses[error.failure]
 
     def _finish(self, routine: Routine, result: int, outcome: Any) -> None:

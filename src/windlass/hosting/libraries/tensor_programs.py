@@ -9,9 +9,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from windlass.frontends.arrays import Array
+
 
 def tensor_program(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Makes a function on JAX arrays one on NumPy arrays, compiled by XLA; `static` arguments are part of it.
+
+    On arrays of `wl.jit`, as host functions that are traced have them, it is a part of what is compiled around it.
 
     >>> import jax.numpy as jnp
     >>> @tensor_program()
@@ -26,6 +30,9 @@ def tensor_program(*static: str) -> Callable[[Callable[..., Any]], Callable[...,
 
         @functools.wraps(function)
         def run(*arguments: Any, **options: Any) -> Any:
+            if any(isinstance(each, Array) for each in arguments):
+                # Part of a program that is being traced.
+                return function(*(each.value if isinstance(each, Array) else each for each in arguments), **options)
             with jax.enable_x64(True):
                 found: Any = compiled(*arguments, **options)
                 return jax.tree.map(np.asarray, found)

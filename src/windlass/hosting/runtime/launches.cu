@@ -188,17 +188,33 @@ __host__ __device__ void __windlass_assert_fail(const char *condition, const cha
 
 // ---- the program itself
 
-static jmp_buf program_end;
+static sigjmp_buf program_end;
 static bool is_running = false;
 static int exit_status = 0;
 static std::thread::id program_thread;
 
+namespace windlass {
+int run_guarded(const std::function<int()> &function) {
+    static bool has_begun = false;
+    program_thread = std::this_thread::get_id();
+    is_running = true;
+    if (!has_begun) begin_managed();
+    has_begun = true;
+    if (sigsetjmp(program_end, 1) == 0) exit_status = function();
+    is_running = false;
+    fflush(nullptr);
+    return exit_status;
+}
+
+void leave_program(int status) {
+    exit_status = status;
+    siglongjmp(program_end, 1);
+}
+}  // namespace windlass
+
 // The program's calls of exit() come here: they end the program, not the process that runs it.
 extern "C" __host__ __device__ __attribute__((noreturn)) void exit(int status) {
-    if (is_running && std::this_thread::get_id() == program_thread) {
-        exit_status = status;
-        longjmp(program_end, 1);
-    }
+    if (is_running && std::this_thread::get_id() == program_thread) leave_program(status & 255);
     fflush(nullptr);
     _exit(status);
 }
@@ -206,11 +222,5 @@ extern "C" __host__ __device__ __attribute__((noreturn)) void exit(int status) {
 WINDLASS_API void windlass_connect(const Services *given) { services = *given; }
 
 WINDLASS_API int windlass_run(int (*program)(int, char **, char **), int count, char **arguments, char **environment) {
-    program_thread = std::this_thread::get_id();
-    is_running = true;
-    begin_managed();
-    if (setjmp(program_end) == 0) exit_status = program(count, arguments, environment);
-    is_running = false;
-    fflush(nullptr);
-    return exit_status & 255;
+    return run_guarded([=] { return program(count, arguments, environment); }) & 255;
 }

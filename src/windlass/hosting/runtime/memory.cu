@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sys/mman.h>
 #include "state.h"
 
 namespace windlass {
@@ -27,6 +28,27 @@ void add_region(const void *address, size_t size, Kind kind) {
     allocations[(uintptr_t)address] = Allocation{size, kind, nullptr};
 }
 
+// Memory without contents: host code that looks into it by itself ends the trace (trace.cu).
+static cudaError_t reserve(void **pointer, size_t bytes, Kind kind) {
+    void *start = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) return fail(cudaErrorMemoryAllocation);
+    allocations[(uintptr_t)start] = Allocation{bytes, kind, nullptr, true};
+    *pointer = start;
+    return cudaSuccess;
+}
+
+void release_reserved() {
+    std::lock_guard<std::recursive_mutex> guard(lock);
+    for (auto each = allocations.begin(); each != allocations.end();) {
+        if (each->second.is_reserved) {
+            munmap((void *)each->first, each->second.size);
+            each = allocations.erase(each);
+        } else {
+            ++each;
+        }
+    }
+}
+
 cudaError_t allocate(void **pointer, size_t bytes, Kind kind) {
     if (!pointer) return fail(cudaErrorInvalidValue);
     std::lock_guard<std::recursive_mutex> guard(lock);
@@ -35,6 +57,7 @@ cudaError_t allocate(void **pointer, size_t bytes, Kind kind) {
         return cudaSuccess;
     }
     if (bytes > TOTAL - used) return fail(cudaErrorMemoryAllocation);
+    if (is_tracing && kind != Kind::host) return reserve(pointer, bytes, kind);
     // Fresh memory is zero: what a program reads before it writes is then the same in every run.
     void *owner = calloc(1, bytes + ALIGNMENT);
     if (!owner) return fail(cudaErrorMemoryAllocation);
@@ -49,6 +72,8 @@ cudaError_t release(void *pointer) {
     if (!pointer) return cudaSuccess;
     std::lock_guard<std::recursive_mutex> guard(lock);
     auto found = allocations.find((uintptr_t)pointer);
+    // What is reserved stays until the trace ends, so that no address means two memories.
+    if (found != allocations.end() && found->second.is_reserved) return cudaSuccess;
     if (found == allocations.end() || !found->second.owner) return fail(cudaErrorInvalidValue);
     used -= found->second.size;
     free(found->second.owner);
@@ -64,6 +89,24 @@ static bool lies_within(const void *address, size_t bytes, bool must_be_device) 
     return (uintptr_t)address + bytes <= base + found->size;
 }
 
+cudaError_t move_bytes(void *target, const void *source, size_t bytes) {
+    if (is_tracing && bytes) {
+        int error = services.move(target, source, bytes);
+        return error ? fail((cudaError_t)error) : cudaSuccess;
+    }
+    memmove(target, source, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t fill_bytes(void *target, int value, size_t bytes) {
+    if (is_tracing && bytes) {
+        int error = services.fill(target, value, bytes);
+        return error ? fail((cudaError_t)error) : cudaSuccess;
+    }
+    memset(target, value, bytes);
+    return cudaSuccess;
+}
+
 static cudaError_t check_copy(const void *target, const void *source, size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return cudaSuccess;
     if (!target || !source) return fail(cudaErrorInvalidValue);
@@ -77,10 +120,7 @@ static cudaError_t check_copy(const void *target, const void *source, size_t byt
 
 cudaError_t copy(void *target, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     if (cudaError_t error = check_copy(target, source, bytes, kind)) return error;
-    return perform(stream, [=] {
-        memmove(target, source, bytes);
-        return cudaSuccess;
-    });
+    return perform(stream, [=] { return move_bytes(target, source, bytes); });
 }
 
 cudaError_t copy_rows(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width,
@@ -92,8 +132,11 @@ cudaError_t copy_rows(void *target, size_t target_pitch, const void *source, siz
         !lies_within(source, (height - 1) * source_pitch + width, false))
         return fail(cudaErrorInvalidValue);
     return perform(stream, [=] {
-        for (size_t row = 0; row < height; row++)
-            memmove((char *)target + row * target_pitch, (const char *)source + row * source_pitch, width);
+        for (size_t row = 0; row < height; row++) {
+            cudaError_t error =
+                move_bytes((char *)target + row * target_pitch, (const char *)source + row * source_pitch, width);
+            if (error) return error;
+        }
         return cudaSuccess;
     });
 }
@@ -102,7 +145,8 @@ static cudaError_t fill_rows(void *pointer, size_t pitch, int value, size_t widt
     if (!width || !height) return cudaSuccess;
     if (!pointer || !lies_within(pointer, (height - 1) * pitch + width, true)) return fail(cudaErrorInvalidValue);
     return perform(stream, [=] {
-        for (size_t row = 0; row < height; row++) memset((char *)pointer + row * pitch, value, width);
+        for (size_t row = 0; row < height; row++)
+            if (cudaError_t error = fill_bytes((char *)pointer + row * pitch, value, width)) return error;
         return cudaSuccess;
     });
 }

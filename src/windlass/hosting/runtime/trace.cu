@@ -1,0 +1,51 @@
+// Calls of single host functions, and traces of them: runs in which device memory has no contents.
+#include <csignal>
+#include <csetjmp>
+#include "state.h"
+
+namespace windlass {
+bool is_tracing = false;
+static uintptr_t touched = 0;
+static struct sigaction usual;
+
+// Host code that reads or writes device memory by itself would go unseen: it ends the trace.
+static void on_fault(int number, siginfo_t *info, void *context) {
+    const Allocation *found = is_tracing ? find_allocation(info->si_addr) : nullptr;
+    if (found && found->is_reserved) {
+        touched = (uintptr_t)info->si_addr;
+        leave_program(0);
+    }
+    sigaction(number, &usual, nullptr);
+}
+}  // namespace windlass
+using namespace windlass;
+
+// For the process that has loaded the program: runs a host function by its entry point, which takes the arguments from
+// words. Gives -1, or the status with which the function ended the program. `fault` is where host code touched memory
+// of a trace; 0 where it did not.
+WINDLASS_API int windlass_call(void (*entry)(const uint64_t *, void *), const uint64_t *words, void *result,
+                               int has_contents, uint64_t *fault) {
+    touched = 0;
+    is_tracing = !has_contents;
+    if (is_tracing) {
+        struct sigaction action = {};
+        action.sa_sigaction = on_fault;
+        action.sa_flags = SA_SIGINFO | SA_NODEFER;
+        sigaction(SIGSEGV, &action, &usual);
+    }
+    int status = run_guarded([=] { return entry(words, result), -1; });
+    if (is_tracing) sigaction(SIGSEGV, &usual, nullptr);
+    is_tracing = false;
+    *fault = touched;
+    return status;
+}
+
+// Memory without contents, for the arguments of a trace.
+WINDLASS_API void *windlass_reserve(size_t bytes) {
+    void *pointer = nullptr;
+    is_tracing = true;
+    allocate(&pointer, bytes ? bytes : 1, Kind::device);
+    is_tracing = false;
+    return pointer;
+}
+WINDLASS_API void windlass_release_reserved() { release_reserved(); }
