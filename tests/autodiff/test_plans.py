@@ -113,6 +113,24 @@ def test_gradients_are_found_within_a_budget(options: dict[str, Any]) -> None:
     np.testing.assert_allclose(wl.grad(march, **options)(u), expected, 1e-12, 1e-12)
 
 
+@wl.jit
+def flow(u: Any, c: Any) -> Any:
+    for _ in range(20):
+        around = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        u[1:-1, 1:-1] += c * u[1:-1, 1:-1] * (around - 4 * u[1:-1, 1:-1])
+    return (u * u).sum()
+
+
+@pytest.mark.parametrize("checkpoint", [Periodic(3), Binomial(2)])
+def test_plans_change_no_bit_of_what_is_exact(checkpoint: Periodic | Binomial) -> None:
+    """Not of a number's cotangent either, to which each round adds."""
+    arguments = np.random.default_rng(0).random((64, 64), np.float32), np.float32(0.1)
+    expected = wl.grad(flow, (0, 1))(*arguments)
+    found = wl.grad(flow, (0, 1), checkpoint=checkpoint)(*arguments)
+    for each, exact in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(each, exact)
+
+
 def test_a_budget_too_small_is_refused_with_the_least_that_would_do() -> None:
     u = np.ones(4096)
     with pytest.raises(WindlassError, match=r"the gradient of march needs [\d,]+ bytes") as failure:

@@ -8,7 +8,7 @@ each loop can be read afterwards: `Planning.loops`.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -61,6 +61,15 @@ class LoopMemory(NamedTuple):
     """What that is in all."""
     working: int
     """What the loop carries beside it and computes with, about."""
+
+
+def keeps_rounds(loops: Iterable[LoopMemory]) -> bool:
+    """Whether anything is kept of any loop: another plan might keep less, and compute it again.
+
+    Cotangents are the same to the bit by any plan, so what computes them then is held to how it is written, operation
+    by operation: a compiler would else round otherwise where rounds are computed again.
+    """
+    return any(loop.kept for loop in loops)
 
 
 class Demand(NamedTuple):

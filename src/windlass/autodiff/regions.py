@@ -366,7 +366,7 @@ def _captured_within(region: Region) -> set[Value]:
         if isinstance(op, While | If | Case)
         for inner in op.regions
         for value in captures(inner)
-        if isinstance(value.type, TensorType) and value.type.shape
+        if isinstance(value.type, TensorType)
     }
 
 

@@ -25,7 +25,7 @@ from windlass.autodiff import (
     value_function,
 )
 from windlass.autodiff.activity import is_differentiable
-from windlass.autodiff.planning import current_plan
+from windlass.autodiff.planning import current_plan, keeps_rounds
 from windlass.autodiff.residuals import Residuals, is_worth_dividing
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.ir import Function
@@ -61,19 +61,10 @@ def differentiate(
     )
     valued = program
     if active and program.has_valued_rules:
-        valued = _derived(
-            program, ("values", active), lambda: value_function(program.differentiable.main, active), False
-        ).code
+        valued = _derived(program, ("values", active), lambda: value_function(program.differentiable.main, active)).code
     results = _bind(call, valued, primals, {} if count is None else {"count": count})
     if active:
-        # Of what is transposed, nothing may join what varies with what doesn't (x·c and dx·c to one product): its
-        # results are as if somebody had written them down.
-        tangent = _derived(
-            program,
-            ("tangent", active),
-            lambda: tangent_function(stop_shifts(program.differentiable.main), active, may_miss=True),
-            False,
-        )
+        tangent = _tangent_program(program, active)
         given = [*primals, *(tangents[index] for index in active)]
         moved = iter(_bind(tangent_call, tangent.code, given, {"count": len(active)}))
     else:
@@ -96,11 +87,11 @@ def _transpose(cotangents: Sequence[Any], *arguments: Any, program: Code, count:
     def transpose() -> Function:
         return transposed_function(program.differentiable.main, wanted, tuple(given))
 
-    transposed = _derived(
-        program,
-        ("transposed", wanted, tuple(given), current_plan()),
-        lambda: _planned(program, lambda plan: planned(transpose, plan)[0]),
-    )
+    def build() -> TensorProgram:
+        function, loops = _planned(program, lambda plan: planned(transpose, plan))
+        return program_from(program, function, program.name, not keeps_rounds(loops))
+
+    transposed = _kept(program, ("transposed", wanted, tuple(given), current_plan()), build)
     others = [each for each in arguments if not isinstance(each, ad.UndefinedPrimal)]
     found = iter(_bind(program_call, transposed.code, [*others, *given.values()], {}))
     return [next(found) if isinstance(each, ad.UndefinedPrimal) else None for each in arguments]
@@ -119,7 +110,12 @@ class _Divided:
         """The program of the cotangents, from those with these numbers."""
         return self.forwards.derived(
             ("backwards", given, wanted),
-            lambda: program_from(self.program, self.residuals.backwards(given, wanted), self.program.name, True),
+            lambda: program_from(
+                self.program,
+                self.residuals.backwards(given, wanted),
+                self.program.name,
+                not keeps_rounds(self.residuals.loops),
+            ),
         )
 
 
@@ -165,12 +161,7 @@ def _tangents(*arguments: Any, divided: _Divided) -> list[Any]:
     """Where the linear function is run after all, rather than transposed: the tangents, from the arguments alone."""
     program, active = divided.program, divided.active
     primals, tangents = arguments[: divided.residuals.count], arguments[len(arguments) - len(active) :]
-    tangent = _derived(
-        program,
-        ("tangent", active),
-        lambda: tangent_function(program.differentiable.main, active, may_miss=True),
-        False,
-    )
+    tangent = _tangent_program(program, active)
     return _bind(tangent_call, tangent.code, [*primals, *tangents], {"count": len(active)})
 
 
@@ -203,21 +194,36 @@ def _bind(call: Any, program: Code, arguments: Sequence[Any], parameters: dict[s
         return call.bind(*arguments, program=program, **parameters)
 
 
-def _derived(program: Code, key: Hashable, build: Callable[[], Function], is_derivative: bool = True) -> TensorProgram:
+def _tangent_program(program: Code, active: tuple[int, ...]) -> TensorProgram:
+    """The tangents of the results by these arguments.
+
+    It is transposed, and nothing may join what varies with what doesn't (x·c and dx·c to one product): its results are
+    as if somebody had written them down.
+    """
+    return _derived(
+        program,
+        ("tangent", active),
+        lambda: tangent_function(stop_shifts(program.differentiable.main), active, may_miss=True),
+    )
+
+
+def _derived(program: Code, key: Hashable, build: Callable[[], Function]) -> TensorProgram:
     """The program of a function that is made from another one's."""
+    return _kept(program, key, lambda: program_from(program, build(), program.name, False))
+
+
+def _kept(program: Code, key: Hashable, build: Callable[[], TensorProgram]) -> TensorProgram:
+    """What is made from a program, once as long as that lives. Raises WindlassError (WL0901)."""
+
+    def made() -> TensorProgram:
+        try:
+            return build()
+        except NoDerivative as failure:
+            # The module is called what the user calls it, whatever was derived of it.
+            raise no_derivative(program.module.name or program.name, failure.reason, failure.source) from None
+
     owner = program.program()
-    if owner is None:
-        return _made(program, build, is_derivative)
-    return owner.derived(key, lambda: _made(program, build, is_derivative))
-
-
-def _made(program: Code, build: Callable[[], Function], is_derivative: bool) -> TensorProgram:
-    try:
-        function = build()
-    except NoDerivative as failure:
-        # The module is called what the user calls it, whatever was derived of it.
-        raise no_derivative(program.module.name or program.name, failure.reason, failure.source) from None
-    return program_from(program, function, program.name, is_derivative)
+    return made() if owner is None else owner.derived(key, made)
 
 
 def not_enough_memory(program: str, plan: Plan, failure: NotEnoughMemory) -> WindlassError:

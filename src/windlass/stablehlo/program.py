@@ -240,7 +240,8 @@ def program_from(origin: Code, function: Function, name: str, is_derivative: boo
     """The program of a function that was made from that of another program; the function is rewritten.
 
     What `is_derivative` has results that nobody wrote down: rounded in another order they are as good, as long as it
-    finds the branches and places that the program finds. Where it isn't said, it is what the other program is.
+    finds the branches and places that the program finds. (Not so where loops may be computed again: see
+    `windlass.autodiff.planning.keeps_rounds`.) Where it isn't said, it is what the other program is.
     """
     from windlass.catalogue import catalogue
 
