@@ -214,5 +214,6 @@ catalogue.passes.append(
         "f(transpose(x), transpose(y)) = transpose(f(x, y)), for any number of elementwise ops and of users",
         turn_regions,
         reassociates=True,
+        in_kernels=True,
     )
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from windlass.affine.index import Index
 from windlass.affine.predicate import Predicate
-from windlass.ir import Block
+from windlass.ir import Block, Op, Value
 from windlass.loops import DoWhile, For
 from windlass.raising.blocks import run_block
 from windlass.raising.codes import LOOP
@@ -62,7 +62,13 @@ def run_for(state: RaisingState, op: For) -> None:
     if can_unroll:
         # Barriers in a loop are a sign of tiles: all of them at once may be one contraction. A loop that fills a tile
         # is best as one store, from which loads can be forwarded.
-        is_short = count <= FEW_TRIPS and not has_barrier(op.body.block) and not _fills_tile(state, op)
+        # Iterations that together with the threads go through rows are one dimension with them, however few they are.
+        is_short = (
+            count <= FEW_TRIPS
+            and not has_barrier(op.body.block)
+            and not _fills_tile(state, op)
+            and not _begins_at_thread(state, op)
+        )
         forms.insert(0 if is_short else len(forms), ("unroll", lambda: _unroll_for(state, op, trips, count)))
     if not op.counts_elements:
         forms.append(("while", lambda: run_counted_while(state, op, trips)))
@@ -72,6 +78,22 @@ def run_for(state: RaisingState, op: For) -> None:
 def _fills_tile(state: RaisingState, op: For) -> bool:
     """Whether a loop carries no values and stores to shared memory."""
     return not op.initial and bool(stored_to(state, op.body.block))
+
+
+def _begins_at_thread(state: RaisingState, op: For) -> bool:
+    """Whether the loop's length is computed from where a thread begins: `for (i = thread; i < n; i += threads)`."""
+    seen: set[Value] = set()
+    pending: list[Value] = [op.trip_count]
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, Op):
+            pending += value.operands
+        elif isinstance(item := state.environment.get(value), Index) and item.dimensions:
+            return True
+    return False
 
 
 def run_do_while(state: RaisingState, op: DoWhile) -> None:

@@ -24,13 +24,15 @@ class Change(NamedTuple):
 class Pass:
     """`body(block, device)` changes the block in place, and yields each change it has made, in the order made.
 
-    It asks the cost model for each. Like rules, a pass that `reassociates` changes the order of float sums.
+    It asks the cost model for each. Like rules, a pass that `reassociates` changes the order of float sums, and
+    one that is `in_kernels` only that of sums over threads and iterations.
     """
 
     name: str
     equation: str
     body: Callable[[Block, Device], Iterator[Change]]
     reassociates: bool = False
+    in_kernels: bool = False
 
 
 MOST_RUNS = 6

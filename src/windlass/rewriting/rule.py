@@ -170,14 +170,15 @@ class RuleSet:
         granted = frozenset(assumes)
         key = (len(self.rules), exact, granted, in_kernel)
         found = self._chosen.get(key)
+
+        def keeps_order(each: Rule | Pass) -> bool:
+            return not (exact and each.reassociates) or (in_kernel and each.in_kernels)
+
         if found is None:
             found = self._chosen[key] = RuleSet(
-                rule
-                for rule in self.rules
-                if granted.issuperset(rule.assumes)
-                and not (exact and rule.reassociates and not (in_kernel and rule.in_kernels))
+                rule for rule in self.rules if granted.issuperset(rule.assumes) and keeps_order(rule)
             )
-            found.passes = [each for each in self.passes if not (exact and each.reassociates)]
+            found.passes = [each for each in self.passes if keeps_order(each)]
             found.granted = granted
         return found
 

@@ -121,7 +121,12 @@ def reduced(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return reduce_with(draw.choose(FOLDS), tensor(dtype, *shape), (draw.integer(0, len(shape) - 1),))
 
 
-@rewrite(fold((*FOLDS, And, Or), any_op(Reduce, bind="inner")), reassociates=True, sample=sample_fold(reduced))
+@rewrite(
+    fold((*FOLDS, And, Or), any_op(Reduce, bind="inner")),
+    reassociates=True,
+    in_kernels=True,
+    sample=sample_fold(reduced),
+)
 def reduce_of_reduce(op: Reduce, inner: Reduce) -> Value | None:
     """reduce(reduce(x, d), e) = reduce(x, d and e), by the same op
 
@@ -235,7 +240,9 @@ def transposed(draw: Draw, shape: Sizes, dtype: str) -> Value:
     return Transpose(tensor(dtype, *shape), draw.permutation(len(shape)))
 
 
-@rewrite(fold(ALL_FOLDS, any_op(Transpose, bind="moved")), reassociates=True, sample=sample_fold(transposed))
+@rewrite(
+    fold(ALL_FOLDS, any_op(Transpose, bind="moved")), reassociates=True, in_kernels=True, sample=sample_fold(transposed)
+)
 def reduce_of_transpose(op: Reduce, moved: Transpose) -> Value | None:
     """reduce(transpose(x, p), d) = transpose(reduce(x, p(d))), of which the transpose is smaller or none
 
