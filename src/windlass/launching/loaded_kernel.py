@@ -63,6 +63,8 @@ class LoadedKernel:
         self.compiled_launches: dict[LaunchShape, Any] = {}
         """Those of them that are functions of `wl.jit`, to be differentiated."""
         self._compiled: CompiledStore[Binding, pipeline.CompiledLaunch | Exception] = CompiledStore()
+        self.native_calls: CompiledStore[Any, Any] = CompiledStore()
+        """Native code that XLA calls, by what it is made for; or why there is none."""
         self._functions: dict[frozenset[str], Function | RaisingError] = {}
         self._written: frozenset[int] | None = None
         self._variables: tuple[str, ...] | None = None

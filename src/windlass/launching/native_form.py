@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import windlass.schedules.loops as schedules
     from windlass.ir import Function
     from windlass.ir.signature import KernelSignature, Parameter
+    from windlass.launching import native_values
     from windlass.launching.loaded_kernel import LoadedKernel
     from windlass.launching.traced_launch import TracedLaunch
     from windlass.native import Fault, LaunchFacts, MemoryFacts, NativeCode
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from windlass.schedules import Schedule
 else:
     native_code = deferred("windlass.native")
+    native_values = deferred("windlass.launching.native_values")
     schedules = deferred("windlass.schedules.loops")
 
 Array: TypeAlias = NDArray[Any]
@@ -72,7 +74,7 @@ class NativeForm(Form, PreparedLaunch):
         kernel, shape = launch.kernel, launch.shape
         if reason is None:  # by the user's wish
             return _prepare_by_wish(launch)
-        if not _may_replace_emulator(reason) or not native_code_ends(shape, reason):
+        if not may_replace_emulator(reason) or not native_code_ends(shape, reason):
             raise reason
         try:
             prepared = prepare(launch)
@@ -83,21 +85,17 @@ class NativeForm(Form, PreparedLaunch):
 
     @classmethod
     def on_values(cls, launch: Request, reason: RaisingError | None) -> PreparedFunction:
-        raise reason or _takes_arrays_only(launch.kernel)
+        return native_values.prepare_on_values(launch, reason)
 
     @classmethod
     def on_traced(cls, launch: TracedLaunch, reason: RaisingError | None) -> None:
-        raise reason or _takes_arrays_only(launch.kernel)
+        native_values.launch_traced(launch, reason)
 
     def run(self, arguments: Sequence[Any]) -> None:
         given = [read(argument) for read, argument in zip(self._readers, arguments, strict=True)]
         fault = self._runner.run([*(bits for bits, _ in given), *self._variables])
         if fault is not None:
             raise fault_error(self._kernel, fault, arguments)
-
-
-def _takes_arrays_only(kernel: LoadedKernel) -> RaisingError:
-    return native_code.NotNative("it is launched on JAX values", kernel.signature.position).as_error(kernel.name)
 
 
 def _prepare_by_wish(launch: Request) -> NativeForm:
@@ -113,7 +111,7 @@ def _prepare_by_wish(launch: Request) -> NativeForm:
 _DEFECT = "WL0417"
 
 
-def _may_replace_emulator(reason: RaisingError) -> bool:
+def may_replace_emulator(reason: RaisingError) -> bool:
     """Whether a launch that is not raised for this reason may run as native code: not where the emulator has something
     to tell of it, where users are told of a defect or race, or where they want it raised."""
     code = reason.diagnostics[0].code
@@ -134,7 +132,7 @@ def with_native_reason(reason: RaisingError, other: native_code.NotNative) -> Ra
 def examine(launch: Request, reason: RaisingError) -> Report:
     """The report on a launch that is not raised: whether it runs as native code, and if not why."""
     kernel, shape = launch.kernel, launch.shape
-    if not _may_replace_emulator(reason):
+    if not may_replace_emulator(reason):
         return Report(kernel.name, shape, reason)
     try:
         compile_launch(launch)
@@ -160,27 +158,29 @@ def prepare(launch: Request, *, is_independent: bool = False, schedule: Schedule
     return NativeForm(kernel, launch.shape, code)
 
 
-def compile_launch(launch: Request, *, is_independent: bool = False, schedule: Schedule | None = None) -> NativeCode:
-    """The native code for a launch.
+def compile_launch(
+    launch: Request,
+    *,
+    facts: LaunchFacts | None = None,
+    is_independent: bool = False,
+    schedule: Schedule | None = None,
+) -> NativeCode:
+    """The native code for a launch, for what is known of its memories; by default that of its NumPy arrays.
 
     Raises NotNative where there is none.
     """
     kernel, shape = launch.kernel, launch.shape
     if kernel.texture_uses or kernel.has_textures_known:
         raise native_code.NotNative("it uses textures or surfaces", kernel.signature.position)
-    parameters = kernel.signature.parameters
-    known = {
-        position: argument
-        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
-        if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
-    }
+    known = known_integers(launch)
+    facts = facts or _facts_of(launch)
     uncounted: frozenset[str] = frozenset()
     while True:
         special = specialize(_structured(kernel, uncounted), shape.grid, shape.block, known)
         if schedule is not None:
             special = schedules.schedule_loops(special, schedule, _specification_of(launch))
         try:
-            return native_code.compile_kernel(special, _facts_of(launch), is_independent=is_independent)
+            return native_code.compile_kernel(special, facts, is_independent=is_independent)
         except native_code.UncountedLoop as loop:
             uncounted |= {loop.loop}
         except native_code.NotNative:
@@ -188,6 +188,17 @@ def compile_launch(launch: Request, *, is_independent: bool = False, schedule: S
         except Exception as defect:  # ours, which must not take the user's result away
             reason = f"a defect of Windlass ({type(defect).__name__}: {(str(defect).splitlines() or [''])[0]})"
             raise native_code.NotNative(reason, special.source) from defect
+
+
+def known_integers(launch: Request) -> dict[int, np.integer | np.bool_]:
+    """The numbers that the code is made for, by position."""
+    return {
+        position: argument
+        for position, (parameter, argument) in enumerate(
+            zip(launch.kernel.signature.parameters, launch.arguments, strict=True)
+        )
+        if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
+    }
 
 
 def _structured(kernel: LoadedKernel, uncounted: frozenset[str]) -> Function:
@@ -293,8 +304,11 @@ def _bytes_of(signature: KernelSignature, parameter: Parameter, argument: Any) -
 # -- faults -----------------------------------------------------------------------------------------------------------
 
 
-def fault_error(kernel: LoadedKernel, fault: Fault, arguments: Sequence[Any]) -> EmulationError:
-    """The error for an access that left its memory, in the emulator's words; arrays keep what was written."""
+def fault_error(
+    kernel: LoadedKernel, fault: Fault, arguments: Sequence[Any], *, is_in_place: bool = True
+) -> EmulationError:
+    """The error for an access that left its memory, in the emulator's words; arrays that are worked on in place keep
+    what was written."""
     site = fault.site
     access = f"{site.verb} of {site.size} byte{'s' if site.size != 1 else ''}"
     place = f"block {fault.block}, thread {fault.thread}"
@@ -325,7 +339,7 @@ def fault_error(kernel: LoadedKernel, fault: Fault, arguments: Sequence[Any]) ->
                 notes=(
                     f"in kernel {kernel.name}, {place}",
                     where,
-                    "it ran as native code, and arrays keep what was written until then",
+                    "it ran as native code" + (", and arrays keep what was written until then" if is_in_place else ""),
                 ),
             )
         )

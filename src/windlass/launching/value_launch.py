@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from types import MappingProxyType
@@ -215,16 +215,20 @@ def entering_now(storage: Array, form: ArrayForm) -> Array:
     return np.array(form.to_program(storage))
 
 
+def value_of_variable(storage: Array, form: ArrayForm) -> Any:
+    """A device variable as programs take it: what it holds now, or traced by `wl.jit`."""
+    inputs = variable_inputs.get()
+    return entering_now(storage, form) if inputs is None else inputs.value_of(storage, form)
+
+
 def variable_values(
     kernel: LoadedKernel, compiled: CompiledLaunch, given: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Any]:
     """The device variables as the kernel's program takes them: as given, what they hold now, or traced by `wl.jit`."""
     variables = kernel.variables()
     forms = compiled.binding.forms
-    inputs = variable_inputs.get()
-    take = entering_now if inputs is None else inputs.value_of
     return [
-        given[name] if name in given else take(storage, form)
+        given[name] if name in given else value_of_variable(storage, form)
         for (name, storage), form in zip(variables.items(), forms[len(forms) - len(variables) :], strict=True)
     ]
 
@@ -328,23 +332,30 @@ def emulate_on_values(
 
     shapes = [jax.ShapeDtypeStruct(values[position].shape, values[position].dtype) for position in written]
 
-    @jax.custom_jvp
     def emulate(*arrays: Any) -> list[Any]:
         return jax.pure_callback(run, shapes, *arrays, vmap_method="sequential")
 
-    @emulate.defjvp
-    def refuse(*_: Any) -> NoReturn:  # pyright: ignore[reportUnusedFunction]
+    run_without_derivative = refuse_derivatives(kernel, emulate, "it runs in the emulator, which has no derivatives")
+    return run_without_derivative(*(values[position] for position in dynamic))
+
+
+def refuse_derivatives(kernel: LoadedKernel, function: Callable[..., Any], reason: str) -> Callable[..., Any]:
+    """The function of arrays, which raises WindlassError (WL0901) where it is differentiated."""
+    plain = jax.custom_jvp(function)
+
+    def refuse(*_: Any) -> NoReturn:
         raise WindlassError(
             Diagnostic(
                 "WL0901",
-                f"{kernel.name} can't be differentiated: it runs in the emulator, which has no derivatives",
+                f"{kernel.name} can't be differentiated: {reason}",
                 kernel.signature.position,
-                help="the kernel's `explain()` says why it is not raised; use jax.lax.stop_gradient on its arguments "
-                "if no gradient has to pass through it",
+                help="the kernel's `explain()` says why it is not raised; give it a derivative by @kernel.defvjp, or "
+                "use jax.lax.stop_gradient on its arguments if no gradient has to pass through it",
             )
         )
 
-    return emulate(*(values[position] for position in dynamic))
+    plain.defjvp(refuse)
+    return plain
 
 
 def refuse_traced_members(kernel: LoadedKernel, values: Sequence[Any]) -> None:
@@ -363,13 +374,19 @@ def refuse_traced_members(kernel: LoadedKernel, values: Sequence[Any]) -> None:
 
 _failures: deque[WindlassError] = deque(maxlen=16)
 """What the emulator raised in callbacks, which JAX turns into text within errors of its own."""
+error_readers: list[Callable[[str], WindlassError | None]] = []
+"""Others who know from JAX's text what was meant."""
 
 
 def as_raised(error: Exception) -> Exception:
-    """The emulator's own error, where JAX's error tells of one; else the error itself."""
+    """Our own error, where JAX's error tells of one: the emulator's, or that of native code; else the error itself."""
+    if isinstance(error, WindlassError):
+        return error
     text = str(error)
     found = next((each for each in reversed(_failures) if each.diagnostics[0].headline in text), None)
-    return error if found is None or isinstance(error, WindlassError) else found
+    if found is not None:
+        return found
+    return next((known for read in error_readers if (known := read(text)) is not None), error)
 
 
 def result_of(news: Sequence[Any]) -> Any:

@@ -27,6 +27,8 @@ THREADS = frozenset(
 )  # fmt: skip
 PYTHON = frozenset({"PyErr_CheckSignals", "PyErr_Clear", "PyGILState_Ensure", "PyGILState_Release"})
 """What hears of Ctrl-C."""
+OF_HANDLERS = frozenset({"clock_gettime", "snprintf"})
+"""What the function calls through which XLA runs native code."""
 _compiling = threading.Lock()
 
 
@@ -104,7 +106,7 @@ def vector_functions() -> tuple[str, ...]:
 def _address_of(name: str) -> int | None:
     if name in VECTOR_FUNCTIONS:
         return _find((ctypes.CDLL("libmvec.so.1"),), name)
-    if name in LIBRARY or name in _MEMORY or name in THREADS:
+    if name in LIBRARY or name in _MEMORY or name in THREADS or name in OF_HANDLERS:
         return _find(_libraries(), name)
     return _find((ctypes.pythonapi,), name) if name in PYTHON else None
 

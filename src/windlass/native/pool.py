@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from functools import cache, cached_property
 from typing import Any
 
@@ -28,6 +27,7 @@ _TEXT = """
 @done = internal global i64 0
 @asleep = internal global i64 0
 @job = internal global %job zeroinitializer
+@busy = internal global i32 0
 @mutex = internal global [16 x i64] zeroinitializer, align 64
 @wake = internal global [16 x i64] zeroinitializer, align 64
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
@@ -151,8 +151,16 @@ end:
   ret i64 %made.count
 }
 
-define void @run(ptr %body, ptr %context, i64 %parts) {
+; Runs all parts of a job with the helpers, and gives 1; where they have another job it does nothing, and gives 0. The
+; context of a job begins with the places of a note, and of a function that it asks whether to stop.
+define i32 @run(ptr %body, ptr %context, i64 %parts) {
 entry:
+  %pair = cmpxchg ptr @busy, i32 0, i32 1 seq_cst seq_cst
+  %is.free = extractvalue { i32, i1 } %pair, 1
+  br i1 %is.free, label %begin, label %leave
+leave:
+  ret i32 0
+begin:
   store ptr %body, ptr @job
   %context.place = getelementptr %job, ptr @job, i64 0, i32 1
   store ptr %context, ptr %context.place
@@ -183,10 +191,13 @@ again.pause:
 again:
   br label %wait
 ask:
-  %stop = call i32 @ask(ptr %context)
+  %ask.place = getelementptr i64, ptr %context, i64 1
+  %asks = load ptr, ptr %ask.place
+  %stop = call i32 %asks(ptr %context)
   br label %wait
 end:
-  ret void
+  store atomic i32 0, ptr @busy seq_cst, align 4
+  ret i32 1
 }
 """
 
@@ -211,10 +222,11 @@ class Pool:
         self._helpers = helpers
         self.ask = self._code.address("ask")
         """The address of the function that hears of signals: it takes the context of a job."""
-        self._run: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
-            self._code.address("run")
+        self.run_parts = self._code.address("run")
+        """The address of the function that runs a job: body, context, number of parts; whether it did."""
+        self._run: Any = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
+            self.run_parts
         )
-        self._lock = threading.Lock()
 
     @cached_property
     def threads(self) -> int:
@@ -224,13 +236,7 @@ class Pool:
 
     def run(self, body: int, context: int, parts: int) -> bool:
         """Run all parts of a job, with the helpers; whether they were free."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            self._run(body, context, parts)
-        finally:
-            self._lock.release()
-        return True
+        return bool(self._run(body, context, parts))
 
 
 def _pool_text() -> str:

@@ -8,9 +8,19 @@ from windlass.loops import Atomic, AtomicUpdate, CompareExchange, DeviceCall, De
 
 def written_parameters(function: Function) -> frozenset[int]:
     """Positions of the parameters whose memory the kernel may write."""
-    positions: dict[Value, int] = {argument: index for index, argument in enumerate(function.arguments)}
+    written = _written(function)
+    return frozenset(index for index, argument in enumerate(function.arguments) if argument in written)
+
+
+def written_variables(function: Function) -> frozenset[str]:
+    """Linker names of the device variables that the kernel may write."""
+    return frozenset(root.variable for root in _written(function) if isinstance(root, DeviceVariableBuffer))
+
+
+def _written(function: Function) -> frozenset[Value]:
+    """The parameters and device variables whose memory the kernel may write."""
     roots = _roots(function)
-    written: set[int] = set()
+    written: set[Value] = set()
     for op in function.walk():
         if isinstance(op, DeviceCall):
             buffers: tuple[Value, ...] = tuple(each for each in op.inputs if isinstance(each.type, BufferType))
@@ -19,7 +29,7 @@ def written_parameters(function: Function) -> frozenset[int]:
         else:
             continue
         for buffer in buffers:
-            written |= {positions[root] for root in roots.get(buffer, frozenset()) if root in positions}
+            written |= roots.get(buffer, frozenset())
     return frozenset(written)
 
 
@@ -34,7 +44,7 @@ def variables_used(function: Function) -> tuple[str, ...]:
 
 
 def _roots(function: Function) -> dict[Value, frozenset[Value]]:
-    """For each pointer value, the parameters that it may come from.
+    """For each pointer value, the parameters and device variables that it may come from.
 
     Pointers pass through selects, the results of branches and values carried by loops: every buffer operand of such an
     op (and of the terminators inside) may become any of its buffer results and body arguments. A fixpoint, since loops
@@ -43,6 +53,7 @@ def _roots(function: Function) -> dict[Value, frozenset[Value]]:
     roots: dict[Value, frozenset[Value]] = {
         argument: frozenset({argument}) for argument in function.arguments if isinstance(argument.type, BufferType)
     }
+    roots |= {op: frozenset({op}) for op in function.walk() if isinstance(op, DeviceVariableBuffer)}
     changed = True
     while changed:
         changed = False

@@ -5,8 +5,8 @@ computes on the main thread itself, that function lets Python handle its signals
 Where XLA computes on threads of its own, the main thread waits where it can be interrupted (`waiting.py`), and the
 function fails as it is told to. When a call fails, XLA gives up the program, whose arguments stay what they are.
 
-The function is a few lines of LLVM IR, compiled by llvmlite when first needed. It is XLA's typed FFI
-(xla/ffi/api/c_api.h, which keeps its layout from version to version).
+The function is a few lines of LLVM IR, compiled by llvmlite when first needed. It is called by XLA's typed FFI
+(typed_ffi.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import ctypes
 import threading
 import time
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -23,6 +22,8 @@ import llvmlite.binding as llvm_binding
 
 from windlass.diagnostics import Diagnostic, ProgramError
 from windlass.lowering.polling import POLL
+from windlass.stablehlo.typed_ffi import CODE_CANCELLED, helpers
+from windlass.stablehlo.typed_ffi import register as register_handler
 from windlass.stablehlo.waiting import call_at_end, is_ending, is_main_thread, run_interruptibly
 
 llvm: Any = llvm_binding  # llvmlite has no type stubs
@@ -33,9 +34,6 @@ HANDLING_NANOSECONDS = 50_000_000
 GRACE_SECONDS = 0.5
 """How long an interrupted program may take to stop before it is left to itself."""
 
-# Offsets are those of XLA_FFI_CallFrame (extensions 8, api 16, stage 32), XLA_FFI_Extension_Base (type 8, next 16,
-# metadata 24), XLA_FFI_Metadata (version 24 and 28, traits 32), XLA_FFI_Api (XLA_FFI_Error_Create 48) and
-# XLA_FFI_Error_Create_Args (message 16, code 24).
 _IR = f"""
 @windlass_stop = global i32 0
 @windlass_watched = global i32 0
@@ -51,43 +49,13 @@ declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
 declare void @PyErr_Fetch(ptr, ptr, ptr)
 
-define ptr @{POLL}(ptr %frame) {{
+; Whether the program is to stop.
+define i32 @windlass_asks() {{
 start:
-  %args = alloca [4 x i64]
   %time = alloca [2 x i64]
-  %extensions = getelementptr i8, ptr %frame, i64 8
-  %first = load ptr, ptr %extensions
-  br label %look
-look:
-  %extension = phi ptr [ %first, %start ], [ %following, %next ]
-  %is_last = icmp eq ptr %extension, null
-  br i1 %is_last, label %staged, label %kind
-kind:
-  %kind_at = getelementptr i8, ptr %extension, i64 8
-  %kind_is = load i32, ptr %kind_at
-  %asks_version = icmp eq i32 %kind_is, 1
-  br i1 %asks_version, label %version, label %next
-next:
-  %next_at = getelementptr i8, ptr %extension, i64 16
-  %following = load ptr, ptr %next_at
-  br label %look
-version:
-  %metadata_at = getelementptr i8, ptr %extension, i64 24
-  %metadata = load ptr, ptr %metadata_at
-  %major = getelementptr i8, ptr %metadata, i64 24
-  store i32 0, ptr %major
-  %minor = getelementptr i8, ptr %metadata, i64 28
-  store i32 MINOR_VERSION, ptr %minor
-  %traits = getelementptr i8, ptr %metadata, i64 32
-  store i32 0, ptr %traits
-  ret ptr null
-staged:
-  %stage_at = getelementptr i8, ptr %frame, i64 32
-  %stage = load i32, ptr %stage_at
-  %runs = icmp eq i32 %stage, 3
-  br i1 %runs, label %asked, label %go_on
+  br label %asked
 go_on:
-  ret ptr null
+  ret i32 0
 asked:
   %stop = load atomic i32, ptr @windlass_stop monotonic, align 4
   %stops = icmp ne i32 %stop, 0
@@ -128,18 +96,23 @@ keep:
   call void @PyGILState_Release(i32 %state)
   br label %fail
 fail:
-  store i64 28, ptr %args
-  %args_extensions = getelementptr i8, ptr %args, i64 8
-  store ptr null, ptr %args_extensions
-  %args_message = getelementptr i8, ptr %args, i64 16
-  store ptr @message, ptr %args_message
-  %args_code = getelementptr i8, ptr %args, i64 24
-  store i32 1, ptr %args_code
-  %api_at = getelementptr i8, ptr %frame, i64 16
-  %api = load ptr, ptr %api_at
-  %create_at = getelementptr i8, ptr %api, i64 48
-  %create = load ptr, ptr %create_at
-  %error = call ptr %create(ptr %args)
+  ret i32 1
+}}
+
+define ptr @{POLL}(ptr %frame) {{
+  %was_told = call i1 @ffi.told_version(ptr %frame)
+  br i1 %was_told, label %go_on, label %staged
+staged:
+  %runs = call i1 @ffi.runs(ptr %frame)
+  br i1 %runs, label %asked, label %go_on
+asked:
+  %asks = call i32 @windlass_asks()
+  %stops = icmp ne i32 %asks, 0
+  br i1 %stops, label %fail, label %go_on
+go_on:
+  ret ptr null
+fail:
+  %error = call ptr @ffi.fail(ptr %frame, ptr @message, i32 {CODE_CANCELLED})
   ret ptr %error
 }}
 """
@@ -153,7 +126,7 @@ class _Native:
             llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        module = llvm.parse_assembly(_IR.replace("MINOR_VERSION", str(_minor_version())))
+        module = llvm.parse_assembly(_IR + helpers())
         module.verify()
         machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
         self._engine = engine = llvm.create_mcjit_compiler(module, machine)
@@ -165,11 +138,9 @@ class _Native:
         main.value = threading.main_thread().ident or 0
         self._restore = ctypes.pythonapi.PyErr_Restore
         self._restore.argtypes, self._restore.restype = [ctypes.c_void_p] * 3, None
-        capsule = ctypes.pythonapi.PyCapsule_New
-        capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        address = engine.get_function_address(POLL)
-        jax.ffi.register_ffi_target(POLL, capsule(address, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu")
-
+        self.asks: int = engine.get_function_address("windlass_asks")
+        """The address of the function that says whether programs are to stop: it takes nothing and gives an i32."""
+        register_handler(POLL, engine.get_function_address(POLL))
         call_at_end(self.request_stop)
 
     def request_stop(self) -> None:
@@ -187,15 +158,6 @@ class _Native:
         except BaseException as error:
             return error
         return None
-
-
-def _minor_version() -> int:
-    """That of XLA's FFI, as the installed jaxlib's header has it."""
-    with Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").open(encoding="utf-8") as header:
-        for line in header:
-            if line.startswith("#define XLA_FFI_API_MINOR"):
-                return int(line.split()[2])
-    return 0
 
 
 @cache

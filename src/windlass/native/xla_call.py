@@ -1,0 +1,165 @@
+"""Native code that XLA calls: what the handler (xla_handler.py) is told of each code, and the errors that it gives.
+
+What is entered here stays for good, with its machine code: nobody can tell when the last program of XLA's that calls it
+is gone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from windlass.native.machine import compile_text
+from windlass.native.memory import Site
+from windlass.native.plan import NativeCode
+from windlass.native.pool import pool
+from windlass.native.running import Fault
+from windlass.native.xla_handler import POOL_ASKS, POOL_RUN, POOL_THREADS, TARGET, Kind, SlotWord, Word, handler_text
+from windlass.stablehlo import interrupting, typed_ffi
+
+_TAG = re.compile(r"\[windlass ([0-9a-f]{16})/(\d+)((?:/-?\d+){7})\]")
+LITTLE_TEXT = 512
+"""Names are cut to this in messages, which have a bound."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What fills a slot of a launch: how, from which operand, for which result, and what the operand has in one launch.
+
+    `alignment` is of what its address has to be a multiple.
+    """
+
+    kind: Kind
+    operand: int = 0
+    result: int = 0
+    elements: int = 0
+    bytes: int = 0
+    alignment: int = 1
+
+
+NULL_SLOT = Slot(Kind.NULL)
+
+
+@dataclass(frozen=True)
+class XlaCall:
+    """A code that XLA can call, by the attribute `code` of a call of `TARGET`."""
+
+    kernel: str
+    code: NativeCode
+    slots: tuple[Slot, ...]
+    number: int
+
+    @property
+    def attribute(self) -> int:
+        """The number as a signed one, as attributes are."""
+        return self.number - (1 << 64) if self.number >> 63 else self.number
+
+    @property
+    def can_be_batched(self) -> bool:
+        """Whether launches on neighbouring parts of larger arrays keep the addresses that the code asks for."""
+        return all(slot.bytes % slot.alignment == 0 for slot in self.slots)
+
+
+def enter(kernel: str, code: NativeCode, slots: Sequence[Slot]) -> XlaCall:
+    """Make a code known to XLA, by a number that is made of what it does: the same code always has the same number."""
+    given = tuple(slots)
+    about = (kernel, code.machine.text, code.sites, code.most_parts, given)
+    digest = hashlib.sha256(repr(about).encode()).digest()
+    call = XlaCall(kernel, code, given, int.from_bytes(digest[:8], "little"))
+    return _handler().enter(call)
+
+
+def fault_of(text: str) -> tuple[XlaCall, Fault] | None:
+    """The code that went wrong, and how, where the text of an error tells of one."""
+    found = _TAG.search(text)
+    if found is None:
+        return None
+    call = _handler().calls.get(int(found[1], 16))
+    if call is None:
+        return None
+    gx, gy, gz, bx, by, bz, byte = map(int, found[3].split("/")[1:])
+    return call, Fault(call.code.sites[int(found[2])], (gx, gy, gz), (bx, by, bz), byte)
+
+
+class _Handler:
+    """The handler of this process, and all that it knows."""
+
+    def __init__(self) -> None:
+        here = pool()
+        # Helpers that were forked off are not there, so a child process does without.
+        self._table = (ctypes.c_int64 * 3)()
+        self._table[POOL_THREADS] = here.threads
+        self._table[POOL_RUN] = here.run_parts
+        self._table[POOL_ASKS] = interrupting.register().asks
+        self._machine = compile_text(handler_text(ctypes.addressof(self._table)))
+        self._add: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._machine.address("windlass_add"))
+        typed_ffi.register(TARGET, self._machine.address(TARGET))
+        self._kept: list[Any] = [here]
+        self._lock = threading.Lock()
+        self.calls: dict[int, XlaCall] = {}
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        self._table[POOL_THREADS] = 1
+
+    def enter(self, call: XlaCall) -> XlaCall:
+        with self._lock:
+            known = self.calls.get(call.number)
+            if known is not None:
+                return known
+            row = self._row_of(call)
+            self._kept.append(row)
+            self._add(ctypes.addressof(row))
+            self.calls[call.number] = call
+            return call
+
+    def _row_of(self, call: XlaCall) -> Any:
+        slots = (ctypes.c_int64 * (len(SlotWord) * max(1, len(call.slots))))()
+        for place, slot in enumerate(call.slots):
+            start = place * len(SlotWord)
+            slots[start : start + len(SlotWord)] = [
+                slot.kind, slot.operand, slot.result, slot.elements, slot.bytes, slot.alignment - 1,
+            ]  # fmt: skip
+        texts = [message_of(call, place, site).encode() for place, site in enumerate(call.code.sites)]
+        messages = (ctypes.c_char_p * max(1, len(texts)))(*texts)
+        self._kept += [slots, messages]
+        row = (ctypes.c_int64 * len(Word))()
+        row[Word.CODE] = call.attribute
+        row[Word.PART] = call.code.entry
+        row[Word.MOST_PARTS] = call.code.most_parts
+        row[Word.SLOTS] = len(call.slots)
+        row[Word.OPERANDS] = sum(slot.kind != Kind.NULL for slot in call.slots)
+        row[Word.RESULTS] = sum(slot.kind == Kind.WRITTEN for slot in call.slots)
+        row[Word.SLOT_ROWS] = ctypes.addressof(slots)
+        row[Word.MESSAGES] = ctypes.addressof(messages)
+        return row
+
+
+def message_of(call: XlaCall, place: int, site: Site) -> str:
+    """What is said where an access goes wrong: a format of C that takes six ids and the byte."""
+    where = "" if site.position is None else f" at {site.position}"
+    size = "" if site.memory_bytes is None else f", which has {site.memory_bytes} bytes"
+    said = (
+        f"kernel {call.kernel[:LITTLE_TEXT]}{where[:LITTLE_TEXT]}: {site.verb} of {site.size} bytes goes beyond "
+        f"{site.memory[:LITTLE_TEXT]}{size}"
+    ).replace("%", "%%")
+    tag = f"[windlass {call.number:016x}/{place}/%1$lld/%2$lld/%3$lld/%4$lld/%5$lld/%6$lld/%7$lld]"
+    return f"{said}, by block (%1$lld, %2$lld, %3$lld), thread (%4$lld, %5$lld, %6$lld) at byte %7$lld {tag}"
+
+
+@cache
+def _handler() -> _Handler:
+    return _Handler()
+
+
+def is_supported() -> bool:
+    """Whether XLA's interface here is one that native code knows."""
+    return typed_ffi.is_supported()
