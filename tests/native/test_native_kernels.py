@@ -10,7 +10,7 @@ import pytest
 
 import windlass as wl
 from windlass.launching.form import Request
-from windlass.launching.native_form import compile_launch
+from windlass.launching.native_launch import compile_launch
 from windlass.native import NativeCode
 from windlass.runtime.arguments import check_argument
 from windlass.runtime.launch_shape import read_launch_shape

@@ -18,7 +18,7 @@ import numpy as np
 from windlass.diagnostics import RaisingError, WindlassError
 from windlass.launching.emulated_time import native_code_ends
 from windlass.launching.form import PreparedFunction, Request
-from windlass.launching.native_form import (
+from windlass.launching.native_launch import (
     compile_launch,
     fault_error,
     known_integers,

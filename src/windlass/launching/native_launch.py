@@ -1,0 +1,210 @@
+"""The native code of a launch: when it may run, what it is compiled for, errors of threads that leave an array."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from windlass.diagnostics import Diagnostic, EmulationError, RaisingError
+from windlass.diagnostics.deferral import deferred
+from windlass.loops.launch_specification import LaunchSpecification, PointerArgument, TracedScalar
+from windlass.parallel.specialization import specialize
+from windlass.raising import FAULTS, RACE
+from windlass.runtime.call_key import overlaps
+from windlass.runtime.memories import WIDEST_VECTOR, root_offset
+from windlass.runtime.settings import (
+    fallback_is_allowed,
+    first_calls_are_checked,
+    native_code_is_allowed,
+    vector_functions_are_allowed,
+)
+
+if TYPE_CHECKING:
+    import windlass.native as native_code
+    import windlass.schedules.loops as schedules
+    from windlass.ir import Function
+    from windlass.launching.form import Request
+    from windlass.launching.loaded_kernel import LoadedKernel
+    from windlass.native import Fault, LaunchFacts, MemoryFacts, NativeCode
+    from windlass.schedules import Schedule
+else:
+    native_code = deferred("windlass.native")
+    schedules = deferred("windlass.schedules.loops")
+
+Array: TypeAlias = NDArray[Any]
+
+_DEFECT = "WL0417"
+
+
+def may_replace_emulator(reason: RaisingError) -> bool:
+    """Whether a launch that is not raised for this reason may run as native code: not where the emulator has something
+    to tell of it, where users are told of a defect or race, or where they want it raised."""
+    code = reason.diagnostics[0].code
+    is_told = code in FAULTS or code in (RACE, _DEFECT)
+    return not is_told and fallback_is_allowed() and native_code_is_allowed() and not first_calls_are_checked()
+
+
+def with_native_reason(reason: RaisingError, other: native_code.NotNative) -> RaisingError:
+    """Why a launch is not raised, and why it does not run as native code either."""
+    first, *rest = reason.diagnostics
+    where = f" at {other.position}" if other.position is not None else ""
+    note = f"it does not run as native code either: {other.reason}{where}"
+    found = RaisingError(replace(first, notes=(*first.notes, note)), *rest)
+    found.__cause__ = reason.__cause__
+    return found
+
+
+def compile_launch(
+    launch: Request,
+    *,
+    facts: LaunchFacts | None = None,
+    is_independent: bool = False,
+    schedule: Schedule | None = None,
+) -> NativeCode:
+    """The native code for a launch, for what is known of its memories; by default that of its NumPy arrays.
+
+    Raises NotNative where there is none.
+    """
+    kernel, shape = launch.kernel, launch.shape
+    if kernel.texture_uses or kernel.has_textures_known:
+        raise native_code.NotNative("it uses textures or surfaces", kernel.signature.position)
+    known = known_integers(launch)
+    facts = facts or _facts_of(launch)
+    uncounted: frozenset[str] = frozenset()
+    while True:
+        special = specialize(_structured(kernel, uncounted), shape.grid, shape.block, known)
+        if schedule is not None:
+            special = schedules.schedule_loops(special, schedule, _specification_of(launch))
+        try:
+            return native_code.compile_kernel(special, facts, is_independent=is_independent)
+        except native_code.UncountedLoop as loop:
+            uncounted |= {loop.loop}
+        except native_code.NotNative:
+            raise
+        except Exception as defect:  # ours, which must not take the user's result away
+            reason = f"a defect of Windlass ({type(defect).__name__}: {(str(defect).splitlines() or [''])[0]})"
+            raise native_code.NotNative(reason, special.source) from defect
+
+
+def known_integers(launch: Request) -> dict[int, np.integer | np.bool_]:
+    """The numbers that the code is made for, by position."""
+    return {
+        position: argument
+        for position, (parameter, argument) in enumerate(
+            zip(launch.kernel.signature.parameters, launch.arguments, strict=True)
+        )
+        if parameter.kind == "scalar" and position not in launch.traced and isinstance(argument, np.integer | np.bool_)
+    }
+
+
+def _structured(kernel: LoadedKernel, uncounted: frozenset[str]) -> Function:
+    try:
+        return kernel.structured(uncounted)
+    except RaisingError as error:
+        first = error.diagnostics[0]
+        reason = f"it can't be brought to the loop level: {first.headline}"
+        raise native_code.NotNative(reason, first.position) from None
+
+
+def _specification_of(launch: Request) -> LaunchSpecification:
+    """The launch as schedules ask for it: its size, and which pointers go into one memory."""
+    parameters, shape = launch.kernel.signature.parameters, launch.shape
+    arrays = {
+        position: cast("Array", argument)
+        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
+        if parameter.kind == "pointer" and argument is not None
+    }
+    places = overlaps(list(arrays.values())) or [(number, 0) for number in range(len(arrays))]
+    pointers = dict(zip(arrays, itertools.starmap(PointerArgument, places), strict=True))
+    unknown = TracedScalar("i32")
+    arguments = tuple(pointers.get(position, unknown) for position in range(len(parameters)))
+    return LaunchSpecification(shape.grid, shape.block, 0, arguments, ())
+
+
+def _facts_of(launch: Request) -> LaunchFacts:
+    kernel = launch.kernel
+    parameters = kernel.signature.parameters
+    variables = kernel.variables()
+    arrays: dict[Any, Array] = {
+        position: cast("Array", argument)
+        for position, (parameter, argument) in enumerate(zip(parameters, launch.arguments, strict=True))
+        if parameter.kind == "pointer" and argument is not None
+    }
+    arrays.update(variables)
+    places = overlaps(list(arrays.values()))
+    groups: list[int | None] = [None] * len(arrays) if places is None else [group for group, _ in places]
+    alone = {key: group is None or groups.count(group) == 1 for key, group in zip(arrays, groups, strict=True)}
+
+    def memory_of(key: Any) -> MemoryFacts:
+        array = arrays[key]
+        # Views may begin anywhere; where no vectors are read the key of a launch does not say where.
+        is_known = bool(array.flags.owndata) or kernel.alignment > 1
+        alignment = WIDEST_VECTOR if is_known else array.dtype.itemsize & -array.dtype.itemsize
+        return native_code.MemoryFacts(array.nbytes, alignment, root_offset(array) % alignment, alone[key])
+
+    memories: list[MemoryFacts | None] = []
+    for position, parameter in enumerate(parameters):
+        if parameter.kind == "record":
+            memories.append(native_code.MemoryFacts(parameter.size, WIDEST_VECTOR))
+        elif parameter.kind == "pointer":
+            memories.append(memory_of(position) if position in arrays else native_code.MemoryFacts(0, WIDEST_VECTOR))
+        else:
+            memories.append(None)
+    shape = launch.shape
+    return native_code.LaunchFacts(
+        (*shape.grid, *shape.block),
+        tuple(memories),
+        tuple((name, memory_of(name)) for name in variables),
+        is_exact=not vector_functions_are_allowed(),
+        names=tuple(f"'{parameter.name}'" for parameter in parameters),
+    )
+
+
+# -- faults -----------------------------------------------------------------------------------------------------------
+
+
+def fault_error(
+    kernel: LoadedKernel, fault: Fault, arguments: Sequence[Any], *, is_in_place: bool = True
+) -> EmulationError:
+    """The error for an access that left its memory, in the emulator's words; arrays that are worked on in place keep
+    what was written."""
+    site = fault.site
+    access = f"{site.verb} of {site.size} byte{'s' if site.size != 1 else ''}"
+    place = f"block {fault.block}, thread {fault.thread}"
+    names = {f"'{parameter.name}'": index for index, parameter in enumerate(kernel.signature.parameters)}
+    array = arguments[names[site.memory]] if site.memory in names else None
+    is_null = site.memory in names and array is None
+    code, headline = "WL0602", f"{access} out of bounds"
+    if is_null:
+        headline = f"{access} through a null pointer"
+    elif fault.is_misaligned:
+        code, headline = "WL0609", f"{access} at an address that is no multiple of {site.alignment}"
+    if isinstance(array, np.ndarray) and array.dtype.itemsize:
+        item = array.dtype.itemsize
+        index = f"element {fault.byte // item}" + (f" (byte {fault.byte % item} of it)" if fault.byte % item else "")
+        kind = f"records of {item} bytes" if array.dtype.names else f"elements of {array.dtype}"
+        where = f"{index} of {site.memory}, which has {array.size} {kind}"
+    elif is_null:
+        where = f"{site.memory} is None"
+    else:
+        size = "" if site.memory_bytes is None else f", which has {site.memory_bytes} bytes"
+        where = f"byte {fault.byte} of {site.memory}{size}"
+    return EmulationError(
+        kernel.with_source_lines(
+            Diagnostic(
+                code,
+                headline,
+                site.position,
+                notes=(
+                    f"in kernel {kernel.name}, {place}",
+                    where,
+                    "it ran as native code" + (", and arrays keep what was written until then" if is_in_place else ""),
+                ),
+            )
+        )
+    )
