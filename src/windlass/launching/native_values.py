@@ -299,7 +299,7 @@ def _callable(
     written = frozenset(results.values())
 
     @jax.custom_batching.custom_vmap
-    def run(*operands: Any) -> list[Any]:
+    def run(*operands: Any) -> Sequence[Any]:
         return jax.ffi.ffi_call(
             TARGET,
             [jax.ShapeDtypeStruct(operands[results[n]].shape, operands[results[n]].dtype) for n in range(len(results))],
