@@ -12,7 +12,7 @@ import pytest
 import windlass as wl
 
 X = np.array([1.0, 2.0, 3.0])
-WRONG: Any = 1.5, (1,)
+WRONG: Any = 1.5, (1,), X
 """What types already rule out."""
 
 
@@ -43,6 +43,9 @@ REFUSED = [
     (lambda: wl.vjp(squares, X)[1](X * 1j), "WL0931", "the cotangent is of complex128, the value of float64"),
     (lambda: wl.vjp(squares, X)[1]("one"), "WL0931", "the cotangent is of str, the value of float64"),
     (lambda: wl.vjp(lambda x: (x, x), X)[1](X), "WL0931", "the cotangent has the structure"),
+    (lambda: wl.vjp(squares, X)[1](X, X), "WL0931", "the pullback is given 2 cotangents, and takes one"),
+    (lambda: wl.jvp(squares, WRONG[2], WRONG[2]), "WL0931", "wl.jvp: the primals are ndarray, no tuple"),
+    (lambda: wl.grad(total)(X.astype(np.longdouble)), "WL0911", "can't be traced: programs have no such elements"),
     (lambda: wl.jvp(squares, (X,), (X * 1j,)), "WL0931", "the tangent of argument 0 is of complex128"),
     (lambda: wl.jvp(squares, (X,), (None,)), "WL0931", "wl.jvp: no argument has a tangent"),
     (lambda: wl.hvp(total, (X,), (X, X)), "WL0931", "wl.hvp: 1 primals and 2 tangents"),
@@ -89,3 +92,46 @@ def test_calls_that_print_have_no_part_in_a_derivative(capfd):
 def test_integers_among_results_have_no_tangents():
     (_, _), (change, none) = wl.jvp(lambda x: (x * x, x > 0), (X,), (X,))
     assert none is None and change.tolist() == [2, 8, 18]
+
+
+@wl.jit
+def double(u):
+    u[:] = u * 2
+
+
+def loss_of_numbers(u):
+    v = np.zeros(3)
+    fill(u, v)
+    return jax.numpy.sum(v)
+
+
+@wl.jit
+def fill(u, v):
+    v[:] = u * 2
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: jax.grad(double)(jax.numpy.ones(3)), "double writes its argument 'u', which is an array of JAX's"),
+        (lambda: double(jax.numpy.ones(3)), "double writes its argument 'u', which is an array of JAX's"),
+        (lambda: jax.grad(loss_of_numbers)(jax.numpy.ones(3)), "fill writes its argument 'v', which is a NumPy array"),
+    ],
+)
+def test_what_nobody_would_see_is_not_written(ask, told):
+    with pytest.raises(wl.LaunchError) as failure:
+        ask()
+    (diagnostic,) = failure.value.diagnostics
+    assert diagnostic.code == "WL0406" and told in diagnostic.headline
+
+
+def test_a_kernel_is_told_in_its_own_words_and_a_function_in_its_own():
+    text = (
+        'extern "C" __global__ void k(const double *x, double *y) {'
+        " y[0] = __longlong_as_double(__double_as_longlong(x[0]) * 3); }"
+    )
+    kernel = wl.cuda.compile(text)["k"].jax(1, 1)
+    with pytest.raises(wl.WindlassError, match=r"(?s)computed with here \(\*\).*@kernel.defvjp"):
+        wl.grad(lambda x: kernel(x, x)[0])(X[:1])
+    with pytest.raises(wl.WindlassError, match=r"(?s)computed with here \(\*\).*wl.custom_vjp"):
+        wl.grad(lambda x: (x.view(np.int64) * 3).view(np.float64).sum())(X)

@@ -45,7 +45,7 @@ class SmoothDraw(RandomDraw):
         return self.array(type_, low, high)
 
 
-WITHOUT: frozenset[str] = frozenset({"Map", "NextAfter", "RaggedDot"})
+WITHOUT: frozenset[str] = frozenset({"Map", "RaggedDot"})
 """Ops of floats that have no derivative, by name: an error where one is asked for."""
 
 WITHOUT_BY = {"Polygamma": 0, "Zeta": 0}

@@ -49,7 +49,7 @@ from windlass.ops import (
     Transpose,
     Xor,
 )
-from windlass.ops.base import TensorOp
+from windlass.ops.base import TensorOp, told
 from windlass.ops.combiners import EXTREMES, combiners_of, find_choice
 from windlass.ops.conversion import bit_width, exponent_bits_of
 
@@ -473,7 +473,7 @@ def _lost(op: Op, place: int, held: Sequence[FloatBits | None]) -> Followed:
 
 
 def _computed(op: Op, given: Sequence[Parts | None], types: Sequence[Type]) -> Parts:
-    return missing(given, types, f"the bits of a float are computed with here ({op.name})", op.source)
+    return missing(given, types, f"the bits of a float are computed with here ({told(op)})", op.source)
 
 
 def missing(given: Sequence[Parts | None], types: Sequence[Type], reason: str, source: Position | None) -> Parts:

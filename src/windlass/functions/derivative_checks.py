@@ -41,6 +41,16 @@ def chosen_keys(argnums: Any, argnames: Any, kind: str) -> tuple[Key, ...]:
 
 def expect_tangents(function: Any, primals: Sequence[Any], tangents: Sequence[Any], kind: str) -> None:
     """Raises WindlassError (WL0931) where there is not a tangent for each primal, or none at all."""
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple | list):  # pyright: ignore[reportUnnecessaryIsInstance] (users pass arrays)
+            raise WindlassError(
+                Diagnostic(
+                    "WL0931",
+                    f"wl.{kind}: the {name} are {type(given).__name__}, no tuple of one for each argument",
+                    position_of(function),
+                    help=f"wl.{kind}(f, (x,), (dx,))",
+                )
+            )
     if len(primals) != len(tangents):
         raise WindlassError(
             Diagnostic(

@@ -514,7 +514,14 @@ def vjp(
         result, pull, (aux, failure) = jax.vjp(pulled, *[call.argument(key) for key in keys], has_aux=True)
     call.raise_failed(failure)
 
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
+    def pullback(*cotangents: Any) -> tuple[Any, ...]:
+        if len(cotangents) != 1:
+            raise refused(
+                f"{call.name}: the pullback is given {len(cotangents)} cotangents, and takes one",
+                call,
+                "pass what has the structure of the result: for several results a tuple",
+            )
+        (cotangent,) = cotangents
         with call.precision(), asked_for(plan):
             found = dict(zip(keys, pull(fitted(call, None, result, cotangent, "cotangent")), strict=True))
         return tuple(_given(call, found.get(key)) for key in range(len(primals)))

@@ -25,7 +25,7 @@ from windlass.diagnostics import Diagnostic, LaunchError, Position
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.array import wrapped
 from windlass.frontends.arrays.capture import captured
-from windlass.frontends.arrays.explaining import as_told
+from windlass.frontends.arrays.explaining import as_told, position_of
 from windlass.frontends.arrays.needed_integers import integers_needed
 from windlass.frontends.arrays.random_state import warn_of_draws
 from windlass.frontends.arrays.selections import refuse_selections
@@ -255,6 +255,29 @@ class CompiledCall:
                     )
                 )
 
+    def _refuse_lost_writes(self, leaves: Sequence[Any]) -> None:
+        """Raises LaunchError (WL0406) where nobody would see what the function writes: into JAX's arrays alone, though
+        it returns nothing, or into an array of NumPy's what is known only as the program around it runs."""
+        is_traced = any(isinstance(leaf, Tracer) for leaf in leaves)
+        lost = [index for index in self._written if self._is_numpy[index]] if is_traced else []
+        if not lost and not self._aliases and not any(self._is_numpy[index] for index in self._written):
+            lost = self._written
+        if not lost:
+            return
+        names = self._leaf_names(leaves)
+        name = names[lost[0]]
+        is_numpy = self._is_numpy[lost[0]]
+        kind = "a NumPy array, and what is written is being traced by JAX" if is_numpy else "an array of JAX's"
+        raise LaunchError(
+            Diagnostic(
+                "WL0406",
+                f"{self._owner.name} writes its argument '{name}', which is {kind}: it can't be changed in place",
+                _position_of(self._owner.function),
+                help=f"let {self._owner.name} return it: `return {name}`; or call it on NumPy arrays: "
+                f"wl.grad, wl.vjp and wl.jvp take what it writes last for its result",
+            )
+        )
+
     def _refuse_variables(self, leaves: Sequence[Any]) -> None:
         """Raises LaunchError (WL0912) for arguments that are device variables which a kernel uses, where one is
         written."""
@@ -381,6 +404,8 @@ class CompiledCall:
             raise self._tracing.error_for(code)
 
     def run(self, leaves: Sequence[Any]) -> Any:
+        if self._any_jax and self._written:
+            self._refuse_lost_writes(leaves)
         values = self.inputs(leaves)
         try:
             return self._run(leaves, values)
@@ -513,15 +538,19 @@ def _expect_function(function: Any) -> None:
     kind = next((name for name, is_it in kinds.items() if is_it), None)
     if kind is None:
         return
-    code = getattr(function, "__code__", None)
     raise LaunchError(
         Diagnostic(
             "WL0915",
             f"{getattr(function, '__name__', repr(function))} is {kind}: wl.jit can't compile it",
-            None if code is None else Position(code.co_filename, code.co_firstlineno),
+            _position_of(function),
             help="compile the functions that it calls for its computations",
         )
     )
+
+
+def _position_of(function: Any) -> Position | None:
+    code = getattr(inspect.unwrap(function) if callable(function) else None, "__code__", None)
+    return None if code is None else position_of(code)
 
 
 def _whole_program(name: str, traced: Any, exact: bool, limbs: Limbs | None) -> tuple[TensorProgram, Any, Any]:

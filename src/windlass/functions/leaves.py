@@ -13,6 +13,7 @@ from windlass.diagnostics import Diagnostic, LaunchError
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.functions.overlaps import overlaps_of, places_of
 from windlass.functions.specialization import Static
+from windlass.ir.types import MLIR_DTYPES
 
 
 def key_of(leaves: Sequence[Any], structure: Any) -> Any:
@@ -48,6 +49,14 @@ def is_static(leaf: Any) -> bool:
                 help="compile it in, with @windlass.jit(static=...), or pass a float",
             )
         )
+    if isinstance(leaf, np.ndarray | jax.Array) and leaf.dtype.kind in "fcV" and is_no_element(leaf.dtype):
+        raise LaunchError(
+            Diagnostic(
+                "WL0911",
+                f"an array of {leaf.dtype} can't be traced: programs have no such elements",
+                help="convert it: array.astype(numpy.float64)",
+            )
+        )
     if isinstance(leaf, np.ndarray):
         if isinstance(leaf, np.ma.MaskedArray):
             raise LaunchError(
@@ -61,6 +70,12 @@ def is_static(leaf: Any) -> bool:
             )
         return False
     return not isinstance(leaf, jax.Array | np.generic | int | float | complex | bool)
+
+
+def is_no_element(dtype: Any) -> bool:
+    """Whether it is a type of single numbers that tensors can't have, such as `numpy.longdouble`."""
+    is_number = isinstance(dtype, np.dtype) and dtype.names is None and not issubclass(dtype.type, np.void)
+    return is_number and dtype.newbyteorder("=") not in MLIR_DTYPES
 
 
 def without_static(value: Any) -> Any:

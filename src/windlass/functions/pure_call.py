@@ -24,6 +24,7 @@ from windlass.diagnostics import Position
 from windlass.frontends.arrays import Array as TracedArray
 from windlass.frontends.arrays.tracing import current_tracing
 from windlass.functions.jit import JitFunction, Static
+from windlass.functions.leaves import is_no_element
 from windlass.functions.optimize import OptimizedFunction
 from windlass.launching.jax_function import is_kernel_function
 from windlass.launching.launch import Launch
@@ -173,7 +174,7 @@ def _is_array(value: Any) -> bool:
 def _as_jax(leaf: Any) -> Any:
     if isinstance(leaf, TracedArray):
         leaf = leaf.value
-    if isinstance(leaf, np.ndarray | np.generic) and leaf.dtype.names is None and leaf.dtype.kind not in "OSUMm":
+    if isinstance(leaf, np.ndarray | np.generic) and not (leaf.dtype.kind in "OSUMmV" or is_no_element(leaf.dtype)):
         # A copy: JAX may take the memory as it is, and the user's array may change while a pullback lives.
         return jnp.array(leaf)
     return leaf

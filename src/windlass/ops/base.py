@@ -66,12 +66,25 @@ def beginning_with(entry: Any) -> Change:
     return lambda entries, size: (entry, *entries)
 
 
+_SYMBOLS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "remainder": "%", "negate": "-", "not": "~",
+    "and": "&", "or": "|", "xor": "^", "shift_left": "<<", "shift_right_logical": ">>", "shift_right_arithmetic": ">>",
+    "convert": "a conversion", "bitcast_convert": "a conversion of bits",
+}  # fmt: skip
+"""What C and Python call an operation, by the name that it has here."""
+
+
+def told(op: Op) -> str:
+    """What an op is called in messages: as programs call it, rather than as StableHLO does."""
+    name = (op.name or type(op).__name__).rpartition(".")[2]
+    return _SYMBOLS.get(name, name.replace("_", " "))
+
+
 class NoDerivative(Exception):
     """An op on the way from active arguments to results has no derivative: why not, and where it is."""
 
     def __init__(self, op: Op) -> None:
-        name = op.name or type(op).__name__
-        self.reason = op.no_derivative_because if isinstance(op, TensorOp) else f"{name} has no derivative"
+        self.reason = op.no_derivative_because if isinstance(op, TensorOp) else f"{told(op)} has no derivative"
         super().__init__(self.reason)
         self.source = op.source
 
@@ -271,7 +284,7 @@ class TensorOp(Op):
     @property
     def no_derivative_because(self) -> str:
         """What is said of the op where a derivative is asked for that it doesn't have."""
-        return f"{self.name or type(self).__name__} has no derivative"
+        return f"{told(self)} has no derivative"
 
     def pullback(self, cotangents: tuple[Value, ...], position: int) -> Value:
         """The cotangent of the operand at `position`, in which the op is linear, from those of all results.

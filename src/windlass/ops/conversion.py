@@ -166,7 +166,7 @@ class BitcastConvert(TensorOp):
 
     @property
     def no_derivative_because(self) -> str:
-        return f"the bits of a float are read as {self.dtype} here ({self.name}), and computed with"
+        return f"the bits of a float are read as {self.dtype} here, and computed with"
 
     def find_range(self, of: RangeOf) -> Range:
         source, target = self.operand.tensor, self.tensor

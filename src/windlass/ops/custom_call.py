@@ -45,6 +45,8 @@ class CustomCall(TensorOp):
 
     @property
     def no_derivative_because(self) -> str:
+        if "python" in self.call_target_name and "callback" in self.call_target_name:
+            return "it calls a function of Python, which has no derivative"
         return f"the call of {self.call_target_name} has no derivative"
 
     def infer(self) -> tuple[Type, ...]:

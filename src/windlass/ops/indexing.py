@@ -527,7 +527,7 @@ class Scatter(TensorOp):
 
     @property
     def no_derivative_because(self) -> str:
-        return f"values that meet at one place are combined in a way that has no derivative ({self.name})"
+        return "values that meet at one place are combined in a way that has no derivative"
 
     def _tangent_of_products(self, place: int, operand: Value | None, update: Value | None) -> Value:
         if update is None:

@@ -295,11 +295,14 @@ class Zeta(Binary):
 
 
 class NextAfter(Binary):
-    """The next representable number from lhs toward rhs."""
+    """The next representable number from lhs toward rhs: lhs but for its last digit, and so is its derivative."""
 
     name = "chlo.next_after"
     effort: ClassVar[int] = 4
     dtypes: ClassVar[frozenset[str]] = FLOAT
+
+    def partial(self, position: int) -> Value | float | None:
+        return 1 if position == 0 else None
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         with np.errstate(all="ignore"):

@@ -21,6 +21,7 @@ import numpy as np
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.frontends.arrays.array import Array, as_python_number, wrapped
 from windlass.frontends.arrays.indexing import as_one_array
+from windlass.frontends.arrays.jax_calls import given_values, is_of_jax
 from windlass.frontends.arrays.lists import OF_ARRAYS, first_parameter, holds_arrays
 from windlass.frontends.arrays.selections import Selection
 from windlass.frontends.arrays.states import NotCapturable, is_number, is_traced, plain
@@ -111,6 +112,8 @@ def call_foreign(
     if function is np.ndenumerate and isinstance(arguments[0], Array):
         array = arguments[0]
         return ((index, array[index]) for index in np.ndindex(array.shape))
+    if is_of_jax(function):
+        return function(*given_values(arguments), **given_values(named))
     _refuse_elements(function, arguments)
     return _fresh(function, function(*arguments, **named), arguments)
 

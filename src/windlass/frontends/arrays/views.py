@@ -31,6 +31,9 @@ def shadow_of(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] 
         for extent in reversed(shape[1:]):
             steps.append(steps[-1] * max(extent, 1))
         strides = tuple(reversed(steps[: len(shape)]))
+    if dtype.isbuiltin == 2:  # floats and integers that NumPy hasn't: it may not know the letter of their kind
+        words = np.lib.stride_tricks.as_strided(np.empty(1, f"V{dtype.itemsize}"), shape, strides)
+        return words.view(dtype)
     return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
 
 
