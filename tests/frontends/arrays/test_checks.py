@@ -173,9 +173,18 @@ def test_draws_of_a_seed_are_what_they_are_in_numpy() -> None:
     assert_as_numpy(function, X)
 
 
+class Noise:
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+
+    @property
+    def value(self) -> float:
+        return self.generator.random()
+
+
 def test_draws_that_no_call_shows_are_told() -> None:
     with pytest.warns(wl.WindlassWarning, match=r"WL0914.*were drawn while the function was compiled"):
-        wl.jit(lambda x: x + GENERATOR.random())(X.copy())
+        wl.jit(lambda x: x + Noise(GENERATOR).value)(X.copy())
 
 
 # -- loops and functions ----------------------------------------------------------------------------------------------

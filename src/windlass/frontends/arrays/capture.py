@@ -13,14 +13,17 @@ import ast
 import copy
 import functools
 import inspect
-import textwrap
+import itertools
 from collections.abc import Callable, Collection
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 
+import numpy as np
+
 from windlass.frontends.arrays import branches, containers, loops, rounds, states, unsure
 from windlass.frontends.arrays.bound_names import DOUBTFUL, mark_reads
 from windlass.frontends.arrays.calls import call_foreign
+from windlass.frontends.arrays.definitions import code_within, definition_of
 from windlass.frontends.arrays.exits import lower_exits
 from windlass.frontends.arrays.statements import (
     LOOKING_AT_FRAMES,
@@ -39,18 +42,34 @@ from windlass.frontends.arrays.statements import (
     targets_of,
     undefine,
 )
+from windlass.frontends.arrays.states import NotCapturable
 from windlass.frontends.arrays.tracing import current_tracing, is_users_own
 
+TAKING_FUNCTIONS: tuple[Any, ...] = (
+    map, filter, sorted, min, max, functools.reduce, functools.partial, itertools.accumulate, itertools.starmap,
+    itertools.takewhile, itertools.dropwhile, itertools.filterfalse, np.apply_along_axis, np.apply_over_axes,
+    np.fromfunction, np.piecewise,
+)  # fmt: skip
+"""Functions of Python and NumPy that call what they are given."""
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
 }  # fmt: skip
 
 
 def captured(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its loops and branches captured; itself, where its source text can't be had."""
+    """The function, method or object that can be called with its loops and branches captured.
+
+    It itself, where its source text can't be had.
+    """
+    if isinstance(function, MethodType):
+        return MethodType(captured(function.__func__), function.__self__)
+    if isinstance(function, functools.partial):
+        partial = cast("functools.partial[Any]", function)
+        return functools.partial(captured(partial.func), *partial.args, **partial.keywords)
     if not isinstance(function, FunctionType):
-        return function
-    code = _captured_code(function.__code__)
+        called = _own_call(function)
+        return function if called is None else MethodType(captured(called), function)
+    code = _captured_code(function.__code__, function.__code__.co_filename)
     if code is None:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -60,6 +79,12 @@ def captured(function: Callable[..., Any]) -> Callable[..., Any]:
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     return made
+
+
+def _own_call(function: Any) -> FunctionType | None:
+    """What the user's own class says that calling its object does."""
+    called = inspect.getattr_static(type(function), "__call__", None)
+    return called if isinstance(called, FunctionType) and is_users_own(called.__code__) else None
 
 
 def _ours() -> dict[str, Any]:
@@ -78,76 +103,58 @@ def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         return function(*arguments, **named)
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
         return call(function.__func__, function.__self__, *arguments, **named)
+    if isinstance(function, functools.partial):
+        partial = cast("functools.partial[Any]", function)
+        return call(partial.func, *partial.args, *arguments, **{**partial.keywords, **named})
     if isinstance(function, FunctionType) and is_users_own(function.__code__):
         containers.expect_own_names(tracing, function.__code__)
-        is_plain = not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
-        return (captured(function) if is_plain else function)(*arguments, **named)
-    called = inspect.getattr_static(type(function), "__call__", None)
-    if isinstance(called, FunctionType) and is_users_own(called.__code__):
+        if not _is_plain(function):
+            return function(*arguments, **named)
+        made = captured(function)
+        if made is function and tracing.is_within_branch():
+            # What it does to objects would not be seen.
+            raise NotCapturable(f"'{function.__name__}' is called within it, whose source text can't be read")
+        return made(*arguments, **named)
+    called = _own_call(function)
+    if called is not None:
         return call(called, function, *arguments, **named)
+    if any(function is each for each in TAKING_FUNCTIONS):
+        arguments = tuple(map(_captured_where_own, arguments))
+        named = {name: _captured_where_own(each) for name, each in named.items()}
     run = functools.partial(call_foreign, tracing, function, arguments, named)
     return containers.call_watched(tracing, function, arguments, named, run)
 
 
+def _captured_where_own(given: Any) -> Any:
+    """A function of the user's that is handed to one that will call it."""
+    function = given.__func__ if isinstance(given, MethodType) else given
+    is_own = isinstance(function, FunctionType) and is_users_own(function.__code__) and _is_plain(function)
+    return captured(given) if is_own else given
+
+
+def _is_plain(function: FunctionType) -> bool:
+    return not inspect.isgeneratorfunction(function) and not inspect.iscoroutinefunction(function)
+
+
 @functools.cache
-def _captured_code(code: CodeType) -> CodeType | None:
-    """The code of a function with its loops and branches captured; None where its source text can't be had."""
-    try:
-        lines, first = inspect.getsourcelines(code)
-        text = textwrap.dedent("".join(lines))
-        tree = ast.parse(text)
-    except (OSError, TypeError, SyntaxError, IndentationError):
+def _captured_code(code: CodeType, _file: str) -> CodeType | None:
+    """The code of a function with its loops and branches captured; None where its source text can't be had.
+
+    The file is a part of the cache's key: codes of two files may be equal.
+    """
+    definition = definition_of(code, PREFIX)
+    if definition is None:
         return None
-    definition = tree.body[0]
-    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name or _mangles(definition, code):
-        return None
-    indentation = len(lines[0]) - len(text.splitlines(keepends=True)[0])
-    ast.increment_lineno(tree, first - 1)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt | ast.expr | ast.arg) and node.end_col_offset is not None:
-            node.col_offset += indentation
-            node.end_col_offset += indentation
-    definition.decorator_list = []
-    definition.returns = None
     locals_ = {*code.co_varnames, *code.co_cellvars}
     free = [name for name in code.co_freevars if not name.startswith(PREFIX)]
     doubtful = {*mark_reads(definition, locals_), *free}
     lower_exits(definition, locals_)
     visitor = _Capturing(locals_, frozenset(code.co_cellvars), doubtful)
     definition.body = visitor.capture(definition.body)
-    definition.args = _without_defaults(definition.args)
     # A name of its own: within, the function's name stands for what it stands for in the user's code.
-    name, definition.name = definition.name, f"{PREFIX}function"
-    # Within a function that has the free variables as locals, so that the compiler makes them free here too.
-    maker = ast.parse(f"def {PREFIX}maker({', '.join((*free, *_ours()))}):\n    pass\n").body[0]
-    assert isinstance(maker, ast.FunctionDef)
-    maker.body = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
-    module = ast.fix_missing_locations(ast.Module([maker], []))
-    made = _code_of(compile(module, code.co_filename, "exec", dont_inherit=True), definition.name)
-    return made.replace(co_name=name, co_qualname=code.co_qualname)
-
-
-def _mangles(definition: ast.FunctionDef, code: CodeType) -> bool:
-    """Whether names may mean others, as `self.__x` does within a class."""
-    names = [node.attr for node in ast.walk(definition) if isinstance(node, ast.Attribute)]
-    names += [node.id for node in ast.walk(definition) if isinstance(node, ast.Name)]
-    return "." in code.co_qualname and any(name.startswith("__") and not name.endswith("__") for name in names)
-
-
-def _code_of(code: CodeType, name: str) -> CodeType:
-    (maker,) = (each for each in code.co_consts if isinstance(each, CodeType))
-    return next(each for each in maker.co_consts if isinstance(each, CodeType) and each.co_name == name)
-
-
-def _without_defaults(arguments: ast.arguments) -> ast.arguments:
-    """The parameters alone: default values and annotations were computed when the function was defined."""
-    bare = copy.deepcopy(arguments)
-    bare.defaults = [ast.Constant(None) for _ in bare.defaults]
-    bare.kw_defaults = [None if each is None else ast.Constant(None) for each in bare.kw_defaults]
-    for argument in (*bare.posonlyargs, *bare.args, *bare.kwonlyargs, bare.vararg, bare.kwarg):
-        if argument is not None:
-            argument.annotation = None
-    return bare
+    definition.name = f"{PREFIX}function"
+    made = code_within(definition, (*free, *_ours()), code)
+    return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
 class _Capturing(ast.NodeTransformer):

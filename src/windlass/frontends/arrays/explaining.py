@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import dis
-import functools
 from dataclasses import replace
-from pathlib import Path
 from types import CodeType, TracebackType
 
 import jax
 
 from windlass.diagnostics import ArrayIndexError, ArrayTypeError, ArrayValueError, Diagnostic, Position, WindlassError
+from windlass.frontends.arrays.definitions import tree_of
 from windlass.frontends.arrays.tracing import LIBRARIES, is_users, position_in
 from windlass.frontends.arrays.values import leaked
 
@@ -24,10 +23,18 @@ REMOVED = "JAX has removed its internal frames"
 STATIC = "compile the value in: @windlass.jit(static=...)"
 
 
+UNREADABLE = (
+    "the source text of this function can't be read (it was made at the interactive prompt, or by `exec`), so that its "
+    "loops, branches and calls run as Python's own",
+    "put it into a file, or a notebook",
+)
+
+
 def as_told(error: Exception) -> Exception:
     """The error as it leaves the compiled function; it itself where it is the user's."""
     place = _users_place(error.__traceback__)
     position, length = (None, 1) if place is None else position_in(place[0], place[1], place[2])
+    is_unreadable = place is not None and tree_of(place[0].co_filename) is None
     if isinstance(error, WindlassError):
         first, *rest = error.diagnostics
         if first.position is not None:
@@ -36,7 +43,7 @@ def as_told(error: Exception) -> Exception:
         if first.code == "WL0904" and "truth" in first.headline and place is not None:
             first = _with_reason(first, place[0], place[1])
         return type(error)(first, *rest)
-    if _is_users_own(error):
+    if _is_users_own(error, is_unreadable=is_unreadable):
         return error
     text = (str(error).strip().splitlines() or [type(error).__name__])[0]
     kind: type[WindlassError] = WindlassError
@@ -72,6 +79,8 @@ def as_told(error: Exception) -> Exception:
             help_ = "a string takes part in no arithmetic: choose by it with Python's `if`, or pass a number"
         headline = text if isinstance(error, tuple(kinds)) else f"{type(error).__name__}: {text}"
         diagnostic = Diagnostic("WL0916", headline, help=help_)
+        if is_unreadable:
+            diagnostic = replace(diagnostic, notes=(UNREADABLE[0],), help=UNREADABLE[1])
     told = kind(replace(diagnostic, position=position, length=length))
     told.__cause__ = error if not isinstance(error, RecursionError) else None
     told.__suppress_context__ = True
@@ -88,8 +97,8 @@ def _users_place(traceback: TracebackType | None) -> tuple[CodeType, int, int] |
     return found
 
 
-def _is_users_own(error: Exception) -> bool:
-    """Whether the user's code, or a library that is none of ours, raised it."""
+def _is_users_own(error: Exception, *, is_unreadable: bool) -> bool:
+    """Whether the user's code, or a library that is none of ours, raised it: unreadable code by `raise` alone."""
     traceback = error.__traceback__
     if traceback is None:
         return False
@@ -100,6 +109,8 @@ def _is_users_own(error: Exception) -> bool:
         return False
     if code.co_code[traceback.tb_lasti] in (dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]):
         return True
+    if is_unreadable:
+        return False
     home = type(error).__module__.split(".")[0]
     notes: list[str] = getattr(error, "__notes__", [])
     return home not in ("jax", "jaxlib", "numpy") and not any(REMOVED in note for note in notes)
@@ -122,8 +133,10 @@ def _reason(code: CodeType, instruction: int) -> tuple[str, str] | None:
     line, last, column, end = places[instruction // 2] if instruction // 2 < len(places) else (None,) * 4
     if line is None or last is None or column is None or end is None:
         return None
-    tree = _tree_of(code.co_filename)
-    chain = [] if tree is None else _enclosing(tree, (line, column), (last, end))
+    tree = tree_of(code.co_filename)
+    if tree is None:
+        return UNREADABLE
+    chain = _enclosing(tree, (line, column), (last, end))
     for node, inner in reversed(list(zip(chain, [*chain[1:], None], strict=True))):
         found = _reason_of(node, inner)
         if found is not None:
@@ -178,24 +191,9 @@ def _reason_of_statement(node: ast.If | ast.While) -> tuple[str, str]:
         if any(isinstance(each, kind) for each in inside):
             return f"{article} `{word}` that holds a {name} can't become an operation of the program here", help_
     return (
-        f"this `{word}` is not captured: it stands in a function whose source text can't be had, or changes objects",
+        f"this `{word}` is not captured: it changes objects, or stands in a generator or a function of a library",
         "write numpy.where(condition, a, b)",
     )
-
-
-@functools.lru_cache(maxsize=16)
-def _parsed(file: str, changed: float) -> ast.Module | None:
-    try:
-        return ast.parse(Path(file).read_text())
-    except (OSError, SyntaxError, ValueError):
-        return None
-
-
-def _tree_of(file: str) -> ast.Module | None:
-    try:
-        return _parsed(file, Path(file).stat().st_mtime)
-    except OSError:
-        return None
 
 
 def _enclosing(tree: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> list[ast.AST]:
