@@ -148,7 +148,7 @@ def test_an_unreadable_function_is_not_called_in_a_branch_that_may_not_be_taken(
 
 def test_cells_of_notebooks_are_read() -> None:
     text, file = "def f(x):\n    return x if x.sum() > 1 else 2 * x\n", "/tmp/ipykernel_1/123.py"
-    lines: list[str] = text.splitlines(keepends=True)
+    lines = [str(line) for line in text.splitlines(keepends=True)]
     linecache.cache[file] = (len(text), None, lines, file)
     names: dict[str, Any] = {}
     exec(compile(text, file, "exec"), names)
