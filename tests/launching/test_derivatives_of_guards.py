@@ -64,8 +64,10 @@ def double_precision() -> Any:
         yield
 
 
-def test_what_a_guard_keeps_out_has_no_derivative(module: wl.cuda.Module) -> None:
-    kernels = [module[f"k{number}"].jax(1, N) for number in range(len(GUARDS))]
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("part", range(4))
+def test_what_a_guard_keeps_out_has_no_derivative(module: wl.cuda.Module, part: int) -> None:
+    kernels = [module[f"k{number}"].jax(1, N) for number in range(part, len(GUARDS), 4)]
 
     def results(x: Any) -> Any:
         return jnp.stack([kernel(x, jnp.zeros(N), N) for kernel in kernels])
@@ -74,7 +76,7 @@ def test_what_a_guard_keeps_out_has_no_derivative(module: wl.cuda.Module) -> Non
     x = jnp.asarray(X)
     forward = np.asarray(jax.jit(jax.jacfwd(lambda x: results(x) @ weights))(x))
     reverse = np.asarray(jax.jit(jax.jacrev(lambda x: results(x) @ weights))(x))
-    for name, one, other in zip(GUARDS, forward, reverse, strict=True):
+    for name, one, other in zip(list(GUARDS)[part::4], forward, reverse, strict=True):
         assert np.isfinite(one).all(), (name, one)
         np.testing.assert_allclose(other, one, 1e-9, 1e-12, err_msg=name)
 

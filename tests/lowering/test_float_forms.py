@@ -105,11 +105,14 @@ def run_optimized_exactly(program: Callable[..., Any], arguments: list[Array]) -
     return wl.optimize(program, exact=True)(*arguments)
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("part", range(6))
 @pytest.mark.parametrize(
     "dtype", [pytest.param(each, marks=() if each == "float32" else pytest.mark.slow) for each in KNOWN]
 )
-def test_forms_have_the_results_of_their_operations(dtype: str) -> None:
-    assert wrong_forms(list(FORMS), dtype, run_as_kernels_are) == KNOWN[dtype]
+def test_forms_have_the_results_of_their_operations(dtype: str, part: int) -> None:
+    names = list(FORMS)[part::6]
+    assert wrong_forms(names, dtype, run_as_kernels_are) == KNOWN[dtype].intersection(names)
 
 
 def test_some_forms_have_their_results_in_bfloat16() -> None:

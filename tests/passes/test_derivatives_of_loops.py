@@ -43,6 +43,7 @@ def diffusion_loss(rate: Any, u: Any) -> Any:
     return (jax.lax.scan(step, u, None, length=20)[0] ** 2).sum()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("loss", "arguments"),
     [(recurrent_loss, (W, X)), (diffusion_loss, (np.float32(0.2), np.linspace(0, 1, 30, dtype=np.float32)))],

@@ -22,6 +22,7 @@ def ops_of(source: str, kernel: str, grid: Any, block: Any, *arguments: Any) -> 
     return wl.cuda.compile(SOURCES / source)[kernel].explain(grid, block, *arguments).ops
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("source", "kernel", "tile", "block"),
     [
@@ -68,6 +69,7 @@ def test_loads_and_stores_of_four_words_are_of_one_array() -> None:
     assert ops_of("register_tiles.cu", "fours_at_once", (3, 3), 64, n, alpha, a, b, beta, c) == SCALED
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("kernel", "tile", "block"), [("tiles_of_warps", 64, 128), ("fragments_of_fours", 128, 256)])
 def test_tiles_within_tiles_are_one_contraction(kernel: str, tile: int, block: int) -> None:
     n = 2 * tile

@@ -46,6 +46,7 @@ def evaluated(dtype: np.dtype) -> list[tuple[np.ufunc, tuple[Any, ...], Any]]:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("code", [*"bQed", *(pytest.param(code, marks=pytest.mark.slow) for code in "?Bif")])
 def test_every_ufunc_gives_what_numpy_gives(code: str) -> None:
     cases = evaluated(np.dtype(code))
