@@ -13,7 +13,17 @@ import pytest
 from jax import lax
 
 from tests.autodiff.test_programs_as_jax import X, Y, assert_equal, function_of, leaves, run
-from windlass.autodiff import checkpoints, pullback_function, regions, tangent_function, transposed_function
+from windlass.autodiff import (
+    Binomial,
+    Plan,
+    checkpoints,
+    planned,
+    pullback_function,
+    regions,
+    tangent_function,
+    transposed_function,
+)
+from windlass.autodiff.online import Ledger, empty_ledger, place_online
 from windlass.autodiff.recording import INDEX
 from windlass.autodiff.rounds import LONG
 from windlass.ir import Block, Builder, Function
@@ -176,11 +186,23 @@ def test_second_derivatives_are_those_of_the_unrolled_program(program: Program) 
         assert_equal(run(reverse, X, Y, np.int64(n), COTANGENT, *ALONG), expected)
 
 
+@pytest.mark.parametrize("program", [until_small, nested], ids=lambda program: program.__name__)
+def test_states_are_kept_online_in_as_many_places_as_asked_for(program: Program) -> None:
+    primal = traced(program)
+    for places in (1, 3):
+        pullback, _ = planned(lambda: pullback_function(primal, (0, 1)), Plan(Binomial(places)))
+        for n in (0, 1, 9):
+            with jax.enable_x64(True):
+                _, pull = jax.vjp(lambda x, y, n=n: unrolled(program)(x, y, n), X, Y)
+                expected = leaves(pull(COTANGENT))
+            assert_equal(run(pullback, X, Y, np.int64(n), COTANGENT), expected)
+
+
 def test_a_loop_too_long_to_be_recorded_is_computed_again(monkeypatch: Any) -> None:
     def power(x: Any, y: Any) -> Any:
         return lax.fori_loop(0, 40, lambda i, a: jnp.sin(a * x) + y, y)
 
-    monkeypatch.setattr(regions, "MOST_RECORDED", 20 * 24)
+    monkeypatch.setattr(regions, "MOST_RECORDED", 20 * 40)
     primal = function_of(power)
     pullback = pullback_function(primal, (0, 1))
     firsts = {result.shape[0] for op in pullback.walk() for result in op.results if result.tensor.rank == 2}
@@ -197,22 +219,65 @@ def test_a_loop_of_known_length_is_counted_by_nobody() -> None:
     assert sum(isinstance(op, While) for op in function.walk()) == 1
 
 
+@pytest.mark.parametrize("places", [1, 2, 3, 5])
+def test_whenever_a_loop_ends_what_it_kept_is_as_good_as_if_its_end_had_been_known(places: int) -> None:
+    """No round is run more than t times, the first time counted, where C(places + t, t) are gone back through so."""
+    place, stride = _placing(places), _striding(places)
+    ledger: list[Any] = list(evaluate_block(_empty(places), []))
+    for rounds in range(1, 71):
+        slot, *ledger = evaluate_block(place, [*ledger, np.int64(rounds - 1)])
+        height, slots, kept, _ = ledger
+        assert sorted(slots) == list(range(places + 1))
+        assert 0 <= int(slot) <= places
+        found = [int(each) for each in kept[: int(height)]]
+        assert found == sorted(set(found))
+        assert found[0] == 0
+        assert found[-1] == rounds - 1
+        runs = [1 + each for each in _runs(stride, found, rounds, places)]
+        least = next(t for t in range(rounds + 1) if math.comb(places + t, t) >= rounds)
+        assert max(runs[:-1], default=0) <= max(least, 1)
+
+
 @pytest.mark.parametrize(("places", "rounds"), [(1, 30), (2, 45), (3, 120), (5, 56), (6, 6), (16, 400)])
 def test_rounds_are_computed_as_often_as_is_least(places: int, rounds: int) -> None:
     """No round is run more than t times where C(places + t, t) rounds can be gone back through so."""
-    block = Block([LONG, INDEX])
-    distance, height = block.arguments
-    with Builder(block):
-        Return((checkpoints.stride_for(distance, height, places),))
-    kept, runs = [0], [0] * rounds
+    least = next(t for t in range(rounds + 1) if math.comb(places + t, t) >= rounds)
+    assert max(_runs(_striding(places), [0], rounds, places)) <= least
+
+
+def _runs(stride: Block, kept: list[int], rounds: int, places: int) -> list[int]:
+    """How often each round is run again to go back through all, beginning with what is kept."""
+    kept, runs = list(kept), [0] * rounds
     for index in reversed(range(rounds)):
         while kept[-1] < index:
-            (length,) = evaluate_block(block, [np.int64(index - kept[-1]), np.int32(len(kept))])
+            (length,) = evaluate_block(stride, [np.int64(index - kept[-1]), np.int32(len(kept))])
             assert 1 <= int(length) <= index - kept[-1]
             for round_ in range(kept[-1], kept[-1] + int(length)):
                 runs[round_] += 1
             kept.append(kept[-1] + int(length))
             assert len(kept) <= places + 1
         kept.pop()
-    least = next(t for t in range(rounds + 1) if math.comb(places + t, t) >= rounds)
-    assert max(runs) <= least
+    return runs
+
+
+def _striding(places: int) -> Block:
+    block = Block([LONG, INDEX])
+    distance, height = block.arguments
+    with Builder(block):
+        Return((checkpoints.stride_for(distance, height, places),))
+    return block
+
+
+def _placing(places: int) -> Block:
+    types = [value.type for value in _empty(places).terminator.operands]
+    with Builder(block := Block([*types, LONG])):
+        *ledger, round_ = block.arguments
+        slot, after = place_online(Ledger(*ledger), round_)
+        Return((slot, *after))
+    return block
+
+
+def _empty(places: int) -> Block:
+    with Builder(block := Block()):
+        Return(tuple(empty_ledger(places + 1)))
+    return block

@@ -4,7 +4,8 @@ A stack holds what some rounds began with, the first among them. To go back a ro
 forwards up to that round, and what is passed on the way is kept again as long as there is room. Where to put it is
 binomial checkpointing (Griewank and Walther, *Revolve*): with s places, C(s + t, t) rounds are gone back through with
 no round run more than t times. So the memory is the same whatever the number of rounds, which need not be known: with
-places for all rounds each is run once, as if all were recorded.
+places for all rounds each is run once, as if all were recorded. Where it is not known before how many rounds there are,
+the loop is run to find out, and keeps of them meanwhile what will be needed (online.py).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from windlass.autodiff.activity import body_of
+from windlass.autodiff.online import Ledger, empty_ledger, place_online
 from windlass.autodiff.recording import INDEX, Replay, Round, converted, counting_down, entered, entry
 from windlass.autodiff.rounds import LONG, number, run_counting
 from windlass.facts.carried import arguments_behind, carries_behind
@@ -37,6 +39,10 @@ FEWEST, MOST = 16, 1024
 """How many rounds are kept at least and at most..."""
 USUAL_BYTES = 1 << 24
 """... and how much that takes, if it is not the fewest."""
+LARGE_STATE = 1 << 14
+"""Bytes. Beside the copy of such a state it costs little to choose its place online."""
+_BYTES_OF_ENTRY = 16
+"""Which round it is, in which slot and of what level (online.py)."""
 
 
 def places_within(bytes_: int, each: int) -> int:
@@ -63,8 +69,9 @@ class Checkpoints(Replay):
 
     @classmethod
     def bytes_of_state(cls, round_: Round) -> int:
-        """How much is kept of a round that is kept."""
-        return sum(round_.op.operands[place].tensor.bytes for place in cls(round_, 1).stored)
+        """How much is kept of a round that is kept, with where and which it is."""
+        state = sum(round_.op.operands[place].tensor.bytes for place in cls(round_, 1).stored)
+        return state and state + _BYTES_OF_ENTRY
 
     def begin(self) -> None:
         """Begin with the state of round 0."""
@@ -73,10 +80,33 @@ class Checkpoints(Replay):
             entered(stack, self.op.operands[place], first)
             for place, stack in zip(self.stored, self._empty(), strict=True)
         ]
-        self._begun = (Constant.of(1, INDEX.dtype), Constant.of(0, LONG.dtype, (self.places + 1,)), *stacks)
+        rounds = Constant.of(0, LONG.dtype, (self.places + 1,))
+        self._begun = (Constant.of(1, INDEX.dtype), self._slots(), rounds, *stacks)
+
+    def begin_online(self) -> Value:
+        """Run the loop for its number of rounds, and begin with the states that are best to have at its end."""
+        if not self.stored:
+            return run_counting(self.op)[0]
+
+        def enter(carried: Sequence[Value], given: Mapping[int, Value], count: Value) -> list[Value]:
+            (*ledger,), stacks = carried[: len(Ledger._fields)], carried[len(Ledger._fields) :]
+            slot, after = place_online(Ledger(*ledger), count)
+            return [
+                *after,
+                *(entered(stack, given[each], slot) for each, stack in zip(self.stored, stacks, strict=True)),
+            ]
+
+        begun = (*empty_ledger(self.places + 1), *self._empty())
+        count, *found = run_counting(self.op, self.needed, begun, enter)
+        ledger = Ledger(*found[: len(Ledger._fields)])
+        self._begun = (ledger.height, ledger.slots, ledger.rounds, *found[len(Ledger._fields) :])
+        return count
 
     def begin_counting(self) -> Value:
-        """Run the loop for its number of rounds, and begin with the states of all rounds if there is room for them."""
+        """Run the loop for its number of rounds, and begin with the states of all rounds if there is room for them.
+
+        A round costs less so than online, but if there are more rounds they are all run again.
+        """
 
         def enter(stacks: Sequence[Value], given: Mapping[int, Value], count: Value) -> list[Value]:
             place = converted(Minimum(count, number(self.places)), INDEX.dtype)
@@ -86,33 +116,40 @@ class Checkpoints(Replay):
         one = number(1)
         # If there are more, that of round 0 is the only one that is in its place, and all that is needed.
         height = Select(Compare(rounds, number(self.places), "LE"), Maximum(rounds, one), one)
-        self._begun = (converted(height, INDEX.dtype), Iota((self.places + 1,), LONG.dtype, 0), *stacks)
+        held = Iota((self.places + 1,), LONG.dtype, 0)
+        self._begun = (converted(height, INDEX.dtype), self._slots(), held, *stacks)
         return rounds
+
+    def _slots(self) -> Value:
+        """The slots of a stack in the order in which rounds that are kept one after the other take them."""
+        return Iota((self.places + 1,), INDEX.dtype, 0)
 
     def _empty(self) -> list[Value]:
         types = [self.op.operands[place].tensor for place in self.stored]
         return [Constant.splat(0, tensor_type((self.places + 1, *type_.shape), type_.dtype)) for type_ in types]
 
     def initial(self) -> tuple[Value, ...]:
-        """How many states are kept, of which rounds, and the states."""
+        """How many states are kept, in which slots, of which rounds, and the states."""
         return self._begun if self.stored else ()
 
     def enter(self, carried: Sequence[Value], index: Value) -> tuple[dict[Value, Value], tuple[Value, ...]]:
         found = self.simple_values(index)
         if not self.stored:
             return found, ()
-        height, rounds, *stacks = carried
+        height, slots, rounds, *stacks = carried
         top = Subtract(height, Constant.of(1, INDEX.dtype))
         index = converted(index, LONG.dtype)
         distance = Subtract(index, entry(rounds, top))
-        initial = (distance, height, rounds, *stacks, *(entry(stack, top) for stack in stacks))
+        slot = entry(slots, top)
+        initial = (distance, height, rounds, *stacks, *(entry(stack, slot) for stack in stacks))
         with Builder(body := Block([value.type for value in initial])):
             distance, height, rounds, *rest = body.arguments
             stacks, state = rest[: len(stacks)], rest[len(stacks) :]
             at = Subtract(index, distance)
             stride = stride_for(distance, height, self.places)
             state = self._run(state, at, stride)
-            stacks = [entered(stack, value, height) for stack, value in zip(stacks, state, strict=True)]
+            slot = entry(slots, height)
+            stacks = [entered(stack, value, slot) for stack, value in zip(stacks, state, strict=True)]
             rounds = entered(rounds, Add(at, stride), height)
             height = Add(height, Constant.of(1, INDEX.dtype))
             Return((Subtract(distance, stride), height, rounds, *stacks, *state))
@@ -122,7 +159,7 @@ class Checkpoints(Replay):
         given = dict(zip(self.stored, state, strict=True))
         found.update((self.round.carried[place], given[place]) for place in self.kept)
         # The topmost now is the round at hand: it is not asked for again.
-        return found, (Subtract(height, Constant.of(1, INDEX.dtype)), rounds, *stacks)
+        return found, (Subtract(height, Constant.of(1, INDEX.dtype)), slots, rounds, *stacks)
 
     def _run(self, state: Sequence[Value], at: Value, stride: Value) -> list[Value]:
         """The state after so many more rounds."""

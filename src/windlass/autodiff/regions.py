@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from windlass.autodiff.activity import body_of, is_differentiable
-from windlass.autodiff.checkpoints import MOST, USUAL_BYTES, Checkpoints, places_within
+from windlass.autodiff.checkpoints import LARGE_STATE, MOST, USUAL_BYTES, Checkpoints, places_within
 from windlass.autodiff.cotangents import (
     EVERYWHERE,
     Cotangent,
@@ -232,14 +232,18 @@ def _replay(round_: Round, rounds: int | Value | None, working: int, reached: se
             if total <= most:
                 planning.loops.append(LoopMemory(position, "recorded", known, each, total, working))
                 return known, Recorded(round_, known, kept, reached)
+    is_asked = places is not None or allowance is not None
     if places is None and allowance is not None:
         places = max((allowance - least) // max(of_state, 1) + 1, 1)
+        # With more there is little to gain, and where to keep each round takes the longer the more there are.
+        places = places if known is not None else min(places, MOST)
     bytes_ = USUAL_BYTES if known is None else MOST_RECORDED
     replay = Checkpoints(round_, places_within(bytes_, of_state) if places is None else places, known)
     kept = (replay.places + 1) * of_state
     planning.loops.append(LoopMemory(position, "states", known, of_state, kept, working))
     if rounds is None:
-        return replay.begin_counting(), replay
+        is_online = is_asked or of_state >= LARGE_STATE
+        return replay.begin_online() if is_online else replay.begin_counting(), replay
     replay.begin()
     return rounds, replay
 
