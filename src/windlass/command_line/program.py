@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from windlass.command_line.declaring import Commands, option
 from windlass.command_line.interruption import INTERRUPTED, INTERRUPTION, end_when_interrupted
 from windlass.diagnostics import Diagnostic, WindlassError
+from windlass.diagnostics.cache import KINDS
 from windlass.diagnostics.deferral import deferred
 from windlass.diagnostics.environment import read_choice
 from windlass.diagnostics.limits import require_address_space
@@ -21,6 +22,7 @@ from windlass.diagnostics.limits import require_address_space
 if TYPE_CHECKING:
     from windlass import schedules
     from windlass.command_line import bisect as bisecting
+    from windlass.command_line import cache as keeping
     from windlass.command_line import catalogue as listing
     from windlass.command_line import doctor as examining
     from windlass.command_line import errors as pages
@@ -36,6 +38,7 @@ else:
     examining = deferred("windlass.command_line.doctor")
     explaining = deferred("windlass.command_line.explain")
     guessing = deferred("windlass.command_line.guessing")
+    keeping = deferred("windlass.command_line.cache")
     listing = deferred("windlass.command_line.catalogue")
     optimizing = deferred("windlass.command_line.optimize")
     pages = deferred("windlass.command_line.errors")
@@ -389,6 +392,26 @@ def doctor(calibrate: bool) -> int:
     """Show devices, versions, caches and costs, and try the whole way from source to result."""
 
     return OK if examining.examine(calibrate) else WRONG_INPUT
+
+
+@commands.add(
+    "cache",
+    option(
+        "--clear",
+        nargs="*",
+        metavar="KIND",
+        choices=KINDS,
+        help="Remove what is kept, or what is of these kinds; it is made again where it is needed.",
+    ),
+)
+def cache(clear: list[str] | None) -> int:
+    """Show what is kept between processes, or remove it."""
+
+    if clear is None:
+        keeping.show()
+    else:
+        keeping.clear(clear)
+    return OK
 
 
 @commands.add(

@@ -18,8 +18,9 @@ import signal
 import stat
 import tempfile
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from windlass.diagnostics.message import CompilationError, Diagnostic, WindlassW
 _DIGEST_BYTES = 32
 MOST_FILES, MOST_BYTES = 4096, 1 << 30
 """So much is kept that was made from sources; beyond that, what was not used for longest goes."""
-_MADE_FROM_SOURCES = re.compile(r"(?:unit|program)-[0-9a-f]{64}\.(?:kept|so)")
+_MADE_FROM_SOURCES = re.compile(r"(?:unit|program|native)-[0-9a-f]{64}\.(?:kept|so)")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _instead: dict[Path | None, Path] = {}
 """By folder that can't be used: the temporary one of this process."""
@@ -157,6 +158,53 @@ def keep(name: str, content: bytes) -> None:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+KINDS = {
+    "unit": "translation units and trials",
+    "program": "linked host programs",
+    "native": "machine code of kernels",
+    "host": "parts of host programs",
+    "textures": "code of textures",
+    "emulator": "the emulator",
+    "cpu": "costs of this machine's CPU",
+    "headers": "precompiled headers",
+    "zig": "the compiler's own",
+}
+"""What is kept, by how the names of its files or folder begin."""
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A file of the cache: its kind, its size, and when it was last used, in seconds since 1970."""
+
+    path: Path
+    kind: str
+    size: int
+    used: float
+
+
+def kept_files() -> list[KeptFile]:
+    """All files of the cache that are of a kind that is known."""
+    folder = cache_directory()
+    found: list[KeptFile] = []
+    for path in folder.rglob("*"):
+        kind = re.split(r"[-.]", path.relative_to(folder).parts[0])[0]
+        with suppress(OSError):  # others may be at work in it
+            status = path.lstat()
+            if kind in KINDS and not stat.S_ISDIR(status.st_mode):
+                found.append(KeptFile(path, kind, status.st_size, status.st_mtime))
+    return found
+
+
+def remove_kept(files: Iterable[KeptFile]) -> int:
+    """Remove files of the cache, which are made again where they are needed; gives how many went."""
+    count = 0
+    for file in files:
+        with suppress(OSError):
+            file.path.unlink()
+            count += 1
+    return count
 
 
 @cache

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm_binding
 
+from windlass.diagnostics.cache import keep, read_kept
 from windlass.llvm.object_code import undefined_symbols
 from windlass.native.arithmetic import LIBRARY, VECTOR_FUNCTIONS
 from windlass.native.refusal import NotNative
@@ -35,38 +39,58 @@ _compiling = threading.Lock()
 class MachineCode:
     """Code that is loaded, until this object goes."""
 
-    def __init__(self, engine: Any, text: str) -> None:
+    def __init__(self, engine: Any, digest: str) -> None:
         self._engine = engine
-        self.text = text
-        """The LLVM IR, optimized."""
+        self.digest = digest
+        """That of all that the code was made from."""
 
     def address(self, name: str) -> int:
         return int(self._engine.get_function_address(name))
 
 
-def compile_text(text: str) -> MachineCode:
+def compile_text(text: str, *, is_kept: bool = True) -> MachineCode:
     """The code of a module of LLVM IR, which calls nothing but what native code may call.
 
-    Raises NotNative where it needs a function that there is not.
+    What was compiled before, by any process of the user's, is loaded from the cache, unless it `is_kept` by none: text
+    that holds addresses is another one in each process. Raises NotNative where it needs a function that there is not.
     """
     with _compiling:
-        machine = _target_machine()
-        module = llvm.parse_assembly(f'target triple = "{_triple()}"\n{text}')
-        module.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = options.slp_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        code = machine.emit_object(module)
-        for name in sorted(undefined_symbols(code)):
-            address = _address_of(name)
+        digest = hashlib.sha256(f"{_versions()}\0{text}".encode()).hexdigest()
+        name = f"native-{digest}.kept"
+        code = read_kept(name) if is_kept else None
+        if code is None:
+            code = _object_code(text)
+            if is_kept:
+                keep(name, code)
+        for symbol in sorted(undefined_symbols(code)):
+            address = _address_of(symbol)
             if address is None:
-                raise NotNative(f"its machine code needs `{name}`, which there is not")
-            llvm.add_symbol(name, address)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{_triple()}"'), machine)
+                raise NotNative(f"its machine code needs `{symbol}`, which there is not")
+            llvm.add_symbol(symbol, address)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{_triple()}"'), _target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-        return MachineCode(engine, str(module))
+        return MachineCode(engine, digest)
+
+
+def _object_code(text: str) -> bytes:
+    """The module, optimized and as object code."""
+    machine = _target_machine()
+    module = llvm.parse_assembly(f'target triple = "{_triple()}"\n{text}')
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+@cache
+def _versions() -> str:
+    """What machine code depends on beside the text: LLVM, how it is called here, and this machine's CPU."""
+    features = llvm.get_host_cpu_features().flatten()
+    known = (llvmlite.__version__, llvm.llvm_version_info, _triple(), llvm.get_host_cpu_name(), features)
+    return f"{known}\0{Path(__file__).read_text(encoding='utf-8')}"
 
 
 def _target_machine() -> Any:

@@ -70,7 +70,7 @@ class XlaCall:
 def enter(kernel: str, code: NativeCode, slots: Sequence[Slot]) -> XlaCall:
     """Make a code known to XLA, by a number that is made of what it does: the same code always has the same number."""
     given = tuple(slots)
-    about = (kernel, code.machine.text, code.sites, code.most_parts, given)
+    about = (kernel, code.machine.digest, code.sites, code.most_parts, given)
     digest = hashlib.sha256(repr(about).encode()).digest()
     call = XlaCall(kernel, code, given, int.from_bytes(digest[:8], "little"))
     return _handler().enter(call)
@@ -98,7 +98,7 @@ class _Handler:
         self._table[POOL_THREADS] = here.threads
         self._table[POOL_RUN] = here.run_parts
         self._table[POOL_ASKS] = interrupting.register().asks
-        self._machine = compile_text(handler_text(ctypes.addressof(self._table)))
+        self._machine = compile_text(handler_text(ctypes.addressof(self._table)), is_kept=False)
         self._add: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._machine.address("windlass_add"))
         typed_ffi.register(TARGET, self._machine.address(TARGET))
         self._kept: list[Any] = [here]
