@@ -166,6 +166,19 @@ class TracedMemory(ProgramMemory):
             )
         super().put(address, value, dtype)
 
+    def read(self, address: int, size: int) -> bytes:
+        region = self.region(address)
+        if region is None:
+            return super().read(address, size)
+        known, start = region.known, address - region.start
+        if known is None:
+            raise cannot_trace(
+                f"a library call needs {size} bytes of device memory",
+                "they are not known while the function is compiled",
+                "pass them from the host",
+            )
+        return known[start : start + size]
+
     # -- copies -------------------------------------------------------------------------------------------------------
 
     def move(self, target: int, source: int, size: int) -> None:
@@ -237,7 +250,8 @@ def strided_view(elements: Array, start: int, shape: tuple[int, ...], steps: tup
         return nested
     step = Strided(start, shape, steps)
     shadow = shadow_of(shape, elements.dtype, tuple(each * elements.itemsize for each in steps))
-    shadow.flags.writeable = step.may_be_written
+    if not step.may_be_written:
+        shadow.flags.writeable = False
     return Array(None, elements.storage, (*elements.steps, step), shadow)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
@@ -17,10 +18,11 @@ from windlass.hosting.libraries.cublas.level1 import INT
 from windlass.hosting.libraries.cublas.level3 import require_sizes
 from windlass.hosting.libraries.cublas.state import Fill, Operation, Side
 from windlass.hosting.libraries.cublas.structured import put_triangle
-from windlass.hosting.libraries.cusparse.descriptors import SquareRows
+from windlass.hosting.libraries.cusparse.descriptors import SquareRows, checked
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Columns, Failure, Library, Result
 from windlass.hosting.libraries.session import Call, Stateful
+from windlass.hosting.libraries.tensor_programs import tensor_program
 
 cusolver = Library(
     "cuSOLVER",
@@ -198,8 +200,10 @@ def getrs(
 ) -> None:
     require_sizes(call, n=n, nrhs=nrhs)
     factors, target = call.matrix("A", a, n, n), call.matrix("B", b, n, nrhs)
-    places = call.vector("devIpiv", pivots, n, dtype=INT) - 1 if pivots else np.arange(n)
-    call.require(n == 0 or bool(places.min() >= 0 and places.max() < n), "a pivot is outside the matrix")
+    places = call.integers("devIpiv", pivots, n, INT) - 1 if pivots else np.arange(n)
+    if isinstance(places, np.ndarray):
+        is_inside = n == 0 or bool(places.min() >= 0 and places.max() < n)
+        call.require(is_inside, "a pivot is outside the matrix")
     if target.size:
         target[...], _ = lapack_routine(call.dtype, "getrs")(factors, places, target, trans=int(trans))
     put_info(call, info, 0)
@@ -436,7 +440,7 @@ def gesvdj(
     if mode:
         columns = (least, least) if is_economic else (m, n)
         call.matrix("U", u, m, columns[0])[...] = left[:, : columns[0]]
-        call.matrix("V", v, n, columns[1])[...] = np.conj(right[: columns[1]].T)
+        call.matrix("V", v, n, columns[1])[...] = right[: columns[1]].T.conj()
     put_info(call, info, status)
 
 
@@ -517,6 +521,13 @@ def syevj(
 # -- sparse systems ---------------------------------------------------------------------------------------------------
 
 
+@tensor_program()
+def solve_densely(rows: Any, columns: Any, values: Any, b: Any) -> Any:
+    """The solution of a sparse system as that of a dense one, which has derivatives."""
+    dense = jnp.zeros((len(b), len(b)), values.dtype).at[rows, columns].add(values)
+    return jnp.linalg.solve(dense, b)
+
+
 @cusolver.routine("cusolverSp{}csrlsvqr", "SDCZ")
 @cusolver.routine("cusolverSp{}csrlsvchol", "SDCZ")
 def solve_sparse(
@@ -530,7 +541,11 @@ def solve_sparse(
     singular: Result,
 ) -> None:
     m, (rows, places) = a.m, a.places(call)
-    call.require(not a.count or bool(places.min() >= 0 and places.max() < m), "a column is outside the matrix")
+    places = checked(places, m, "csrColInd")
+    if call.session.memory.is_traced:
+        call.vector("x", x, m)[...] = solve_densely(rows, places, a.elements(call), call.vector("b", b, m))
+        call.put(singular, -1, INT)
+        return
     kind = np.dtype(np.complex128 if call.dtype.kind == "c" else np.float64)
     numbers = a.elements(call).astype(kind)
     matrix: Any = sparse.coo_array((numbers, (rows, places)), (m, m)).tocsc()

@@ -96,7 +96,15 @@ class ProgramMemory:
         """The bytes of a number somewhere in the process's memory, with what follows it on the same page."""
         if not address:
             raise LibraryError(Failure.invalid, "a factor is a null pointer")
-        return ctypes.string_at(address, min(LONGEST_NUMBER, PAGE - address % PAGE))
+        return self.read(address, min(LONGEST_NUMBER, PAGE - address % PAGE))
+
+    def move(self, target: int, source: int, size: int) -> None:
+        """Copy bytes between memories of either side."""
+        ctypes.memmove(target, source, size)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of memory on either side."""
+        return ctypes.string_at(address, size)
 
 
 class Matrices:

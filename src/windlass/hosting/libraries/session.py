@@ -28,6 +28,7 @@ from windlass.hosting.libraries.routines import (
     find_routine,
     is_group,
 )
+from windlass.hosting.libraries.tensor_programs import where_known
 
 Object = TypeVar("Object")
 Choice = TypeVar("Choice", bound=Option)
@@ -119,8 +120,17 @@ class Call:
         self._check_columns(name, place, rows)
         addresses = self.view(f"{name} (array of pointers)", place.address, (count,), (1,), np.dtype(np.uint64))
         return Matrices(
-            self.session.memory, name, addresses.copy(), (rows, columns), place.leading, dtype or self.dtype
+            self.session.memory,
+            name,
+            where_known(addresses).copy(),
+            (rows, columns),
+            place.leading,
+            dtype or self.dtype,
         )
+
+    def integers(self, name: str, address: int, count: int, dtype: np.dtype[Any]) -> Any:
+        """Integers in device memory, copied as int64: NumPy's where they are known, else an array that is traced."""
+        return where_known(self.vector(name, address, count, dtype=dtype)).astype(np.int64)
 
     def _check_columns(self, name: str, place: Columns, rows: int) -> None:
         far = place.leading
@@ -136,7 +146,7 @@ class Call:
     def host_array(self, name: str, address: int, count: int, dtype: Any) -> Array:
         """Numbers on the host, copied."""
         self.require(address != 0, f"'{name}' is a null pointer")
-        return np.frombuffer(ctypes.string_at(address, count * np.dtype(dtype).itemsize), dtype)
+        return np.frombuffer(self.session.memory.read(address, count * np.dtype(dtype).itemsize), dtype)
 
     def put(self, result: Result, value: Any, dtype: np.dtype[Any] | None = None) -> None:
         """Write a number where the caller asked for it, on the host or the device."""

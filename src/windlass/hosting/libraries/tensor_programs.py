@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from windlass.frontends.arrays import Array
 
@@ -32,7 +33,8 @@ def tensor_program(*static: str) -> Callable[[Callable[..., Any]], Callable[...,
         def run(*arguments: Any, **options: Any) -> Any:
             if any(isinstance(each, Array) for each in arguments):
                 # Part of a program that is being traced.
-                return function(*(each.value if isinstance(each, Array) else each for each in arguments), **options)
+                values = (each.value if isinstance(each, Array) else each for each in arguments)
+                return jax.tree.map(Array, function(*values, **options))
             with jax.enable_x64(True):
                 found: Any = compiled(*arguments, **options)
                 return jax.tree.map(np.asarray, found)
@@ -40,3 +42,20 @@ def tensor_program(*static: str) -> Callable[[Callable[..., Any]], Callable[...,
         return run
 
     return decorate
+
+
+def is_zero(factor: Any) -> bool:
+    """Whether a factor is known to be zero, so that what it multiplies is not looked at.
+
+    >>> is_zero(np.float32(0)), is_zero(np.float32(2))
+    (True, False)
+    """
+    value = factor.value if isinstance(factor, Array) else factor
+    return not isinstance(value, Tracer) and bool(value == 0)
+
+
+def where_known(array: Any) -> Any:
+    """An array that is being traced as NumPy's, where its elements are known; others as they are."""
+    if isinstance(array, Array) and not isinstance(array.value, Tracer):
+        return np.asarray(array.value)
+    return array

@@ -9,6 +9,8 @@ import numpy as np
 from jax import lax
 
 from windlass.diagnostics.deferral import deferred
+from windlass.frontends.arrays import Array as Traced
+from windlass.hosting.libraries.cublas.lapack_forms import traced_form
 from windlass.hosting.libraries.cublas.level1 import INT
 from windlass.hosting.libraries.cublas.level3 import require_sizes
 from windlass.hosting.libraries.cublas.state import Handle, Operation, cublas
@@ -156,13 +158,19 @@ def matinv_batched(call: Call, handle: Handle, n: int, a: Columns, c: Columns, i
 def put_regular(targets: Matrices, results: Array, infos: Array) -> None:
     """Write the results of matrices that are not singular."""
     for target, each, info in zip(targets, results, infos, strict=True):
-        if info == 0:
-            target[...] = each
+        target[...] = np.where(info == 0, each, target)
 
 
 def lapack_routine(dtype: np.dtype[Any], name: str) -> Any:
-    """LAPACK's routine for a dtype."""
-    return getattr(lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)
+    """LAPACK's routine for a dtype; on matrices that are traced it is made of operations (`lapack_forms.py`)."""
+
+    def run(first: Any, *rest: Any, **options: Any) -> Any:
+        # The routines that multiply with reflections have letters before their matrices.
+        if any(isinstance(each, Traced) for each in (first, *rest)):
+            return traced_form(name)(first, *rest, **options)
+        return getattr(lapack, {"f": "s", "d": "d", "F": "c", "D": "z"}[dtype.char] + name)(first, *rest, **options)
+
+    return run
 
 
 @cublas.routine("cublas{}geqrfBatched", "SDCZ")

@@ -14,7 +14,7 @@ from windlass.hosting.libraries.cublas.state import Handle, cublas
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, real_dtype
-from windlass.hosting.libraries.tensor_programs import tensor_program
+from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
 
 if TYPE_CHECKING:
     from scipy.linalg import blas
@@ -51,7 +51,8 @@ def norm(x: Any, compute: Any) -> Any:
     parts = jnp.abs(x.astype(compute))
     largest = jnp.max(parts)
     is_plain = (largest > 0) & jnp.isfinite(largest)
-    scale = jnp.where(is_plain, largest, 1)
+    # The norm does not depend on it.
+    scale = lax.stop_gradient(jnp.where(is_plain, largest, 1))
     return jnp.sqrt(jnp.sum(jnp.square(parts / scale))) * scale
 
 
@@ -95,7 +96,7 @@ def amax(call: Call, handle: Handle, n: int, x: Address, step_x: int, result: Re
     is_long = call.name.endswith("_64")
     place = 0
     if n > 0 and step_x > 0:
-        place = 1 + int(extreme_place(call.vector("x", x, n, step_x), is_largest="amax" in call.routine.name))
+        place = 1 + extreme_place(call.vector("x", x, n, step_x), is_largest="amax" in call.routine.name)
     call.put(result, place, LONG if is_long else INT)
 
 
@@ -152,7 +153,7 @@ def put_sum(
     compute: np.dtype[Any],
 ) -> None:
     """y += factor x."""
-    if n <= 0 or factor == 0:
+    if n <= 0 or is_zero(factor):
         return
     views = call.vector("x", x, n, step_x, kind_x), call.vector("y", y, n, step_y, kind_y)
     views[1][...] = add_scaled(factor, *views, compute=compute).astype(kind_y)
@@ -183,13 +184,13 @@ def scal(call: Call, handle: Handle, n: int, alpha: Factor, x: Address, step_x: 
 
 def put_scaled(view: Array, factor: Any, compute: np.dtype[Any]) -> None:
     """x = factor x, with the factor's real dtype where it is real."""
-    kind = compute if np.iscomplexobj(factor) or compute.kind != "c" else real_dtype(compute)
+    kind = compute if factor.dtype.kind == "c" or compute.kind != "c" else real_dtype(compute)
     if kind == compute:
         view[...] = scale(factor, view, compute=compute).astype(view.dtype)
         return
     # A real factor scales the parts by themselves: with a complex one infinities would turn into NaN.
-    np.real(view)[...] = scale(factor, np.real(view), compute=kind)
-    np.imag(view)[...] = scale(factor, np.imag(view), compute=kind)
+    view.real[...] = scale(factor, view.real, compute=kind)
+    view.imag[...] = scale(factor, view.imag, compute=kind)
 
 
 @cublas.routine("cublas{}rot", "S D Cs", legacy=True)

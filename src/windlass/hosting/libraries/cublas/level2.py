@@ -11,11 +11,11 @@ from jax import lax
 
 from windlass.hosting.libraries.cublas.level3 import apply, contract, mirror, require_sizes, triangular
 from windlass.hosting.libraries.cublas.state import DiagonalType, Fill, Handle, Operation, cublas
-from windlass.hosting.libraries.cublas.structured import put_triangle
+from windlass.hosting.libraries.cublas.structured import put_triangle, with_real_diagonal
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Columns, Elements, Factor
 from windlass.hosting.libraries.session import Call, real_dtype
-from windlass.hosting.libraries.tensor_programs import tensor_program
+from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,13 @@ def dense(stored: Any, form: MatrixForm) -> Any:
     if form.kind == "triangular":
         return triangular(stored, form.fill, form.diagonal)
     return stored if form.kind == "general" else mirror(stored, form.fill, form.kind == "hermitian")
+
+
+@tensor_program("n", "fill")
+def unpack(stored: Any, n: int, fill: Fill) -> Any:
+    """A packed triangle in a whole matrix, with zeros elsewhere."""
+    rows, columns = packed_places(n, fill)
+    return jnp.zeros((n, n), stored.dtype).at[rows, columns].set(stored)
 
 
 @tensor_program("form", "operation")
@@ -118,15 +125,15 @@ def put_vector_product(
         return
     factors = call.scalar(alpha), call.scalar(beta)
     target = call.vector("y", y.address, length, y.step)
-    if factors[0] == 0:
-        target[...] = factors[1] * target if factors[1] != 0 else 0
+    if is_zero(factors[0]):
+        target[...] = 0 if is_zero(factors[1]) else factors[1] * target
         return
     target[...] = multiply_vector(
         factors[0],
         view_matrix(call, a, form),
         call.vector("x", x.address, inner, x.step),
         factors[1],
-        target if factors[1] != 0 else None,
+        None if is_zero(factors[1]) else target,
         form=form,
         operation=operation,
     )
@@ -271,7 +278,7 @@ def ger(call: Call, handle: Handle, m: int, n: int, alpha: Factor, x: Elements, 
     require_sizes(call, m=m, n=n)
     factor = call.scalar(alpha)
     matrix = call.matrix("A", a, m, n)
-    if matrix.size and factor != 0:
+    if matrix.size and not is_zero(factor):
         vectors = call.vector("x", x.address, m, x.step), call.vector("y", y.address, n, y.step)
         matrix[...] = add_outer(factor, *vectors, matrix, is_conjugate=call.routine.name.endswith("c"))
 
@@ -281,23 +288,19 @@ def put_update(
 ) -> None:
     """Add the outer product of x with itself, or the two of x and y, to a triangle."""
     is_conjugate = "her" in call.routine.name or "hpr" in call.routine.name
-    if n == 0 or factor == 0:
+    if n == 0 or is_zero(factor):
         return
     form = MatrixForm(n, n, "packed" if is_packed else "full")
     stored = view_matrix(call, a, form)
     rows, columns = packed_places(n, uplo)
-    whole = stored
-    if is_packed:
-        whole = np.zeros((n, n), call.dtype)
-        whole[rows, columns] = stored
+    whole = unpack(stored, n=n, fill=uplo) if is_packed else stored
     is_twice = "2" in call.routine.name
     result = (add_outer_twice if is_twice else add_outer)(factor, *vectors, whole, is_conjugate=is_conjugate)
     if not is_packed:
         put_triangle(stored, result, uplo, is_conjugate)
         return
     if is_conjugate:
-        result = result.copy()
-        np.fill_diagonal(result, np.real(np.diagonal(result)))
+        result = with_real_diagonal(result)
     stored[...] = result[rows, columns]
 
 

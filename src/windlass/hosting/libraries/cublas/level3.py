@@ -19,7 +19,7 @@ from windlass.hosting.libraries.cublas.state import DiagonalType, Fill, Handle, 
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Columns, Factor, Group
 from windlass.hosting.libraries.session import Call
-from windlass.hosting.libraries.tensor_programs import tensor_program
+from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
 
 CUDA_DTYPES = {
     0: np.dtype(np.float32),
@@ -207,7 +207,7 @@ def put_product(
     if c.size == 0:
         return
     inner = a.shape[-1] if operation_a == Operation.N else a.shape[-2]
-    has_product, has_addend = bool(alpha != 0) and inner > 0, bool(beta != 0)
+    has_product, has_addend = not is_zero(alpha) and inner > 0, not is_zero(beta)
     if not has_product and not has_addend:
         c[...] = 0
         return

@@ -16,7 +16,7 @@ from windlass.hosting.libraries.cublas.state import VERSION, Handle, Operation, 
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Factor, Result, Stream
 from windlass.hosting.libraries.session import Call, Stateful
-from windlass.hosting.libraries.tensor_programs import tensor_program
+from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
 
 SIZE = np.dtype(np.uint64)
 SINGLE = np.dtype(np.float32)
@@ -308,7 +308,7 @@ def matmul(
     beta_value = call.scalar(beta, factor).astype(compute)
     epilogue = description.number(EPILOGUE, 1)
     target = layout_d.view(call, "D", d)
-    has_addend = bool(beta_value != 0)
+    has_addend = not is_zero(beta_value)
     # Scales that are not set are ones, and change nothing.
     scales = {key: scale_at(call, description, key).astype(compute) for key in (SCALE_A, SCALE_B, SCALE_C, SCALE_D)}
     views = layout_a.view(call, "A", a), layout_b.view(call, "B", b)
@@ -325,7 +325,7 @@ def matmul(
         epilogue=epilogue & (RELU | GELU),
     )
     put_beside(call, description, layout_d, before, result, target.dtype)
-    target[...] = round_to(np.asarray(result * scales[SCALE_D]), target.dtype)
+    target[...] = round_to(result * scales[SCALE_D], target.dtype)
 
 
 def put_beside(
@@ -336,7 +336,7 @@ def put_beside(
         shape, leading = (layout.count, layout.rows, layout.columns), description.number(AUXILIARY_LEADING)
         steps = (description.number(AUXILIARY_STRIDE), 1, leading)
         auxiliary = call.view("aux", description.number(AUXILIARY), shape, steps, dtype)
-        auxiliary[...] = round_to(np.asarray(before), auxiliary.dtype)
+        auxiliary[...] = round_to(before, auxiliary.dtype)
     largest = description.number(LARGEST_D)
     if largest:
         call.view("amax", largest, (1,), (1,), SINGLE)[0] = np.max(np.abs(result))

@@ -199,6 +199,16 @@ def _copy(
     call.require(min(target[1], source[1]) >= 1, "a leading dimension or a step is below one")
     if rows == 0 or columns == 0:
         return
+    if call.session.memory.is_traced:
+        for column in range(columns):
+            begins = [address + column * leading * size for address, leading in (target, source)]
+            if steps == (1, 1):
+                call.session.memory.move(*begins, rows * size)
+                continue
+            for row in range(rows):
+                places = (begin + row * step * size for begin, step in zip(begins, steps, strict=True))
+                call.session.memory.move(*places, size)
+        return
     views: list[Any] = []
     dtype = np.dtype((np.void, size))
     for name, (address, leading), step in (("target", target, steps[0]), ("source", source, steps[1])):

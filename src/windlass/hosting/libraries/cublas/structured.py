@@ -22,7 +22,7 @@ from windlass.hosting.libraries.cublas.state import DiagonalType, Fill, Handle, 
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Columns, Factor
 from windlass.hosting.libraries.session import Call, read_letter, real_dtype
-from windlass.hosting.libraries.tensor_programs import tensor_program
+from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
 
 
 def put_triangle(target: Array, result: Array, fill: Fill, has_real_diagonal: bool = False) -> None:
@@ -30,10 +30,12 @@ def put_triangle(target: Array, result: Array, fill: Fill, has_real_diagonal: bo
     part = np.tri(len(target), dtype=bool)
     if fill == Fill.UPPER:
         part = part.T
-    if has_real_diagonal:
-        result = result.copy()
-        np.fill_diagonal(result, np.real(np.diagonal(result)))
-    target[part] = result[part]
+    target[...] = np.where(part, with_real_diagonal(result) if has_real_diagonal else result, target)
+
+
+def with_real_diagonal(matrix: Array) -> Array:
+    """The matrix without the imaginary parts of its diagonal."""
+    return np.where(np.eye(len(matrix), dtype=bool), matrix.real, matrix)
 
 
 @cublas.routine("cublas{}symm", "SDCZ", legacy=True)
@@ -57,15 +59,15 @@ def symm(
     views = call.matrix("A", a, order, order), call.matrix("B", b, m, n), call.matrix("C", c, m, n)
     if not views[2].size:
         return
-    if factors[0] == 0:
-        views[2][...] = factors[1] * views[2] if factors[1] != 0 else 0
+    if is_zero(factors[0]):
+        views[2][...] = 0 if is_zero(factors[1]) else factors[1] * views[2]
         return
     views[2][...] = multiply_symmetric(
         factors[0],
         views[0],
         views[1],
         factors[1],
-        views[2] if factors[1] != 0 else None,
+        None if is_zero(factors[1]) else views[2],
         fill=uplo,
         is_hermitian="hemm" in call.routine.name,
         is_left=side == Side.LEFT,
@@ -95,21 +97,21 @@ def put_own_product(
     view_c = call.matrix("C", c, n, n)
     if n == 0:
         return
-    if alpha == 0 or k == 0:
-        result = beta * view_c if beta != 0 else np.zeros_like(view_c)
+    if is_zero(alpha) or k == 0:
+        result = np.zeros_like(view_c) if is_zero(beta) else beta * view_c
     else:
         result = multiply_by_own(
             alpha,
             view_a,
             view_b,
             beta,
-            view_c if beta != 0 else None,
+            None if is_zero(beta) else view_c,
             is_transposed=trans != Operation.N,
             is_hermitian=is_hermitian,
             has_other=b is not None,
             is_twice=is_twice,
         )
-    put_triangle(view_c, np.asarray(result).astype(view_c.dtype), uplo, is_hermitian)
+    put_triangle(view_c, result.astype(view_c.dtype), uplo, is_hermitian)
 
 
 @cublas.routine("cublas{}syrk", "SDCZ", legacy=True)
@@ -176,7 +178,7 @@ def trmm(
     order = m if side == Side.LEFT else n
     factor = call.scalar(alpha)
     view_c = call.matrix("C", c, m, n)
-    if factor == 0:
+    if is_zero(factor):
         view_c[...] = 0
         return
     views = call.matrix("A", a, order, order), call.matrix("B", b, m, n)
@@ -202,7 +204,7 @@ def put_solution(b: Array, a: Array, alpha: Any, side: Side, uplo: Fill, trans: 
     """B = the solution of op(A) X = alpha B or X op(A) = alpha B."""
     if not b.size:
         return
-    if alpha == 0:
+    if is_zero(alpha):
         b[...] = 0
         return
     b[...] = solve(alpha, a, b, fill=uplo, operation=trans, diagonal=diag, is_left=side == Side.LEFT)
@@ -276,8 +278,8 @@ def geam(
     require_sizes(call, m=m, n=n)
     factors = call.scalar(alpha), call.scalar(beta)
     view_c = call.matrix("C", c, m, n)
-    view_a = call.matrix("A", a, *extents(transa, m, n)) if factors[0] != 0 else None
-    view_b = call.matrix("B", b, *extents(transb, m, n)) if factors[1] != 0 else None
+    view_a = call.matrix("A", a, *extents(transa, m, n)) if not is_zero(factors[0]) else None
+    view_b = call.matrix("B", b, *extents(transb, m, n)) if not is_zero(factors[1]) else None
     if not view_c.size:
         return
     if view_a is None and view_b is None:

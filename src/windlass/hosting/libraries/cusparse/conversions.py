@@ -113,7 +113,7 @@ def count_nonzero(
 def csr_to_coo(
     call: Call, handle: SparseHandle, offsets: Address, count: int, m: int, rows: Address, base: int
 ) -> None:
-    begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
+    begins = call.integers("csrRowPtr", offsets, m + 1, INT) - base
     call.vector("cooRowInd", rows, count, dtype=INT)[...] = lines_of(begins, count) + base
 
 
@@ -121,7 +121,7 @@ def csr_to_coo(
 def coo_to_csr(
     call: Call, handle: SparseHandle, rows: Address, count: int, m: int, offsets: Address, base: int
 ) -> None:
-    lines = call.vector("cooRowInd", rows, count, dtype=INT).astype(np.int64) - base
+    lines = call.integers("cooRowInd", rows, count, INT) - base
     call.require(bool((np.diff(lines) >= 0).all()), "the rows do not ascend")
     checked(lines, m, "cooRowInd")
     call.vector("csrRowPtr", offsets, m + 1, dtype=INT)[...] = np.searchsorted(lines, np.arange(m + 1)) + base
@@ -168,9 +168,9 @@ def csr_to_csc(
     algorithm: int,
     buffer: Address,
 ) -> None:
-    begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
+    begins = call.integers("csrRowPtr", offsets, m + 1, INT) - base
     rows = lines_of(begins, count)
-    places = checked(call.vector("csrColInd", columns, count, dtype=INT).astype(np.int64) - base, n, "csrColInd")
+    places = checked(call.integers("csrColInd", columns, count, INT) - base, n, "csrColInd")
     order = np.argsort(places, kind="stable")
     call.vector("cscRowInd", target_rows, count, dtype=INT)[...] = rows[order] + base
     found = np.searchsorted(places[order], np.arange(n + 1)) + base
@@ -208,7 +208,7 @@ def sort_csr(
     buffer: Address,
 ) -> None:
     base = description.attributes["IndexBase"]
-    begins = call.vector("csrRowPtr", offsets, m + 1, dtype=INT).astype(np.int64) - base
+    begins = call.integers("csrRowPtr", offsets, m + 1, INT) - base
     places = call.vector("csrColInd", columns, count, dtype=INT)
     sort(call, lines_of(begins, count), places, None, permutation)
 

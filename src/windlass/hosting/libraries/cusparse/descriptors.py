@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
+from windlass.frontends.arrays import Array as Traced
 from windlass.hosting.libraries.cublas.level3 import dtype_of
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Failure, Group, Library, LibraryError, Option, Result
 from windlass.hosting.libraries.session import Call, Stateful
+from windlass.hosting.libraries.tensor_programs import tensor_program, where_known
 
 STATUS_TEXTS = {
     0: ("CUSPARSE_STATUS_SUCCESS", "success"),
@@ -99,7 +102,7 @@ class SparseVector(Stateful):
 
     def places(self, call: Call) -> Array:
         """The places of its elements, counted from zero."""
-        found = call.vector("indices", self.indices, self.count, dtype=self.index_dtype).astype(np.int64) - self.base
+        found = call.integers("indices", self.indices, self.count, self.index_dtype) - self.base
         return checked(found, self.size, "indices")
 
     def view(self, call: Call, name: str) -> Array:
@@ -178,8 +181,8 @@ class SparseMatrix(Stateful):
 
     def places(self, call: Call, place: int = 0) -> tuple[Array, Array]:
         """Row and column of each element, counted from zero."""
-        first = self.offsets_view(call, place).astype(np.int64) - self.base
-        second = self.indices_view(call, place).astype(np.int64) - self.base
+        first = where_known(self.offsets_view(call, place)).astype(np.int64) - self.base
+        second = where_known(self.indices_view(call, place)).astype(np.int64) - self.base
         if self.format != "coo":
             first = lines_of(first, self.count)
         if self.format == "csc":
@@ -187,11 +190,20 @@ class SparseMatrix(Stateful):
         return checked(first, self.rows, "rows"), checked(second, self.columns, "columns")
 
 
+@tensor_program("count")
+def line_of_each(offsets: Any, count: int) -> Any:
+    """The line of each element."""
+    return jnp.searchsorted(offsets, jnp.arange(count, dtype=offsets.dtype), side="right") - 1
+
+
 def lines_of(offsets: Array, count: int) -> Array:
     """The line of each element, from where lines begin.
 
     Raises LibraryError where the offsets don't ascend from zero to the number of elements.
     """
+    if isinstance(offsets, Traced):
+        # That they ascend can't be seen while the program is compiled.
+        return line_of_each(offsets, count=count)
     lengths = np.diff(offsets)
     if offsets[0] != 0 or offsets[-1] != count or (lengths < 0).any():
         raise LibraryError(Failure.invalid, f"the offsets do not ascend from the base to {count} elements")
@@ -216,8 +228,8 @@ class SquareRows(Group):
 
     def places(self, call: Call) -> tuple[Array, Array]:
         """Rows and columns of the elements, counted from zero."""
-        begins = call.vector("csrRowPtr", self.offsets, self.m + 1, dtype=INT).astype(np.int64) - self.base
-        columns = call.vector("csrColInd", self.columns, self.count, dtype=INT).astype(np.int64) - self.base
+        begins = call.integers("csrRowPtr", self.offsets, self.m + 1, INT) - self.base
+        columns = call.integers("csrColInd", self.columns, self.count, INT) - self.base
         return lines_of(begins, self.count), columns
 
     def elements(self, call: Call) -> Array:
@@ -230,6 +242,8 @@ def checked(places: Array, limit: int, name: str) -> Array:
 
     Raises LibraryError otherwise.
     """
+    if isinstance(places, Traced):
+        return places
     if len(places) and not (places.min() >= 0 and places.max() < limit):
         raise LibraryError(Failure.illegal_access, f"'{name}' are not all within 0 to {limit - 1}")
     return places

@@ -26,7 +26,7 @@ from windlass.hosting.libraries.cusparse.descriptors import (
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, Stateful
-from windlass.hosting.libraries.tensor_programs import tensor_program
+from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
 
 # -- as tensor programs -----------------------------------------------------------------------------------------------
 
@@ -54,6 +54,14 @@ def sample_product(alpha: Any, a: Any, b: Any, rows: Any, columns: Any, beta: An
 def sum_products(alpha: Any, first: Any, second: Any, places: Any, count: int) -> Any:
     """alpha times the sum of those products that go to the same element."""
     return alpha * jax.ops.segment_sum(first * second, places, count)
+
+
+@tensor_program("size", "compute")
+def add_sparse(alpha: Any, x: Any, places: Any, beta: Any, y: Any, size: int, compute: Any) -> Any:
+    """alpha x at these places + beta y."""
+    added = alpha.astype(compute) * x.astype(compute)
+    start = jnp.zeros(size, compute) if y is None else beta.astype(compute) * y.astype(compute)
+    return start.at[places].add(added)
 
 
 @tensor_program("is_conjugate")
@@ -103,7 +111,7 @@ def put_product(
         *parts,
         dense,
         factors[1],
-        target if factors[1] != 0 else None,
+        None if is_zero(factors[1]) else target,
         count=target.shape[0],
         compute=compute,
     )
@@ -241,7 +249,7 @@ def sddmm(
     compute = dtype_of(call, kind)
     first, second = call.scalar(alpha, compute), call.scalar(beta, compute)
     compute = wide(compute)
-    has_addend = bool(second != 0)
+    has_addend = not is_zero(second)
     call.require({a.count, b.count} <= {1, c.batch}, "the numbers of matrices in batches differ")
     all_a, all_b = a.view(call, "A"), b.view(call, "B")
     for place in range(c.batch):
@@ -347,10 +355,10 @@ def spgemm_copy(
     assert plan.rows is not None and plan.columns is not None and plan.values is not None
     values = c.values_view(call)
     factor = call.scalar(beta, dtype_of(call, kind))
-    added: Any = factor * values if factor != 0 else 0
+    added: Any = 0 if is_zero(factor) else factor * values
     c.offsets_view(call)[...] = np.searchsorted(plan.rows, np.arange(c.rows + 1)) + c.base
     c.indices_view(call)[...] = plan.columns + c.base
-    values[...] = round_to(np.asarray(plan.values + added), values.dtype)
+    values[...] = round_to(plan.values + added, values.dtype)
 
 
 # -- sparse vectors ---------------------------------------------------------------------------------------------------
@@ -361,11 +369,8 @@ def axpby(call: Call, handle: SparseHandle, alpha: Factor, x: SparseVector, beta
     call.require(x.size == y.size, f"x has {x.size} elements, and y {y.size}")
     factors = call.scalar(alpha, x.dtype), call.scalar(beta, x.dtype)
     target, places = y.view(call, "y"), x.places(call)
-    compute = wide(x.dtype)
-    result: Array = np.zeros(y.size, compute)
-    if factors[1] != 0:
-        result += factors[1].astype(compute) * target.astype(compute)
-    np.add.at(result, places, factors[0].astype(compute) * x.view(call, "x").astype(compute))
+    addend = None if is_zero(factors[1]) else target
+    result = add_sparse(factors[0], x.view(call, "x"), places, factors[1], addend, size=y.size, compute=wide(x.dtype))
     target[...] = round_to(result, target.dtype)
 
 
@@ -383,7 +388,7 @@ def scatter(call: Call, handle: SparseHandle, x: SparseVector, y: DenseVector) -
 def gather_plainly(
     call: Call, handle: SparseHandle, count: int, y: Address, x: Address, indices: Address, base: int
 ) -> None:
-    places = call.vector("xInd", indices, count, dtype=np.dtype(np.int32)).astype(np.int64) - base
+    places = call.integers("xInd", indices, count, np.dtype(np.int32)) - base
     length = int(places.max()) + 1 if count else 0
     call.require(not count or places.min() >= 0, "an index is below the base")
     call.vector("xVal", x, count)[...] = call.vector("y", y, length)[places]

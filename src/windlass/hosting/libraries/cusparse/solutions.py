@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from scipy import sparse
 from scipy.sparse import linalg
 
@@ -26,6 +28,7 @@ from windlass.hosting.libraries.cusparse.products import elements, extents, turn
 from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, Stateful
+from windlass.hosting.libraries.tensor_programs import tensor_program
 
 ZERO_PIVOT = 9
 UPPER, UNIT = 1, 1
@@ -54,6 +57,26 @@ def destroy_plan(call: Call, plan: SolutionPlan) -> None:
     call.session.drop(plan)
 
 
+@tensor_program("is_upper", "is_unit", "operation")
+def solve_densely(
+    rows: Any, columns: Any, values: Any, right: Any, is_upper: bool, is_unit: bool, operation: SparseOperation
+) -> Any:
+    """The same as the solution of a dense system, which has derivatives."""
+    m = right.shape[0]
+    dense = jnp.zeros((m, m), values.dtype).at[rows, columns].add(values)
+    lacks_pivot = jnp.eye(m, dtype=bool) & (dense == 0)
+    found = lax.linalg.triangular_solve(
+        jnp.where(lacks_pivot, jnp.nan, dense),
+        right.reshape(m, -1),
+        left_side=True,
+        lower=not is_upper,
+        transpose_a=operation != SparseOperation.NON_TRANSPOSE,
+        conjugate_a=operation == SparseOperation.CONJUGATE_TRANSPOSE,
+        unit_diagonal=is_unit,
+    )
+    return found.reshape(right.shape)
+
+
 def solve(call: Call, a: SparseMatrix, operation: SparseOperation, right: Array) -> Array:
     """The solution of op(A) X = B, where one triangle of A is looked at.
 
@@ -61,6 +84,10 @@ def solve(call: Call, a: SparseMatrix, operation: SparseOperation, right: Array)
     """
     rows, columns, values = elements(call, a, SparseOperation.NON_TRANSPOSE)
     is_upper = a.fill == UPPER
+    if call.session.memory.is_traced:
+        return solve_densely(
+            rows, columns, values, right, is_upper=is_upper, is_unit=a.diagonal == UNIT, operation=operation
+        )
     is_inside = (columns >= rows) if is_upper else (columns <= rows)
     if a.diagonal == UNIT:
         is_inside &= rows != columns
