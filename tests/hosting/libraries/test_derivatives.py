@@ -79,6 +79,7 @@ def is_float(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fc"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES)
 def test_a_library_call_has_the_derivative_that_differences_have(case: str, program: Program) -> None:
     name, arguments = CASES[case]

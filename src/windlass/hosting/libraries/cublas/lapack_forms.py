@@ -1,8 +1,8 @@
 """LAPACK's routines made of operations that have derivatives: for matrices that are traced.
 
-Each takes and gives what SciPy's function of that name does. `info` is 0: whether a factorization fails can't be seen
-while a program is compiled, and its results are NaN where it does. Where a matrix is given by a triangle, derivatives are
-those with respect to that triangle: an element that is not read has none.
+Each takes and gives what SciPy's function of that name does. `info` is 0: that a factorization fails can't be seen
+while a program is compiled, and its results are NaN where it does. Where a matrix is given by a triangle, derivatives
+are those with respect to that triangle: an element that is not read has none.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from jax import lax
 from windlass.diagnostics.deferral import deferred
 from windlass.hosting.libraries.cublas.level3 import compute_dtype, dtype_of, require_sizes
 from windlass.hosting.libraries.cublas.state import Handle, cublas
-from windlass.hosting.libraries.memory import Array
 from windlass.hosting.libraries.routines import Address, Factor, Result
 from windlass.hosting.libraries.session import Call, real_dtype
 from windlass.hosting.libraries.tensor_programs import is_zero, tensor_program
@@ -182,7 +181,7 @@ def scal(call: Call, handle: Handle, n: int, alpha: Factor, x: Address, step_x: 
         put_scaled(call.vector("x", x, n, step_x, kind), call.scalar(alpha), kind)
 
 
-def put_scaled(view: Array, factor: Any, compute: np.dtype[Any]) -> None:
+def put_scaled(view: Any, factor: Any, compute: np.dtype[Any]) -> None:
     """x = factor x, with the factor's real dtype where it is real."""
     kind = compute if factor.dtype.kind == "c" or compute.kind != "c" else real_dtype(compute)
     if kind == compute:

@@ -203,11 +203,11 @@ def _copy(
         for column in range(columns):
             begins = [address + column * leading * size for address, leading in (target, source)]
             if steps == (1, 1):
-                call.session.memory.move(*begins, rows * size)
+                call.session.memory.move(begins[0], begins[1], rows * size)
                 continue
             for row in range(rows):
-                places = (begin + row * step * size for begin, step in zip(begins, steps, strict=True))
-                call.session.memory.move(*places, size)
+                into, out_of = (begin + row * step * size for begin, step in zip(begins, steps, strict=True))
+                call.session.memory.move(into, out_of, size)
         return
     views: list[Any] = []
     dtype = np.dtype((np.void, size))

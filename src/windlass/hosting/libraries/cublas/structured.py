@@ -33,7 +33,7 @@ def put_triangle(target: Array, result: Array, fill: Fill, has_real_diagonal: bo
     target[...] = np.where(part, with_real_diagonal(result) if has_real_diagonal else result, target)
 
 
-def with_real_diagonal(matrix: Array) -> Array:
+def with_real_diagonal(matrix: Any) -> Any:
     """The matrix without the imaginary parts of its diagonal."""
     return np.where(np.eye(len(matrix), dtype=bool), matrix.real, matrix)
 
