@@ -64,6 +64,16 @@ def test_what_is_right_agrees():
     assert "agree" in str(report)
 
 
+def test_long_loops_that_are_right_are_gone_through_for_some_rounds_alone():
+    def march(x, y):
+        for _ in range(300):
+            x, y = np.sin(x) + y, y * 0.99
+        return x
+
+    report = audit(march, X, X, directions=1)
+    assert report.agrees and report.shortened == 1 and report.checked < 60 and "first 8 rounds" in str(report)
+
+
 def test_a_wrong_partial_is_named(monkeypatch):
     right = Sine.partial
     monkeypatch.setattr(Sine, "partial", lambda op, place: Multiply(right(op, place), Constant.splat(1.01, op.type)))
@@ -212,6 +222,11 @@ def test_what_is_infinite_or_lost_from_the_start_is_no_fault():
         return ((x + y) - x) * 1e6
 
     assert audit(cancelled, X, X[::-1].copy(), directions=1).agrees
+
+    def barely_left(x, y):  # what is left has few digits
+        return ((x + 1e-12 * y) - x) * 1e12 + x / y
+
+    assert audit(barely_left, X, X[::-1].copy(), directions=2).agrees
 
 
 def test_lost_digits_are_named():

@@ -8,6 +8,7 @@ which a derivative is a choice: ties, kinks, jumps, comparisons that change thei
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from windlass.autodiff.activity import body_of, is_differentiable
 from windlass.autodiff.findings import Finding, Hazard, name_of_op
 from windlass.autodiff.local_programs import SMALL_STEP, Array, LocalProgram, Run, Sides
 from windlass.facts.terms import sources
-from windlass.ir import Function, Op, Value
+from windlass.ir import Argument, Function, Op, Value
 from windlass.ops import (
     BitcastConvert,
     Case,
@@ -58,17 +59,26 @@ Structured: TypeAlias = tuple[list[Array], list["Array | None"], list["Array | N
 
 @dataclass
 class Walk:
-    """One run of a program, with tangents. `findings` are in the order of the run, each once for an op."""
+    """One run of a program, with tangents. `findings` are in the order of the run, each once for an op.
+
+    Of each loop `most_rounds` are gone through, from the first on; what the others give is computed by `run_whole`,
+    which is for functions that take long.
+    """
 
     run: Run
+    run_whole: Run
     generator: np.random.Generator
     most_checks: int
+    most_rounds: int | None = None
+    shortened: set[Op] = field(default_factory=set[Op])
+    """Loops of which only the first rounds were gone through."""
     checks: int = 0
     unchecked: int = 0
     values: dict[Value, Array] = field(default_factory=dict[Value, Array])
     tangents: dict[Value, Array] = field(default_factory=dict[Value, Array])
     _found: dict[tuple[Op, Hazard], Finding] = field(default_factory=dict[tuple[Op, Hazard], Finding])
     _local: dict[Op, LocalProgram] = field(default_factory=dict[Op, LocalProgram])
+    _rests: dict[Op, LocalProgram | None] = field(default_factory=dict[Op, "LocalProgram | None"])
     _structured: dict[Op, Structured] = field(default_factory=dict[Op, "Structured"])
 
     @property
@@ -132,7 +142,11 @@ class Walk:
 
     def _loop(self, op: While) -> None:
         arrays, moved = self._given(op.operands)
-        while True:
+        for number in itertools.count():
+            if number == self.most_rounds and (rest := self._rest(op)) is not None:
+                arrays, moved = self._finished(rest, arrays, moved)
+                self.shortened.add(op)
+                break
             self._enter(op.cond.block.arguments, arrays, moved)
             self._block(body_of(op.cond))
             if not self.values[op.cond.block.terminator.operands[0]]:
@@ -141,6 +155,35 @@ class Walk:
             self._block(body_of(op.body))
             arrays, moved = self._given(op.body.block.terminator.operands)
         self._enter(op.results, arrays, moved)
+
+    def _rest(self, op: While) -> LocalProgram | None:
+        """The loop from where it stands, as a whole; None where there are rules that have to be asked one by one."""
+        if op not in self._rests:
+            found: LocalProgram | None = None
+            if not any(isinstance(inner, CustomDerivative) for region in op.regions for inner in region.walk()):
+                operands = tuple(Argument(operand.type) for operand in op.operands)
+                found = LocalProgram(
+                    op.with_fields(operands, cond=op.cond.clone({}), body=op.body.clone({})), self.run_whole
+                )
+            self._rests[op] = found
+        return self._rests[op]
+
+    def _finished(
+        self, rest: LocalProgram, arrays: list[Array], moved: list[Array | None]
+    ) -> tuple[list[Array], list[Array | None]]:
+        """What a loop gives that goes on with these, and how that changes."""
+        captured = rest.inputs[len(arrays) :]
+        others, others_moved = self._given(captured)
+        arrays, moved = [*arrays, *others], [*moved, *others_moved]
+        active = tuple(place for place, each in enumerate(moved) if each is not None and np.any(each != 0))
+        results = rest.values(arrays)
+        tangents: list[Array | None] = [None] * len(results)
+        if active:
+            found = rest.tangents(arrays, active, [each for place in active if (each := moved[place]) is not None])
+            assert found is not None
+            for place, each in zip(rest.differentiable, found, strict=True):
+                tangents[place] = each
+        return results, tangents
 
     def _choice(self, op: If | Case) -> None:
         chosen = self.values[op.operands[0]]

@@ -20,6 +20,7 @@ from windlass.autodiff.activity import is_differentiable
 from windlass.autodiff.auditing import Walk
 from windlass.autodiff.findings import Finding, Hazard
 from windlass.autodiff.local_programs import without_rules
+from windlass.autodiff.noise import NOISE, noisy_function
 from windlass.autodiff.widening import widened_function
 from windlass.diagnostics import Diagnostic, WindlassError
 from windlass.functions.pure_call import PureCall, compilable, pure_call
@@ -31,6 +32,10 @@ Array: TypeAlias = NDArray[Any]
 
 STEPS = (1e-6, 1e-4, 1e-5, 1e-7, 1e-3, 1e-8)
 """By how much of their size arguments are moved."""
+SURVEYED = 8
+"""Rounds of a loop that are gone through where derivatives agree."""
+ROUNDINGS = 4
+"""How often a program is run with other rounding."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class Audit:
     """How many operations were held to their differences."""
     unchecked: int
     """How many were not: behind infinite slopes, and of long loops."""
+    shortened: int = 0
+    """How many loops were looked at in their first rounds only, since nothing is wrong."""
 
     @property
     def agrees(self) -> bool:
@@ -85,6 +92,7 @@ class Audit:
         lines.append(
             f"{self.checked} operations were held to their own differences"
             + (f", {self.unchecked} were not" if self.unchecked else "")
+            + (f"; loops in their first {SURVEYED} rounds" if self.shortened else "")
         )
         return "\n".join(lines)
 
@@ -96,7 +104,7 @@ def audit(function: Any, *arguments: Any, directions: int = 3, most_checks: int 
     or of NumPy. All of its arguments that are of floats vary, in random `directions`, and all that it returns and
     writes is looked at. Derivatives are taken in reverse and in forward mode, as `wl.grad` and `wl.jvp` take them;
     differences are of the program's twin in double precision. Then each operation on the way is asked for itself, up to
-    `most_checks` times. No argument is changed.
+    `most_checks` times; of loops the first rounds, if derivatives agree. No argument is changed.
 
     Ties, kinks and guards at the very point are found by this, too: see `Hazard`. The result is a value that prints as
     a report.
@@ -167,9 +175,11 @@ class _Comparison:
         self.generator = np.random.default_rng(20_260_101)
         self.values = [np.asarray(value) for value in call.values]
         self.whole = program.code.differentiable.main
-        twin = widened_function(without_rules(self.whole))
+        twin = self.twin_function = widened_function(without_rules(self.whole))
         self.narrow = _Derivatives(program, active, given)
         self.twin = _Derivatives(program_from(program.code, twin, f"{program.name}_twin"), active, given)
+        self.rounding: list[Array] | None = None
+        """How far rounding moves the elements of the results of the twin, once that was asked for."""
         self.goes_forward = True
         """Not where a rule of `jax.custom_vjp` is for reverse mode alone."""
         self.wide = [
@@ -188,18 +198,24 @@ class _Comparison:
 
     def audit(self, directions: int, most_checks: int) -> Audit:
         compared = [self._compare() for _ in range(directions)]
-        walk = Walk(_run, self.generator, most_checks)
+        agrees = all(direction.agrees for direction, _ in compared)
         moved: list[Array | None] = [None] * len(self.wide)
         for place, direction in zip(self.active, self._directions(), strict=True):
             moved[place] = direction
+        # Where nothing is wrong there are only points to be told of, which a loop mostly has from its first rounds on.
+        walk = Walk(_run, _CompiledFunctions(), self.generator, most_checks, SURVEYED if agrees else None)
         walk.function(self.whole, self.wide, moved)
-        agrees = all(direction.agrees for direction, _ in compared)
         explains = any(each.is_fault or each.hazard is Hazard.INFINITY for each in walk.findings)
-        if not explains:
+        if not agrees and not explains:
             walk.check_structured()
         findings = walk.findings if agrees else self._explained(walk.findings, compared)
         return Audit(
-            self.call.name, tuple(direction for direction, _ in compared), tuple(findings), walk.checks, walk.unchecked
+            self.call.name,
+            tuple(direction for direction, _ in compared),
+            tuple(findings),
+            walk.checks,
+            walk.unchecked,
+            len(walk.shortened),
         )
 
     def _explained(self, findings: list[Finding], compared: Sequence[tuple[Direction, bool]]) -> list[Finding]:
@@ -233,6 +249,10 @@ class _Comparison:
         moved = [each.astype(self.wide[place].dtype) for place, each in zip(self.active, narrow, strict=True)]
         tangents = self._tangents(narrow)
         differences, twin_agrees, is_near = self._difference(moved, tangents)
+        if not is_near or not twin_agrees:
+            # Where large numbers cancel differences may show nothing but rounding.
+            self._find_rounding()
+            differences, twin_agrees, is_near = self._difference(moved, tangents)
         # What is infinite or NaN before anything moves has no derivative that could be compared.
         weights = [
             np.where(is_finite, self._random(np.ones(is_finite.shape, each.dtype)), 0).astype(
@@ -270,14 +290,31 @@ class _Comparison:
         for number, is_finite in enumerate(self.is_finite):
             steps = [each[number] for each in found]
             known = exact[number] if exact is not None else steps[0]
-            nearest = _nearest_of(steps, known)
-            best.append(nearest)
-            noise = _spread_of(steps)
-            twin_agrees &= not np.any(is_finite & ~_near(nearest, known, _TOLERANCES["f64"], noise))
+            best.append(_nearest_of(steps, known))
+            noise = 2 * _spread_of(steps)
+            noises = [noise if self.rounding is None else noise + self.rounding[number] / step for step in STEPS]
+            twin_agrees &= not np.any(is_finite & ~_near(steps, known, _TOLERANCES["f64"], noises))
             if tangents is not None:
-                tangent = tangents[number]
-                is_near &= not np.any(is_finite & ~_near(_nearest_of(steps, tangent), tangent, self.tolerance, noise))
+                is_near &= not np.any(is_finite & ~_near(steps, tangents[number], self.tolerance, noises))
         return best, twin_agrees, is_near
+
+    def _find_rounding(self) -> None:
+        """Run the twin several times, rounded otherwise on the way."""
+        if self.rounding is not None:
+            return
+        noisy, count = noisy_function(self.twin_function)
+        run = program_from(self.program.code, noisy, f"{self.program.name}_rounded").jitted()
+        right = self.twin.run(self.wide)
+        self.rounding = [np.zeros(np.shape(each)) for each in right]
+        for _ in range(ROUNDINGS):
+            signs = self.generator.choice([-1.0, 1.0], count)
+            little, much = (run(*self.wide, 1 + factor * NOISE * signs) for factor in (1, 16))
+            for number, place in enumerate(self.given):
+                with np.errstate(all="ignore"):
+                    near, far = (np.abs(_wide(found[place]) - right[number]) for found in (little, much))
+                    # What is decided otherwise, however little is rounded, is a jump: it does not grow.
+                    moved = np.where(np.isfinite(far) & (far > 4 * near), far / 8, 0)
+                self.rounding[number] = np.maximum(self.rounding[number], moved)
 
     def _difference_at(self, step: float, moved: Sequence[Array]) -> list[Array]:
         sides: list[list[Array]] = []
@@ -297,10 +334,15 @@ _TOLERANCES = {"f64": 1e-5, "complex<f64>": 1e-5, "f32": 2e-3, "complex<f32>": 2
 """How far derivatives may part, relatively, by the precision of the program; 0.1 in what is narrower."""
 
 
-def _near(one: Array, other: Array, tolerance: float, noise: Array) -> Array:
-    most = float(np.max(np.abs(other), initial=0, where=np.isfinite(other)))
+def _near(steps: Sequence[Array], known: Array, tolerance: float, noises: Sequence[Array]) -> Array:
+    """Where one of the differences, each with its noise, is near to what is known."""
+    most = float(np.max(np.abs(known), initial=0, where=np.isfinite(known)))
+    found = np.zeros(np.shape(known), bool)
     with np.errstate(all="ignore"):
-        return np.abs(one - other) <= tolerance * (np.abs(one) + np.abs(other) + 0.1 * most) + 2 * noise + 1e-300
+        for one, noise in zip(steps, noises, strict=True):
+            slack = tolerance * (np.abs(one) + np.abs(known) + 0.1 * most) + noise + 1e-300
+            found |= np.abs(one - known) <= slack
+    return found
 
 
 def _nearest_of(differences: Sequence[Array], known: Array) -> Array:
@@ -349,8 +391,21 @@ def _run(function: Function, arrays: Sequence[Array]) -> Sequence[Array]:
     try:
         return evaluate_function(function, *arrays)
     except NotImplementedError:
-        program = TensorProgram(Module([without_rules(function)]), "alone", is_given=True)
-        return [np.asarray(each) for each in program.jitted()(*arrays)]
+        return _CompiledFunctions()(function, arrays)
+
+
+class _CompiledFunctions:
+    """Runs functions by XLA; those that were run before are compiled already."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[Function, Any] = {}
+
+    def __call__(self, function: Function, arrays: Sequence[Array]) -> Sequence[Array]:
+        run = self._compiled.get(function)
+        if run is None:
+            program = TensorProgram(Module([without_rules(function)]), "alone", is_given=True)
+            run = self._compiled[function] = program.jitted()
+        return [np.asarray(each) for each in run(*arrays)]
 
 
 __all__ = ["Audit", "Direction", "Finding", "Hazard", "audit"]

@@ -24,7 +24,7 @@ Arrays = Sequence[Array]
 
 STEPS = (1e-4, 1e-5, 1e-6)
 """By how much of their size arguments are moved."""
-MOST_ROUNDS = 3000
+MOST_ROUNDS = 500
 """Of loops in one run."""
 NOISES = 4
 CLOSE, EXACT = 1e-4, 1e-7
@@ -123,7 +123,7 @@ class _Comparison:
         ]
         tangents = _run(wide_forward, [*self.wide_arrays, *moved])
         pulled = _run(wide_reverse, [*self.wide_arrays, *weights])
-        self._compare_transposes("in double precision", moved, weights, tangents, pulled, 0.0)
+        self._compare_transposes("in double precision", moved, weights, tangents, pulled)
         self._compare_first_order(moved, weights, tangents, pulled)
         if self.subject.outside is not None:
             self._compare_differences(self._outside_results, moved, tangents, "the program outside of the compiler")
@@ -145,9 +145,7 @@ class _Comparison:
 
     # -- forward and reverse --------------------------------------------------------------------------------------
 
-    def _compare_transposes(
-        self, where: str, moved: Arrays, weights: Arrays, tangents: Arrays, pulled: Arrays, slack: float
-    ) -> None:
+    def _compare_transposes(self, where: str, moved: Arrays, weights: Arrays, tangents: Arrays, pulled: Arrays) -> None:
         """Raises Wrong unless <J v, w> = <v, J^T w>."""
         kept = [np.where(is_finite, _wide(each), 0) for is_finite, each in zip(self.is_finite, tangents, strict=True)]
         ahead, back = _product(weights, kept), _product(pulled, moved)
@@ -155,7 +153,7 @@ class _Comparison:
             return  # the slope is endless
         self.compared.add("transposes")
         size = _size(weights, kept) + _size(pulled, moved)
-        if not abs(ahead - back) <= EXACT * size + slack + 1e-290:
+        if not abs(ahead - back) <= EXACT * size + 1e-12:
             raise Wrong(f"forward and reverse mode part {where}: {ahead!r} and {back!r}")
 
     def _compare_narrow(
@@ -273,7 +271,7 @@ class _Comparison:
         seeds = [self._direction(np.asarray(each)) for each in tangents]
         pulled = _run(again, [*self.wide_arrays, *weights, *seeds])
         self.is_finite = [np.isfinite(each) for each in tangents]
-        self._compare_transposes("in second order", moved, seeds, tangents, pulled, 0.0)
+        self._compare_transposes("in second order", moved, seeds, tangents, pulled)
         self._compare_differences(
             lambda arrays: [_wide(each) for each in _run(reverse, [*arrays, *weights])], moved, tangents, "the gradient"
         )
